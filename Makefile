@@ -1,0 +1,51 @@
+# The two commands of the README are `make run` and `make test`. The rest is for people who work on Holdfast.
+# Building is CMake's job (CMakePresets.json); this file only names what people do.
+
+JOBS ?= $(shell nproc)
+
+.PHONY: help setup build run test test-release test-asan test-tsan bench format format-check tidy package clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install the Debian packages that are missing
+	@scripts/setup
+
+build: setup ## a release binary at build/release/bin/holdfast
+	@scripts/build release holdfast
+
+run: build ## build, then serve on loopback
+	@exec build/release/bin/holdfast serve --try
+
+test: setup ## every test: release, then ASan+UBSan, then TSan
+	@scripts/test
+
+test-release: setup ## the tests on the release build only
+	@scripts/test release
+
+test-asan: setup ## the tests under ASan and UBSan only
+	@scripts/test asan
+
+test-tsan: setup ## the threaded tests under TSan only
+	@scripts/test tsan
+
+bench: setup ## microbenchmarks of the embedded store
+	@scripts/build release holdfast_bench
+	@build/release/bin/holdfast_bench
+
+format: setup ## rewrite the sources in the project's format
+	@scripts/sources | xargs clang-format -i
+
+format-check: setup ## fail if a source is not in the project's format
+	@scripts/sources | xargs clang-format --dry-run -Werror
+
+tidy: setup ## clang-tidy over every source
+	@scripts/build dev
+	@scripts/sources '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/dev
+
+package: setup ## a .deb in build/release
+	@scripts/build release
+	@cd build/release && cpack -G DEB
+
+clean: ## remove everything that was built
+	rm -rf build

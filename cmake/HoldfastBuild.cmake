@@ -1,0 +1,63 @@
+# How everything is compiled: the language, the warnings, the sanitizers, and the helpers that declare a folder.
+get_filename_component(HOLDFAST_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_CXX_FLAGS_DEBUG "-g1 -O1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type
+                    -fvisibility=hidden)
+
+find_program(ccache_program ccache)
+if(ccache_program)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache_program})
+endif()
+
+set(HOLDFAST_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize=")
+if(HOLDFAST_SANITIZE)
+  add_compile_options(-fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HOLDFAST_SANITIZE})
+  if(HOLDFAST_SANITIZE STREQUAL "thread")
+    add_compile_options(-Wno-tsan) # Asio's fences, which TSan does not model
+  endif()
+endif()
+
+# holdfast_folder(NAME SOURCES … USES …): the static library of one folder of src.
+function(holdfast_folder name)
+  cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
+  add_library(holdfast_${name} STATIC ${arg_SOURCES})
+  target_include_directories(holdfast_${name} PUBLIC ${HOLDFAST_ROOT}/src)
+  target_link_libraries(holdfast_${name} PUBLIC ${arg_USES})
+endfunction()
+
+# holdfast_test(NAME SOURCES … USES … LABELS …): one GoogleTest binary, one CTest entry.
+# The label `threads` adds it to the TSan run; `release_only` keeps it out of the ASan run.
+function(holdfast_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;USES;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${HOLDFAST_ROOT}/tests)
+  target_link_libraries(${name} PRIVATE ${arg_USES} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  holdfast_test_properties(${name} "${arg_TIMEOUT}" "${arg_LABELS}")
+endfunction()
+
+# holdfast_script_test(NAME COMMAND … LABELS …): a test that is a script; it finds the build by HOLDFAST_BIN and HOLDFAST_BUILD.
+function(holdfast_script_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${HOLDFAST_ROOT})
+  holdfast_test_properties(${name} "${arg_TIMEOUT}" "${arg_LABELS}")
+endfunction()
+
+function(holdfast_test_properties name timeout labels)
+  if(NOT timeout)
+    set(timeout 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${labels}"
+    ENVIRONMENT "HOLDFAST_BIN=$<TARGET_FILE:holdfast_cli>;HOLDFAST_BUILD=${CMAKE_BINARY_DIR};HOLDFAST_SOURCE=${HOLDFAST_ROOT}")
+endfunction()

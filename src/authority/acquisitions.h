@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "authority/answers.h"
+#include "authority/events.h"
+#include "authority/idempotency.h"
+#include "authority/requests.h"
+#include "authority/token_source.h"
+#include "base/callback.h"
+#include "store/store.h"
+
+namespace holdfast::core {
+
+/// Requests for leases, from the asking to the answer: all or nothing over several records (G1), and the waiting in
+/// between (G6).
+///
+/// A request first looks at all its records, so that a refusal names everyone in the way. If the way is free it takes
+/// them in the order of their names; should one have been taken in between, it gives the others back. A request that
+/// waits has an entry in the queue of each of its records, holds nothing, and tries again when the store says that its
+/// turn may have come.
+class Acquisitions {
+ public:
+    struct Parts {
+        TokenSource& tokens;
+        Events& events;
+    };
+    explicit Acquisitions(Parts parts) : parts_(parts) {}
+
+    void use(Store& store) { store_ = &store; }
+
+    /// A request that has passed the policy, with the TTL it is granted.
+    struct Admitted {
+        AcquireRequest request;
+        Duration ttl{};
+        std::optional<TtlCut> ttl_cut;
+        Duration wait{};
+    };
+    /// Returns the ticket for cancel(), or 0 if it was answered at once.
+    std::uint64_t start(Admitted admitted, Callback<AcquireAnswer> reply, Instant now);
+    void cancel(std::uint64_t ticket, Instant now);
+    /// Answers everyone who waits.
+    void stop(Instant now);
+
+    /// Ends the waits that are over.
+    void advance(Instant now);
+    Instant next_deadline() const;
+    std::size_t waiting() const { return deadlines_.size(); }
+
+    /// Takes note of waiters whose turn may have come; serve() lets them try.
+    void note_due(const std::vector<std::uint64_t>& waiters);
+    void serve(Instant now);
+
+    /// The earlier answer to a request with an idempotency key, or First (G7).
+    Idempotency::Seen look_up(const AcquireRequest& request, Instant now) { return idempotency_.look_up(request, now); }
+
+ private:
+    struct Request;
+    using RequestPtr = std::shared_ptr<Request>;
+
+    void look(const RequestPtr& request, std::size_t step);
+    void looked(const RequestPtr& request);
+    void take(const RequestPtr& request, std::size_t step);
+    void give_back(const RequestPtr& request, std::size_t step);
+    void queue(const RequestPtr& request, std::size_t step);
+    void leave(const RequestPtr& request, AcquireAnswer answer);
+    void leave_queue(const RequestPtr& request, std::size_t step, AcquireAnswer answer);
+    void grant(const RequestPtr& request);
+    void busy(const RequestPtr& request);
+    void fail(const RequestPtr& request, Refused refused);
+    void answer(const RequestPtr& request, AcquireAnswer answer);
+    void try_again(const RequestPtr& request);
+    RequestPtr find(std::uint64_t id) const;
+
+    Parts parts_;
+    Store* store_ = nullptr;
+    Idempotency idempotency_;
+    Instant now_;
+    std::uint64_t next_id_ = 1;
+    std::map<std::uint64_t, RequestPtr> requests_;     // not answered yet
+    std::multimap<Instant, std::uint64_t> deadlines_;  // of those that wait
+    std::deque<std::uint64_t> due_;
+    bool serving_ = false;
+};
+
+}  // namespace holdfast::core

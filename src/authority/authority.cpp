@@ -1,0 +1,420 @@
+#include "authority/authority.h"
+
+#include <algorithm>
+
+#include "authority/acquisitions.h"
+#include "authority/policy_book.h"
+#include "authority/store_call.h"
+#include "base/assert.h"
+
+namespace holdfast::core {
+namespace {
+
+Refused refused(Code code) {
+    return {code, {}, {}};
+}
+
+Refused storage_failure(const Error& error) {
+    return {Code::storage_failed, error.message, {}};
+}
+
+std::optional<TtlCut> cut_from(std::optional<Duration> asked, const GrantedTtl& granted) {
+    if (!granted.cut || !asked) return std::nullopt;
+    return TtlCut{*asked, granted.ttl};
+}
+
+/// Answers that come one by one and are given together, in order.
+template <class T>
+struct Gathering {
+    std::vector<T> answers;
+    std::size_t missing = 0;
+    Callback<std::vector<T>> reply;
+
+    void arrived() {
+        if (--missing == 0) reply(std::move(answers));
+    }
+};
+
+template <class T>
+std::shared_ptr<Gathering<T>> gather(std::vector<LeaseName> names, Callback<std::vector<T>> reply) {
+    auto gathering = std::make_shared<Gathering<T>>();
+    gathering->missing = names.size();
+    gathering->reply = std::move(reply);
+    gathering->answers.resize(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+        gathering->answers[i].name = std::move(names[i]);
+    return gathering;
+}
+
+}  // namespace
+
+struct Authority::Impl {
+    explicit Impl(Parts parts)
+        : durable(parts.durable),
+          book(parts.durable, std::move(parts.policy)),
+          tokens(TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
+          recovering_until(parts.recovering_until),
+          acquisitions({tokens, events}) {
+        if (parts.tokens_reserved != 0) tokens.raise(parts.tokens_reserved);
+    }
+
+    const Policy& policy() const { return book.policy(); }
+
+    /// Keeps the durable ceiling ahead of the tokens (G3). Fails silently into `tokens_exhausted` if the disk does.
+    void keep_tokens_ahead() {
+        const auto ceiling = tokens.wants_ceiling();
+        if (!ceiling) return;
+        durable.reserve_tokens(*ceiling, [this, ceiling](const Result<void>& reserved) {
+            if (reserved)
+                tokens.raise(*ceiling);
+            else
+                tokens.raise_failed();
+        });
+    }
+
+    /// What every request ends with: waiters whose turn has come try, and tokens are kept ahead.
+    void settle_accounts() {
+        acquisitions.serve(now);
+        keep_tokens_ahead();
+    }
+
+    std::variant<Acquisitions::Admitted, Refused> admit(AcquireRequest request) const;
+    void renew_one(const std::shared_ptr<Gathering<RenewAnswer>>& gathering, std::size_t i,
+                   const std::shared_ptr<const RenewRequest>& request);
+    void verify_one(const std::shared_ptr<Gathering<VerifyAnswer>>& gathering, std::size_t i);
+
+    Durable& durable;
+    PolicyBook book;
+    TokenSource tokens;
+    Events events;
+    Instant now;
+    Instant recovering_until;
+    Acquisitions acquisitions;
+    Store* store = nullptr;
+    bool stopping = false;
+    std::function<void(Duration)> on_lateness;
+};
+
+Authority::Authority(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+Authority::~Authority() = default;
+
+void Authority::use(Store& store) {
+    impl_->store = &store;
+    impl_->acquisitions.use(store);
+}
+
+void Authority::advance(Instant now) {
+    impl_->now = now;
+    impl_->acquisitions.advance(now);
+    impl_->settle_accounts();
+}
+
+Instant Authority::next_deadline() const {
+    return impl_->acquisitions.next_deadline();
+}
+
+// ---- acquire ----
+
+/// Everything that can be said without looking at a record: restart, ban, name, TTL (S1, R7, G4).
+std::variant<Acquisitions::Admitted, Refused> Authority::Impl::admit(AcquireRequest request) const {
+    if (stopping) return refused(Code::stopping);
+    for (const Intent& intent : request.intents)
+        if (const auto code = bar_to(policy(), request.holder, intent.resource)) return refused(*code);
+    const auto decision = decide_ttl(policy(), request.ttl);
+    if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
+    if (now < recovering_until) return Refused{Code::recovering, {}, recovering_until - now};
+    const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
+    const Duration wait = std::min(request.wait, policy().wait_max);
+    const auto cut = cut_from(request.ttl, ttl);
+    return Acquisitions::Admitted{std::move(request), ttl.ttl, cut, wait};
+}
+
+Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<AcquireAnswer> reply) {
+    HOLDFAST_ASSERT(!request.intents.empty());
+    auto admitted = impl_->admit(std::move(request));
+    if (auto* refusal = std::get_if<Refused>(&admitted)) {
+        reply(std::move(*refusal));
+        return 0;
+    }
+    auto& ready = std::get<Acquisitions::Admitted>(admitted);
+    if (!ready.request.idempotency_key.empty()) {
+        auto seen = impl_->acquisitions.look_up(ready.request, impl_->now);
+        if (auto* first_answer = std::get_if<AcquireAnswer>(&seen)) {
+            reply(std::move(*first_answer));
+            return 0;
+        }
+    }
+    const WaitTicket ticket = impl_->acquisitions.start(std::move(ready), std::move(reply), impl_->now);
+    impl_->settle_accounts();
+    return ticket;
+}
+
+void Authority::cancel(WaitTicket ticket) {
+    impl_->acquisitions.cancel(ticket, impl_->now);
+    impl_->settle_accounts();
+}
+
+// ---- renew and release ----
+
+void Authority::Impl::renew_one(const std::shared_ptr<Gathering<RenewAnswer>>& gathering, std::size_t i,
+                                const std::shared_ptr<const RenewRequest>& request) {
+    RenewAnswer& answer = gathering->answers[i];
+    update_record(
+        *store, answer.name.resource,
+        [this, request, &answer](Record& record, Instant at) {
+            const Renewal renewal{answer.name.token, request->holder, answer.name.resource, request->ttl};
+            auto verdict = core::renew(record, renewal, policy(), at);
+            if (const auto* rejected = std::get_if<Rejected>(&verdict)) {
+                answer.result = refused(rejected->code);
+                return Effect::none;
+            }
+            Renewed& renewed = std::get<Renewed>(verdict);
+            const Timeline timeline = timeline_of(renewed.lease, at);
+            const auto cut = cut_from(request->ttl, {renewed.lease.ttl, renewed.ttl_cut});
+            answer.result = RenewedLease{{answer.name.resource, std::move(renewed.lease), timeline}, cut};
+            return Effect::changed;
+        },
+        [this, gathering, &answer](const Result<void>& outcome) {
+            if (!outcome) answer.result = storage_failure(outcome.error());
+            if (const auto* renewed = std::get_if<RenewedLease>(&answer.result))
+                events.publish(EventKind::renewed, renewed->held.resource, renewed->held.lease, now);
+            gathering->arrived();
+        });
+}
+
+void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply) {
+    if (request.leases.empty()) return reply({});
+    auto gathering = gather<RenewAnswer>(std::move(request.leases), std::move(reply));
+    const auto shared = std::make_shared<const RenewRequest>(std::move(request));
+    const std::size_t count = gathering->answers.size();
+    for (std::size_t i = 0; i < count; ++i)
+        impl_->renew_one(gathering, i, shared);
+    impl_->settle_accounts();
+}
+
+void Authority::renew_all(RenewRequest request, Callback<Answer<std::vector<RenewAnswer>>> reply) {
+    const std::string holder = request.holder;
+    impl_->store->leases_of(
+        holder, limits::leases_per_request,
+        [this, asked = std::make_unique<RenewRequest>(std::move(request)),
+         reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
+            if (!found) return reply(storage_failure(found.error()));
+            asked->leases = std::move(*found);
+            renew(std::move(*asked),
+                  [reply = std::move(reply)](std::vector<RenewAnswer> answers) mutable { reply(std::move(answers)); });
+        });
+}
+
+void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
+    struct Releasing {
+        ReleaseRequest request;
+        ReleaseVerdict verdict = AlreadyEnded{LeaseState::unknown};
+        Callback<Answer<ReleaseAnswer>> reply;
+    };
+    const auto releasing = std::make_shared<Releasing>();
+    releasing->request = std::move(request);
+    releasing->reply = std::move(reply);
+    update_record(
+        *impl_->store, releasing->request.name.resource,
+        [releasing](Record& record, Instant now) {
+            releasing->verdict = core::release(record, releasing->request.name.token, releasing->request.holder, now);
+            return std::holds_alternative<Released>(releasing->verdict) ? Effect::freed : Effect::none;
+        },
+        [this, releasing](const Result<void>& outcome) {
+            if (!outcome) return releasing->reply(storage_failure(outcome.error()));
+            if (const auto* rejected = std::get_if<Rejected>(&releasing->verdict))
+                return releasing->reply(refused(rejected->code));
+            if (const auto* ended = std::get_if<AlreadyEnded>(&releasing->verdict))
+                return releasing->reply(ReleaseAnswer{false, ended->state});
+            const Lease& lease = std::get<Released>(releasing->verdict).lease;
+            impl_->events.publish(EventKind::released, releasing->request.name.resource, lease, impl_->now);
+            releasing->reply(ReleaseAnswer{true, LeaseState::released});
+        });
+    impl_->settle_accounts();
+}
+
+// ---- verify and list ----
+
+void Authority::Impl::verify_one(const std::shared_ptr<Gathering<VerifyAnswer>>& gathering, std::size_t i) {
+    VerifyAnswer& answer = gathering->answers[i];
+    update_record(
+        *store, answer.name.resource,
+        [&answer](Record& record, Instant at) {
+            answer.verified = core::verify(record, answer.name.token, at);
+            answer.at = at;
+            if (answer.verified.lease) answer.timeline = timeline_of(*answer.verified.lease, at);
+            return Effect::none;
+        },
+        [gathering](const Result<void>&) { gathering->arrived(); });
+}
+
+void Authority::verify(std::vector<LeaseName> names, Callback<std::vector<VerifyAnswer>> reply) {
+    if (names.empty()) return reply({});
+    auto gathering = gather<VerifyAnswer>(std::move(names), std::move(reply));
+    const std::size_t count = gathering->answers.size();
+    for (std::size_t i = 0; i < count; ++i)
+        impl_->verify_one(gathering, i);
+    impl_->settle_accounts();
+}
+
+void Authority::verify_all(std::string holder, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    impl_->store->leases_of(holder, limits::leases_per_request,
+                            [this, reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
+                                if (!found) return reply(storage_failure(found.error()));
+                                verify(std::move(*found),
+                                       [reply = std::move(reply)](std::vector<VerifyAnswer> answers) mutable {
+                                           reply(std::move(answers));
+                                       });
+                            });
+}
+
+void Authority::list(const ListQuery& query, Callback<Answer<ListPage>> reply) {
+    impl_->store->list(query, [reply = std::move(reply)](Result<ListPage> page) mutable {
+        if (!page) return reply(storage_failure(page.error()));
+        reply(std::move(*page));
+    });
+}
+
+// ---- administration ----
+
+void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply) {
+    struct Revoking {
+        LeaseName name;
+        std::variant<Lease, Rejected> verdict;
+        Callback<Answer<Lease>> reply;
+    };
+    const auto revoking = std::make_shared<Revoking>();
+    revoking->name = std::move(name);
+    revoking->reply = std::move(reply);
+    update_record(
+        *impl_->store, revoking->name.resource,
+        [revoking](Record& record, Instant now) {
+            revoking->verdict = core::revoke(record, revoking->name.token, now);
+            return std::holds_alternative<Lease>(revoking->verdict) ? Effect::freed : Effect::none;
+        },
+        [this, revoking](const Result<void>& outcome) {
+            if (!outcome) return revoking->reply(storage_failure(outcome.error()));
+            if (const auto* rejected = std::get_if<Rejected>(&revoking->verdict))
+                return revoking->reply(refused(rejected->code));
+            Lease& lease = std::get<Lease>(revoking->verdict);
+            impl_->events.publish(EventKind::revoked, revoking->name.resource, lease, impl_->now);
+            revoking->reply(std::move(lease));
+        });
+    impl_->settle_accounts();
+}
+
+void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply) {
+    struct Barring {
+        LeaseName name;
+        Answer<HeldLease> answer;
+        Callback<Answer<HeldLease>> reply;
+    };
+    const auto barring = std::make_shared<Barring>();
+    barring->name = std::move(name);
+    barring->reply = std::move(reply);
+    update_record(
+        *impl_->store, barring->name.resource,
+        [barring](Record& record, Instant now) {
+            auto verdict = core::bar(record, barring->name.token, now);
+            if (const auto* rejected = std::get_if<Rejected>(&verdict)) {
+                barring->answer = refused(rejected->code);
+                return Effect::none;
+            }
+            Lease& lease = std::get<Lease>(verdict);
+            const Timeline timeline = timeline_of(lease, now);
+            barring->answer = HeldLease{barring->name.resource, std::move(lease), timeline};
+            return Effect::changed;
+        },
+        [barring](const Result<void>& outcome) {
+            if (!outcome) return barring->reply(storage_failure(outcome.error()));
+            barring->reply(std::move(barring->answer));
+        });
+    impl_->settle_accounts();
+}
+
+const Policy& Authority::policy() const {
+    return impl_->policy();
+}
+
+void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply) {
+    impl_->book.change(
+        [change](Policy& policy) -> Result<void> {
+            policy.ttl_min = change.ttl_min.value_or(policy.ttl_min);
+            policy.ttl_max = change.ttl_max.value_or(policy.ttl_max);
+            policy.ttl_default = change.ttl_default.value_or(policy.ttl_default);
+            policy.wait_max = change.wait_max.value_or(policy.wait_max);
+            policy.reject_above_max = change.reject_above_max.value_or(policy.reject_above_max);
+            if (!change.name_pattern) return {};
+            auto pattern = NamePattern::compile(*change.name_pattern);
+            if (!pattern) return pattern.error();
+            policy.name_pattern = std::move(*pattern);
+            return {};
+        },
+        std::move(reply));
+}
+
+void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply) {
+    impl_->book.change(
+        [holder = std::move(holder), ban](Policy& policy) -> Result<void> {
+            policy.bans[holder] = ban;
+            return {};
+        },
+        [ban, reply = std::move(reply)](Answer<Policy> changed) mutable {
+            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+            reply(std::move(ban));
+        });
+}
+
+void Authority::unban(const std::string& holder, Callback<Answer<bool>> reply) {
+    const auto was_banned = std::make_shared<bool>(false);
+    impl_->book.change(
+        [holder, was_banned](Policy& policy) -> Result<void> {
+            *was_banned = policy.bans.erase(holder) > 0;
+            return {};
+        },
+        [was_banned, reply = std::move(reply)](Answer<Policy> changed) mutable {
+            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+            reply(*was_banned);
+        });
+}
+
+// ---- the rest ----
+
+Events& Authority::events() {
+    return impl_->events;
+}
+Instant Authority::now() const {
+    return impl_->now;
+}
+std::size_t Authority::waiters() const {
+    return impl_->acquisitions.waiting();
+}
+std::size_t Authority::active_leases() const {
+    return impl_->store->active_leases();
+}
+Duration Authority::recovering_for() const {
+    return impl_->now < impl_->recovering_until ? impl_->recovering_until - impl_->now : Duration::zero();
+}
+
+void Authority::stop() {
+    impl_->stopping = true;
+    impl_->acquisitions.stop(impl_->now);
+}
+bool Authority::stopping() const {
+    return impl_->stopping;
+}
+
+void Authority::on_expiry_lateness(std::function<void(Duration)> observer) {
+    impl_->on_lateness = std::move(observer);
+}
+
+void Authority::on_expired(std::string_view resource, const Lease& lease, Duration late) {
+    impl_->events.publish(EventKind::expired, resource, lease, lease.expires_at);
+    if (impl_->on_lateness) impl_->on_lateness(late);
+}
+
+void Authority::on_due(std::string_view, const std::vector<std::uint64_t>& waiters) {
+    impl_->acquisitions.note_due(waiters);
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "authority/answers.h"
+#include "authority/durable.h"
+#include "authority/events.h"
+#include "authority/requests.h"
+#include "authority/token_source.h"
+#include "base/callback.h"
+#include "base/result.h"
+#include "store/store.h"
+
+namespace holdfast::core {
+
+/// Takes requests, runs them through the rules and the store, wakes waiters, publishes events. The only caller of the
+/// store.
+///
+/// Runs on one thread. It reads no clock: whoever drives it calls advance() before each request (T6). Replies come
+/// once, before the call returns or later, and may call the authority again. Input has been checked for form
+/// (lease/manifest.h) by the door; what it means is judged here.
+class Authority : private StoreListener {
+ public:
+    struct Parts {
+        Durable& durable;
+        Policy policy;
+        Token tokens_issued = 0;     ///< the durable ceiling found at start: every token up to it may have been issued
+        Token tokens_reserved = 0;   ///< a higher ceiling that is durable already; 0: advance() asks for one
+        std::int64_t wall_ms = 0;    ///< the wall clock at start, for the first token
+        Instant recovering_until{};  ///< S1: nothing is granted before
+    };
+    explicit Authority(Parts parts);
+    ~Authority() override;
+
+    /// The store tells this listener what ended; connect both before the first request.
+    StoreListener& listener() { return *this; }
+    void use(Store& store);
+
+    /// The time, before each request and whenever next_deadline() is reached.
+    void advance(Instant now);
+    /// When advance() should be called next for the waiters' sake.
+    Instant next_deadline() const;
+
+    /// Names a request that waits, for cancel(). 0: answered already.
+    using WaitTicket = std::uint64_t;
+    WaitTicket acquire(AcquireRequest request, Callback<AcquireAnswer> reply);
+    /// Takes a waiting request out of the queues; it is answered with `cancelled`. Nothing if it was answered before.
+    void cancel(WaitTicket ticket);
+
+    /// Each lease gets its own answer, in order (R1).
+    void renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply);
+    /// All leases of the request's holder; the request names none. Over limits::leases_per_request only that many are
+    /// renewed.
+    void renew_all(RenewRequest request, Callback<Answer<std::vector<RenewAnswer>>> reply);
+    void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
+
+    void verify(std::vector<LeaseName> names, Callback<std::vector<VerifyAnswer>> reply);
+    void verify_all(std::string holder, Callback<Answer<std::vector<VerifyAnswer>>> reply);
+    void list(const ListQuery& query, Callback<Answer<ListPage>> reply);
+
+    void revoke(LeaseName name, Callback<Answer<Lease>> reply);
+    void bar(LeaseName name, Callback<Answer<HeldLease>> reply);
+    const Policy& policy() const;
+    void change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply);
+    void ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply);
+    /// The answer says whether there was a ban.
+    void unban(const std::string& holder, Callback<Answer<bool>> reply);
+
+    Events& events();
+    Instant now() const;
+    std::size_t waiters() const;
+    std::size_t active_leases() const;
+    /// What is left of the time in which nothing is granted (S1); zero if it is over.
+    Duration recovering_for() const;
+
+    /// From now on nothing is granted and every waiter is answered with `stopping`.
+    void stop();
+    bool stopping() const;
+
+    /// Called with the lateness of every expiry (T5). For metrics.
+    void on_expiry_lateness(std::function<void(Duration)> observer);
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+
+    void on_expired(std::string_view resource, const Lease& lease, Duration late) override;
+    void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
+};
+
+}  // namespace holdfast::core

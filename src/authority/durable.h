@@ -1,0 +1,23 @@
+#pragma once
+
+#include "base/callback.h"
+#include "base/result.h"
+#include "lease/lease.h"
+#include "lease/policy.h"
+
+namespace holdfast::core {
+
+/// What must survive a restart. Calls answer later, from the loop that runs the authority; none is on the path of a
+/// grant.
+class Durable {
+ public:
+    virtual ~Durable() = default;
+
+    /// Makes it certain that no token up to and including `ceiling` is issued again by a later life (G3).
+    virtual void reserve_tokens(Token ceiling, Callback<Result<void>> done) = 0;
+
+    /// Stores the policy, bans included, whole (R7).
+    virtual void save_policy(const Policy& policy, Callback<Result<void>> done) = 0;
+};
+
+}  // namespace holdfast::core

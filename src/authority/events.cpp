@@ -1,0 +1,64 @@
+#include "authority/events.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace holdfast::core {
+
+std::string_view to_string(EventKind kind) {
+    switch (kind) {
+        case EventKind::granted:
+            return "granted";
+        case EventKind::renewed:
+            return "renewed";
+        case EventKind::released:
+            return "released";
+        case EventKind::expired:
+            return "expired";
+        case EventKind::revoked:
+            break;
+    }
+    return "revoked";
+}
+
+Events::Events(std::size_t kept) : ring_(kept) {
+    HOLDFAST_ASSERT(kept > 0);
+}
+
+void Events::publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at) {
+    const bool passing = kind == EventKind::renewed;
+    if (passing && listeners_.empty()) return;
+    const std::uint64_t sequence = passing ? 0 : ++latest_;
+    Event& event = passing ? passing_ : ring_[sequence % ring_.size()];
+    event.sequence = sequence;
+    event.kind = kind;
+    event.at = at;
+    event.token = lease.token;
+    event.predicate = lease.predicate;
+    event.resource.assign(resource);
+    event.holder.assign(lease.holder);
+    for (const auto& [subscription, listener] : listeners_)
+        listener(event);
+}
+
+Events::Subscription Events::subscribe(Listener listener) {
+    listeners_.emplace(next_subscription_, std::move(listener));
+    return next_subscription_++;
+}
+
+void Events::unsubscribe(Subscription subscription) {
+    listeners_.erase(subscription);
+}
+
+bool Events::keeps_all_after(std::uint64_t sequence) const {
+    return sequence <= latest_ && latest_ - sequence <= ring_.size();
+}
+
+void Events::replay(std::uint64_t after, const Listener& visit) const {
+    const std::uint64_t oldest = latest_ > ring_.size() ? latest_ - ring_.size() : 0;
+    for (std::uint64_t sequence = std::max(after, oldest) + 1; sequence <= latest_; ++sequence)
+        visit(kept(sequence));
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lease/lease.h"
+
+namespace holdfast::core {
+
+enum class EventKind : std::uint8_t { granted, renewed, released, expired, revoked };
+std::string_view to_string(EventKind kind);
+
+/// Something that happened to a lease.
+struct Event {
+    std::uint64_t sequence = 0;  ///< from 1, without gaps; 0 for a renewal, which is not kept
+    EventKind kind = EventKind::granted;
+    Instant at;
+    Token token = 0;
+    Predicate predicate = Predicate::mutates;
+    std::string resource;  ///< the full name
+    std::string holder;
+};
+
+/// What happened, told to whoever listens, and the last of it kept for those who come back.
+class Events {
+ public:
+    using Listener = std::function<void(const Event&)>;
+    using Subscription = std::uint64_t;
+
+    explicit Events(std::size_t kept = 10'000);
+
+    void publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at);
+
+    /// The listener is called for everything from now on, renewals too, until unsubscribe(). It must not subscribe or
+    /// unsubscribe while it is called.
+    Subscription subscribe(Listener listener);
+    void unsubscribe(Subscription subscription);
+
+    /// The sequence of the latest event; 0 if there was none.
+    std::uint64_t latest() const { return latest_; }
+
+    /// True if everything after this sequence is still kept.
+    bool keeps_all_after(std::uint64_t sequence) const;
+
+    /// Calls `visit` with every kept event after the sequence, oldest first.
+    void replay(std::uint64_t after, const Listener& visit) const;
+
+ private:
+    const Event& kept(std::uint64_t sequence) const { return ring_[sequence % ring_.size()]; }
+
+    std::vector<Event> ring_;  // by sequence modulo size; slots are reused, so that publishing allocates nothing
+    std::uint64_t latest_ = 0;
+    Event passing_;  // renewals: told, not kept
+    std::map<Subscription, Listener> listeners_;
+    Subscription next_subscription_ = 1;
+};
+
+}  // namespace holdfast::core

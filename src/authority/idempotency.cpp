@@ -1,0 +1,70 @@
+#include "authority/idempotency.h"
+
+#include "base/hash.h"
+
+namespace holdfast::core {
+namespace {
+
+/// Holders cannot contain control characters, so this cannot be mistaken for another pair.
+std::string key_of(const AcquireRequest& request) {
+    return request.holder + '\n' + request.idempotency_key;
+}
+
+std::uint64_t fingerprint_of(const AcquireRequest& request) {
+    std::string text = request.session + '\n' + request.reason + '\n' + request.metadata + '\n';
+    text += std::to_string(request.ttl ? request.ttl->count() : -1) + '\n';
+    for (const Intent& intent : request.intents) {
+        text += intent.resource + '\n';
+        text += to_string(intent.predicate);
+    }
+    return hash_text({}, text);
+}
+
+AcquireAnswer told_again(AcquireAnswer answer, Instant now) {
+    if (auto* granted = std::get_if<AcquireGranted>(&answer))
+        for (HeldLease& held : granted->leases)
+            held.timeline = timeline_of(held.lease, now);
+    return answer;
+}
+
+bool worth_keeping(const AcquireAnswer& answer) {
+    if (const auto* busy = std::get_if<AcquireBusy>(&answer)) return busy->code != Code::cancelled;
+    return std::holds_alternative<AcquireGranted>(answer);
+}
+
+}  // namespace
+
+Idempotency::Seen Idempotency::look_up(const AcquireRequest& request, Instant now) {
+    forget(now);
+    const std::uint64_t fingerprint = fingerprint_of(request);
+    const auto [found, fresh] = entries_.try_emplace(key_of(request));
+    Entry& entry = found->second;
+    if (fresh) {
+        entry.fingerprint = fingerprint;
+        return First{};
+    }
+    if (entry.fingerprint != fingerprint) return AcquireAnswer{Refused{Code::idempotency_mismatch, {}, {}}};
+    if (!entry.answer) return AcquireAnswer{Refused{Code::idempotency_in_progress, {}, Duration{1s}}};
+    return told_again(*entry.answer, now);
+}
+
+void Idempotency::finish(const AcquireRequest& request, const AcquireAnswer& answer, Instant now) {
+    std::string key = key_of(request);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return;
+    if (!worth_keeping(answer)) {
+        entries_.erase(found);
+        return;
+    }
+    found->second.answer = answer;
+    ages_.push_back({now, std::move(key)});
+}
+
+void Idempotency::forget(Instant now) {
+    while (!ages_.empty() && (now >= ages_.front().at + kept || ages_.size() >= most)) {
+        entries_.erase(ages_.front().key);
+        ages_.pop_front();
+    }
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "authority/answers.h"
+#include "authority/requests.h"
+
+namespace holdfast::core {
+
+/// First answers, kept for those who ask again because they did not hear (G7).
+class Idempotency {
+ public:
+    static constexpr std::size_t most = 100'000;
+    static constexpr Duration kept = 5min;
+
+    struct First {};  ///< not seen before: the request goes ahead
+    using Seen = std::variant<First, AcquireAnswer>;
+
+    /// What to do with a request that carries a key. Every First must be followed by a finish(). An earlier grant is
+    /// told again with the time it has left at `now`: its holder counts from when it asked again (T3).
+    Seen look_up(const AcquireRequest& request, Instant now);
+
+    /// Remembers the answer. Refusals are not kept: they say that it is worth asking again.
+    void finish(const AcquireRequest& request, const AcquireAnswer& answer, Instant now);
+
+ private:
+    struct Entry {
+        std::uint64_t fingerprint = 0;
+        std::optional<AcquireAnswer> answer;  // none: in progress
+    };
+    struct Age {
+        Instant at;
+        std::string key;
+    };
+
+    void forget(Instant now);
+
+    std::map<std::string, Entry, std::less<>> entries_;
+    std::deque<Age> ages_;  // of the answered, oldest first
+};
+
+}  // namespace holdfast::core

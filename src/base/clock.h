@@ -1,0 +1,15 @@
+#pragma once
+
+#include "base/time.h"
+
+namespace holdfast {
+
+/// The operating system's clocks. Only the shell (doors, server, client, supervise) may read them; the core is told the
+/// time. Both run on CLOCK_BOOTTIME, which counts suspend and never steps (T3).
+Instant store_clock_now();
+HolderInstant holder_clock_now();
+
+/// The wall clock in milliseconds since 1970. For display and for the first token only (G3): it may jump.
+std::int64_t wall_clock_ms();
+
+}  // namespace holdfast

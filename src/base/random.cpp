@@ -1,0 +1,43 @@
+#include "base/random.h"
+
+#include <cstddef>
+#include <sys/random.h>
+
+#include "base/assert.h"
+
+namespace holdfast {
+namespace {
+
+void fill(void* out, std::size_t bytes) {
+    auto* at = static_cast<unsigned char*>(out);
+    while (bytes > 0) {
+        const ssize_t got = getrandom(at, bytes, 0);
+        HOLDFAST_ASSERT(got > 0);
+        at += got;
+        bytes -= static_cast<std::size_t>(got);
+    }
+}
+
+}  // namespace
+
+std::uint64_t random_seed() {
+    std::uint64_t seed = 0;
+    fill(&seed, sizeof seed);
+    return seed;
+}
+
+std::string random_hex(std::size_t bytes) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string raw(bytes, '\0');
+    fill(raw.data(), bytes);
+    std::string hex;
+    hex.reserve(2 * bytes);
+    for (const char c : raw) {
+        const auto byte = static_cast<unsigned char>(c);
+        hex += digits[byte >> 4];
+        hex += digits[byte & 15];
+    }
+    return hex;
+}
+
+}  // namespace holdfast

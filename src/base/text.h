@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace holdfast {
+
+/// True if the bytes are well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+bool is_utf8(std::string_view text);
+
+/// True if the text contains a control character (below U+0020, or U+007F): such text must not reach a table or a log.
+bool has_control_characters(std::string_view text);
+
+/// A whole decimal number without sign, blanks or leading plus; nothing if it is not one or does not fit.
+std::optional<std::uint64_t> parse_number(std::string_view text);
+
+/// A duration as people write it: `1500ms`, `30s`, `5m`, `2h`, or a bare number of seconds, fractions allowed (`1.5s`).
+Result<Duration> parse_duration(std::string_view text);
+
+/// A duration as people read it: `950ms`, `4.2s`, `1m05s`, `2h03m`.
+std::string format_duration(Duration duration);
+
+/// An instant of the wall clock as `2026-11-15T12:00:00.000Z`.
+std::string format_wall_time(std::int64_t wall_ms);
+
+/// Escapes everything but unreserved characters of a URL as %XX.
+std::string percent_encode(std::string_view text);
+
+/// Undoes %XX; nothing if an escape is malformed.
+std::optional<std::string> percent_decode(std::string_view text);
+
+}  // namespace holdfast

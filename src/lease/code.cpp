@@ -1,0 +1,76 @@
+#include "lease/code.h"
+
+#include <array>
+
+namespace holdfast::core {
+namespace {
+
+struct Text {
+    Code code;
+    std::string_view name;
+    std::string_view advice;
+};
+
+constexpr std::array<Text, code_count> texts{{
+    {Code::busy, "busy", "somebody else has it; wait with wait_ms, or ask again after retry_in_ms"},
+    {Code::wait_timeout, "wait_timeout", "the wait was over before it became free; wait longer, or ask again"},
+    {Code::cancelled, "cancelled", "the client went away while it waited; it left the queue"},
+    {Code::recovering, "recovering",
+     "the server stopped uncleanly and grants nothing until every lease it may have granted has ended; ask again after "
+     "retry_in_ms"},
+    {Code::stopping, "stopping", "the server is stopping; ask again when it is back"},
+    {Code::tokens_exhausted, "tokens_exhausted",
+     "fencing tokens are granted faster than the disk reserves them; ask again after retry_in_ms"},
+    {Code::too_many_leases, "too_many_leases", "this resource has as many leases as it may; ask again later"},
+    {Code::too_many_waiters, "too_many_waiters", "too many wait already; ask again later"},
+    {Code::too_many_connections, "too_many_connections",
+     "the server has as many connections as it may; try again later"},
+    {Code::idempotency_in_progress, "idempotency_in_progress",
+     "the first request with this idempotency key has not been answered yet; ask again after retry_in_ms"},
+    {Code::idempotency_mismatch, "idempotency_mismatch",
+     "this idempotency key was used for another request; use a new key for a new request"},
+    {Code::banned, "banned", "this holder is banned; ask an admin to lift the ban"},
+    {Code::name_refused, "name_refused", "the policy's name pattern does not match this resource; choose another name"},
+    {Code::ttl_too_short, "ttl_too_short", "the TTL is below the policy's minimum; ask for more"},
+    {Code::ttl_too_long, "ttl_too_long", "the TTL is above the policy's maximum; ask for less"},
+    {Code::unknown_lease, "unknown_lease",
+     "no such lease: never granted, lost in a restart, or ended long ago; stop the work and acquire anew"},
+    {Code::lease_expired, "lease_expired", "the lease has expired; stop the work and acquire anew"},
+    {Code::lease_released, "lease_released", "the lease was released; acquire anew"},
+    {Code::lease_revoked, "lease_revoked", "an admin revoked the lease; stop the work"},
+    {Code::not_holder, "not_holder", "this lease belongs to another holder"},
+    {Code::renewal_barred, "renewal_barred", "an admin barred this lease from renewal; finish before it ends"},
+    {Code::not_banned, "not_banned", "this holder is not banned"},
+    {Code::invalid_json, "invalid_json", "the body is not a JSON object in UTF-8"},
+    {Code::unknown_field, "unknown_field", "this route does not know that field"},
+    {Code::invalid_argument, "invalid_argument", "a value is not what this route takes"},
+    {Code::invalid_policy, "invalid_policy", "the policy was not changed: a setting makes no sense"},
+    {Code::bad_request, "bad_request", "this is not a request in HTTP/1.1"},
+    {Code::origin_refused, "origin_refused",
+     "a web page of another origin may not call this server, nor a name that is not its own"},
+    {Code::not_found, "not_found", "no such route; GET /openapi.json lists them"},
+    {Code::method_not_allowed, "method_not_allowed", "this route does not take that method; see GET /openapi.json"},
+    {Code::body_too_large, "body_too_large", "the request body is too large; split the request"},
+    {Code::header_too_large, "header_too_large", "the request header is too large"},
+    {Code::request_timeout, "request_timeout", "the request did not arrive in time"},
+    {Code::storage_failed, "storage_failed", "the disk refused; nothing was changed"},
+}};
+
+constexpr bool in_order() {
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        if (static_cast<std::size_t>(texts[i].code) != i) return false;
+    return true;
+}
+static_assert(in_order(), "the table must list the codes in the order of the enum");
+
+}  // namespace
+
+std::string_view name_of(Code code) {
+    return texts[static_cast<std::size_t>(code)].name;
+}
+
+std::string_view advice_of(Code code) {
+    return texts[static_cast<std::size_t>(code)].advice;
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace holdfast::core {
+
+/// Why something was refused or failed: stable names that programs may match, listed in docs/http-api.md.
+enum class Code : std::uint8_t {
+    busy,
+    wait_timeout,
+    cancelled,
+    recovering,
+    stopping,
+    tokens_exhausted,
+    too_many_leases,
+    too_many_waiters,
+    too_many_connections,
+    idempotency_in_progress,
+    idempotency_mismatch,
+    banned,
+    name_refused,
+    ttl_too_short,
+    ttl_too_long,
+    unknown_lease,
+    lease_expired,
+    lease_released,
+    lease_revoked,
+    not_holder,
+    renewal_barred,
+    not_banned,
+    invalid_json,
+    unknown_field,
+    invalid_argument,
+    invalid_policy,
+    bad_request,
+    origin_refused,
+    not_found,
+    method_not_allowed,
+    body_too_large,
+    header_too_large,
+    request_timeout,
+    storage_failed,
+};
+inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::storage_failed) + 1;
+
+/// The name a program matches, such as `not_holder`.
+std::string_view name_of(Code code);
+
+/// What happened and what to do next, for people.
+std::string_view advice_of(Code code);
+
+}  // namespace holdfast::core

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+
+#include "base/time.h"
+
+namespace holdfast::core::limits {
+
+/// A limit on everything. What goes over one is answered with an error, never truncated.
+inline constexpr std::size_t resource_bytes = 4096;
+inline constexpr std::size_t holder_bytes = 256;
+inline constexpr std::size_t session_bytes = 256;
+inline constexpr std::size_t namespace_bytes = 64;
+inline constexpr std::size_t reason_bytes = 1024;
+inline constexpr std::size_t metadata_bytes = 8192;
+inline constexpr std::size_t idempotency_key_bytes = 256;
+inline constexpr std::size_t pattern_bytes = 1024;
+
+inline constexpr std::size_t intents_per_manifest = 256;  // G1
+inline constexpr std::size_t leases_per_request = 1000;
+inline constexpr std::size_t leases_per_record = 4096;
+inline constexpr std::size_t waiters_per_record = 1024;
+inline constexpr std::size_t waiters = 100'000;
+inline constexpr std::size_t bans = 100'000;
+
+/// How long an ended lease stays answerable (R3), and how many of one record do: a lock that changes hands a thousand
+/// times a second must not carry five minutes of history in its record.
+inline constexpr Duration ended_kept = 5min;
+inline constexpr std::size_t ended_per_record = 32;
+
+inline constexpr Duration ttl_ceiling = 24h;  ///< no policy may allow more
+inline constexpr Duration wait_ceiling = 1h;
+
+}  // namespace holdfast::core::limits

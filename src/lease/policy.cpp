@@ -1,0 +1,62 @@
+#include "lease/policy.h"
+
+#include <re2/re2.h>
+
+#include "lease/limits.h"
+
+namespace holdfast::core {
+namespace {
+
+Error invalid(std::string message) {
+    return {std::string(name_of(Code::invalid_policy)), std::move(message)};
+}
+
+}  // namespace
+
+Result<NamePattern> NamePattern::compile(std::string text) {
+    NamePattern pattern;
+    if (text.empty()) return pattern;
+    if (text.size() > limits::pattern_bytes)
+        return invalid("name_pattern is longer than " + std::to_string(limits::pattern_bytes) + " bytes");
+    RE2::Options options;
+    options.set_log_errors(false);
+    options.set_max_mem(1 << 20);
+    auto compiled = std::make_shared<RE2>(text, options);
+    if (!compiled->ok()) return invalid("name_pattern does not compile: " + compiled->error());
+    pattern.text_ = std::move(text);
+    pattern.compiled_ = std::move(compiled);
+    return pattern;
+}
+
+bool NamePattern::matches(std::string_view name) const {
+    if (!compiled_) return true;
+    return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *compiled_);
+}
+
+Result<void> Policy::check() const {
+    if (ttl_min < 1ms) return invalid("ttl_min_ms must be at least 1");
+    if (ttl_max < ttl_min) return invalid("ttl_max_ms must not be below ttl_min_ms");
+    if (ttl_max > limits::ttl_ceiling) return invalid("ttl_max_ms must not be above a day");
+    if (ttl_default < ttl_min || ttl_default > ttl_max)
+        return invalid("ttl_default_ms must lie between ttl_min_ms and ttl_max_ms");
+    if (wait_max < Duration::zero() || wait_max > limits::wait_ceiling)
+        return invalid("wait_max_ms must not be above an hour");
+    if (bans.size() > limits::bans) return invalid("there are as many bans as there may be; lift some");
+    return {};
+}
+
+std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::string_view resource) {
+    if (!policy.bans.empty() && policy.bans.find(holder) != policy.bans.end()) return Code::banned;
+    if (!policy.name_pattern.matches(resource)) return Code::name_refused;
+    return std::nullopt;
+}
+
+std::variant<GrantedTtl, RefusedTtl> decide_ttl(const Policy& policy, std::optional<Duration> asked) {
+    const Duration ttl = asked.value_or(policy.ttl_default);
+    if (ttl < policy.ttl_min) return RefusedTtl{Code::ttl_too_short};
+    if (ttl <= policy.ttl_max) return GrantedTtl{ttl, false};
+    if (policy.reject_above_max) return RefusedTtl{Code::ttl_too_long};
+    return GrantedTtl{policy.ttl_max, true};
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/time.h"
+#include "lease/lease.h"
+
+namespace holdfast::core {
+
+/// When a holder should do what, as durations from the reading of the clock that granted or renewed the lease (T4).
+/// renew_in < soft_terminate_in < hard_terminate_in < expires_in.
+struct Timeline {
+    Duration renew_in{};
+    Duration soft_terminate_in{};
+    Duration hard_terminate_in{};
+    Duration expires_in{};
+
+    bool operator==(const Timeline&) const = default;
+};
+
+/// The timeline of an intent's lease: renew at 1/3 of the TTL, stop gently at 2/3, kill at 5/6.
+Timeline timeline_of(const Lease& lease, Instant now);
+
+}  // namespace holdfast::core

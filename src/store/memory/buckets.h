@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "store/memory/slots.h"
+
+namespace holdfast::core {
+
+/// The bucket heads of a hash table that grows by one bucket at a time (linear hashing), so that no insertion ever pays
+/// for a rehash of everything. Who owns the chains moves the entries of the bucket that is split.
+class Buckets {
+ public:
+    Buckets() { pages_.push_back(std::make_unique<SlotId[]>(page_size)); }
+
+    /// The head of the chain for a hash.
+    SlotId& head(std::uint32_t hash) { return at(index_of(hash)); }
+
+    /// Adds a bucket if there are fewer than entries. `split` gets the head whose entries must be spread: it takes
+    /// the whole chain off it and puts every entry back under head(its hash).
+    template <class Split>
+    void grow_for(std::size_t entries, Split&& split) {
+        if (entries <= size()) return;
+        const std::uint32_t splitting = split_;
+        if (size() == pages_.size() * page_size) pages_.push_back(std::make_unique<SlotId[]>(page_size));
+        if (++split_ == (1U << level_)) {
+            ++level_;
+            split_ = 0;
+        }
+        split(at(splitting));
+    }
+
+    std::size_t size() const { return (std::size_t{1} << level_) + split_; }
+
+ private:
+    static constexpr std::size_t page_size = 4096;
+
+    std::uint32_t index_of(std::uint32_t hash) const {
+        const std::uint32_t index = hash & ((1U << level_) - 1);
+        return index >= split_ ? index : hash & ((2U << level_) - 1);
+    }
+
+    SlotId& at(std::uint32_t index) { return pages_[index / page_size][index % page_size]; }
+
+    std::vector<std::unique_ptr<SlotId[]>> pages_;
+    std::uint32_t level_ = 10;
+    std::uint32_t split_ = 0;  // buckets below this have been split in the current doubling
+};
+
+}  // namespace holdfast::core

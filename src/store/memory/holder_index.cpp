@@ -1,0 +1,54 @@
+#include "store/memory/holder_index.h"
+
+#include <utility>
+
+namespace holdfast::core {
+
+void HolderIndex::link(SlotId id) {
+    SlotId& head = buckets_.head(hash(holder_of_(slots_[id])));
+    slots_[id].holder = {0, head};
+    if (head != 0) slots_[head].holder.prev = id;
+    head = id;
+}
+
+void HolderIndex::add(SlotId id) {
+    link(id);
+    buckets_.grow_for(++linked_, [&](SlotId& head) {
+        SlotId next = std::exchange(head, 0);
+        while (next != 0) {
+            const SlotId moving = next;
+            next = slots_[moving].holder.next;
+            link(moving);
+        }
+    });
+}
+
+void HolderIndex::remove(SlotId id) {
+    const Link at = slots_[id].holder;
+    if (at.prev != 0)
+        slots_[at.prev].holder.next = at.next;
+    else
+        buckets_.head(hash(holder_of_(slots_[id]))) = at.next;
+    if (at.next != 0) slots_[at.next].holder.prev = at.prev;
+    slots_[id].holder = {};
+    --linked_;
+}
+
+void HolderIndex::relist(SlotId id, const std::vector<Lease>& leases, Listing& listing) {
+    // Both are in the order of tokens: what is gone from the leases is unlisted, what is new is at the end.
+    std::size_t kept = 0;
+    std::size_t at = 0;
+    for (const auto& entry : listing) {
+        if (at < leases.size() && leases[at].token == entry.first) {
+            listing[kept++] = entry;
+            ++at;
+        } else {
+            crowded_.erase(entry.second);
+        }
+    }
+    listing.resize(kept);
+    for (; at < leases.size(); ++at)
+        listing.emplace_back(leases[at].token, crowded_.emplace(leases[at].holder, id));
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "lease/record.h"
+#include "store/memory/buckets.h"
+#include "store/memory/slots.h"
+
+namespace holdfast::core {
+
+/// Which slots have leases of which holder. A slot with one lease is linked in place, at no cost but its links; a slot
+/// with several (an open record) is listed in a map.
+class HolderIndex {
+ public:
+    /// `holder_of` tells the holder of a slot's only lease, for slots that were add()ed.
+    using HolderOf = std::string_view (*)(const Slot& slot);
+
+    HolderIndex(Slots& slots, HashKey key, HolderOf holder_of) : slots_(slots), key_(key), holder_of_(holder_of) {}
+
+    /// Links a slot under the holder of its only lease. REQUIRES: the slot's body is in place.
+    void add(SlotId id);
+    /// Undoes add(). REQUIRES: the slot's body still names the same holder.
+    void remove(SlotId id);
+
+    /// What is listed of an open record: its leases' tokens, in order, and where.
+    using Listing = std::vector<std::pair<Token, std::multimap<std::string, SlotId, std::less<>>::iterator>>;
+    /// Brings the listing of an open record up to date with its leases.
+    void relist(SlotId id, const std::vector<Lease>& leases, Listing& listing);
+
+    /// Calls `visit` with each slot that has a lease of the holder, once per listing of an open record.
+    template <class Visit>
+    void for_each(std::string_view holder, Visit&& visit) {
+        for (SlotId id = buckets_.head(hash(holder)); id != 0; id = slots_[id].holder.next)
+            if (holder_of_(slots_[id]) == holder) visit(id);
+        const auto [first, last] = crowded_.equal_range(holder);
+        for (auto entry = first; entry != last; ++entry)
+            visit(entry->second);
+    }
+
+ private:
+    std::uint32_t hash(std::string_view holder) const { return static_cast<std::uint32_t>(hash_text(key_, holder)); }
+    void link(SlotId id);
+
+    Slots& slots_;
+    HashKey key_;
+    HolderOf holder_of_;
+    Buckets buckets_;
+    std::size_t linked_ = 0;
+    std::multimap<std::string, SlotId, std::less<>> crowded_;
+};
+
+}  // namespace holdfast::core

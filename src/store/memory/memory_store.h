@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/hash.h"
+#include "store/store.h"
+
+namespace holdfast::core {
+
+/// Records in this process's memory: a hash table and a hierarchical timing wheel, O(1) per operation, no clock of its
+/// own: whoever drives it says what time it is (T6). Nothing here ever pays for everything at once: the table grows a
+/// bucket at a time and the sweep works in bounded steps.
+///
+/// Calls answer before they return.
+class MemoryStore final : public Store {
+ public:
+    MemoryStore(StoreListener& listener, HashKey hash_key);
+    ~MemoryStore() override;
+
+    /// Sets the time and sweeps what has ended by then, at most `steps` pieces of work. Returns true if there is more
+    /// to do: then call again soon, after other work had its turn. Expiry itself does not wait for the sweep (T2).
+    /// REQUIRES: time does not go back.
+    bool advance(Instant now, std::size_t steps = 1000);
+
+    /// When advance() has something to do next; Instant::max() if nothing waits to end.
+    Instant next_due() const;
+
+    void update(std::string_view resource, Update& update) override;
+    void leases_of(std::string_view holder, std::size_t most, Callback<Result<std::vector<LeaseName>>> reply) override;
+    void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;
+    std::size_t active_leases() const override;
+
+    /// For a clean stop (S1): every record that is worth keeping. And for the start after it. Waiters are not kept.
+    void for_each_record(const std::function<void(std::string_view resource, const Record& record)>& visit) const;
+    void restore(std::string_view resource, const Record& record);
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,179 @@
+#include "store/memory/packed_record.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr std::uint8_t predicate_mask = 0x07;
+constexpr std::uint8_t no_lease = 0x07;  // in place of a predicate
+constexpr std::uint8_t flag_renewable = 0x08;
+constexpr std::uint8_t flag_session = 0x10;
+constexpr std::uint8_t flag_reason = 0x20;
+constexpr std::uint8_t flag_metadata = 0x40;
+constexpr std::uint8_t flag_ended = 0x80;
+
+template <class T>
+void put(std::string& out, T value) {
+    char raw[sizeof(T)];
+    std::memcpy(raw, &value, sizeof(T));
+    out.append(raw, sizeof(T));
+}
+
+/// Milliseconds in 48 bits: 8,900 years.
+constexpr std::size_t ms48_bytes = 6;
+void put_ms48(std::string& out, std::int64_t ms) {
+    char raw[sizeof ms];
+    std::memcpy(raw, &ms, sizeof ms);
+    out.append(raw, ms48_bytes);
+}
+
+/// A length of up to 14 bits: one byte below 128, two above.
+void put_text(std::string& out, std::string_view text) {
+    HOLDFAST_ASSERT(text.size() < 1 << 14);
+    if (text.size() < 128) {
+        out.push_back(static_cast<char>(text.size()));
+    } else {
+        out.push_back(static_cast<char>(0x80 | (text.size() & 0x7f)));
+        out.push_back(static_cast<char>(text.size() >> 7));
+    }
+    out.append(text);
+}
+
+class Reader {
+ public:
+    explicit Reader(const char* at) : at_(at) {}
+
+    template <class T>
+    T get() {
+        T value;
+        std::memcpy(&value, at_, sizeof(T));
+        at_ += sizeof(T);
+        return value;
+    }
+
+    std::int64_t get_ms48() {
+        std::int64_t ms = 0;
+        std::memcpy(&ms, at_, ms48_bytes);
+        at_ += ms48_bytes;
+        return ms;
+    }
+
+    std::string_view get_text() {
+        std::size_t length = get<std::uint8_t>();
+        if (length >= 128) length = (length & 0x7f) | static_cast<std::size_t>(get<std::uint8_t>()) << 7;
+        const std::string_view text{at_, length};
+        at_ += length;
+        return text;
+    }
+
+ private:
+    const char* at_;
+};
+
+std::uint32_t whole_ms(Duration duration) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(to_ms(duration), 0, UINT32_MAX));
+}
+
+std::uint8_t flags_of(const Record& record) {
+    std::uint8_t flags = record.ended.empty() ? 0 : flag_ended;
+    if (record.leases.empty()) return flags | no_lease;
+    const Lease& lease = record.leases.front();
+    flags |= static_cast<std::uint8_t>(lease.predicate);
+    if (lease.renewable) flags |= flag_renewable;
+    if (!lease.session.empty()) flags |= flag_session;
+    if (!lease.reason.empty()) flags |= flag_reason;
+    if (!lease.metadata.empty()) flags |= flag_metadata;
+    return flags;
+}
+
+void put_lease(std::string& out, const Lease& lease) {
+    put(out, lease.expires_at.time_since_epoch().count());
+    put(out, lease.token);
+    put(out, whole_ms(lease.ttl));
+    put_ms48(out, to_ms(lease.acquired_at.time_since_epoch()));
+    put_text(out, lease.holder);
+    if (!lease.session.empty()) put_text(out, lease.session);
+    if (!lease.reason.empty()) put_text(out, lease.reason);
+    if (!lease.metadata.empty()) put_text(out, lease.metadata);
+}
+
+void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
+    lease.predicate = static_cast<Predicate>(flags & predicate_mask);
+    lease.renewable = (flags & flag_renewable) != 0;
+    lease.expires_at = Instant{Duration{reader.get<Duration::rep>()}};
+    lease.token = reader.get<Token>();
+    lease.ttl = std::chrono::milliseconds{reader.get<std::uint32_t>()};
+    lease.acquired_at = Instant{std::chrono::milliseconds{reader.get_ms48()}};
+    lease.holder = reader.get_text();
+    lease.session = (flags & flag_session) != 0 ? reader.get_text() : std::string_view{};
+    lease.reason = (flags & flag_reason) != 0 ? reader.get_text() : std::string_view{};
+    lease.metadata = (flags & flag_metadata) != 0 ? reader.get_text() : std::string_view{};
+}
+
+}  // namespace
+
+void PackedRecord::pack(std::string_view resource, const Record& record, std::string& out) {
+    HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < 256);
+    const std::uint8_t flags = flags_of(record);
+    out.assign(2, '\0');
+    put(out, flags);
+    if ((flags & flag_ended) != 0) put(out, static_cast<std::uint8_t>(record.ended.size()));
+    put_text(out, resource);
+    if (!record.leases.empty()) put_lease(out, record.leases.front());
+    for (const EndedLease& ended : record.ended) {
+        put(out, ended.token);
+        put(out, ended.at.time_since_epoch().count());
+        put(out, ended.how);
+    }
+    HOLDFAST_ASSERT(out.size() <= UINT16_MAX);
+    const auto size = static_cast<std::uint16_t>(out.size());
+    std::memcpy(out.data(), &size, sizeof size);
+}
+
+std::size_t PackedRecord::size() const {
+    return Reader{bytes_}.get<std::uint16_t>();
+}
+
+std::string_view PackedRecord::resource() const {
+    Reader reader{bytes_ + 2};
+    if ((reader.get<std::uint8_t>() & flag_ended) != 0) reader.get<std::uint8_t>();
+    return reader.get_text();
+}
+
+bool PackedRecord::has_lease() const {
+    return (Reader{bytes_ + 2}.get<std::uint8_t>() & predicate_mask) != no_lease;
+}
+
+std::string_view PackedRecord::holder() const {
+    const std::string_view name = resource();
+    Reader reader{name.data() + name.size() + 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + ms48_bytes};
+    return reader.get_text();
+}
+
+void PackedRecord::unpack(Record& out) const {
+    Reader reader{bytes_ + 2};
+    const auto flags = reader.get<std::uint8_t>();
+    const std::size_t ended = (flags & flag_ended) != 0 ? reader.get<std::uint8_t>() : 0;
+    reader.get_text();
+    out.waiters.clear();
+    out.last_token = 0;
+    out.leases.resize((flags & predicate_mask) != no_lease ? 1 : 0);
+    for (Lease& lease : out.leases) {
+        get_lease(reader, flags, lease);
+        out.last_token = lease.token;
+    }
+    out.ended.resize(ended);
+    for (EndedLease& entry : out.ended) {
+        entry.token = reader.get<Token>();
+        entry.at = Instant{Duration{reader.get<Duration::rep>()}};
+        entry.how = reader.get<Ending>();
+        out.last_token = std::max(out.last_token, entry.token);
+    }
+}
+
+}  // namespace holdfast::core

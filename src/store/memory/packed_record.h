@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lease/record.h"
+
+namespace holdfast::core {
+
+/// A record of at most one lease and no waiters, with the name of its resource, in as few bytes as possible. Never
+/// leaves the process, so its form may change at will. Times are kept exact, but for acquired_at, which is kept to the
+/// millisecond.
+///
+/// bytes 0-1 size | 2 flags | [count of ended] | resource | [lease: expires_at, token, ttl, age, holder, …] | [ended …]
+/// Text is preceded by its length; session, reason and metadata are there only if their flag is set.
+class PackedRecord {
+ public:
+    static bool can_pack(const Record& record) { return record.leases.size() <= 1 && record.waiters.empty(); }
+
+    /// Writes the packed form into `out`, replacing what it holds. REQUIRES: can_pack(record).
+    static void pack(std::string_view resource, const Record& record, std::string& out);
+
+    /// REQUIRES: the bytes were written by pack() and stay as long as this is used.
+    explicit PackedRecord(const char* bytes) : bytes_(bytes) {}
+
+    std::size_t size() const;
+    std::string_view resource() const;
+    bool has_lease() const;
+    /// The holder of the lease. REQUIRES: has_lease().
+    std::string_view holder() const;
+
+    /// Writes the record into `out`, reusing the memory it holds.
+    void unpack(Record& out) const;
+
+ private:
+    const char* bytes_;
+};
+
+}  // namespace holdfast::core

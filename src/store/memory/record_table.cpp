@@ -1,0 +1,187 @@
+#include "store/memory/record_table.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/assert.h"
+#include "store/memory/packed_record.h"
+
+namespace holdfast::core {
+namespace {
+
+PackedRecord packed_record(const Slot& slot) {
+    return PackedRecord{reinterpret_cast<const char*>(slot.body)};
+}
+
+}  // namespace
+
+struct RecordTable::OpenRecord {
+    std::string resource;
+    Record record;
+    HolderIndex::Listing listing;
+};
+
+RecordTable::RecordTable(HashKey key) : key_(key), holders_(slots_, key, &holder_in) {}
+
+RecordTable::~RecordTable() {
+    for (SlotId id = 1; id < slots_.end(); ++id)
+        if (used(id)) free_body(slots_[id]);
+}
+
+RecordTable::OpenRecord& RecordTable::open_record(const Slot& slot) {
+    return *reinterpret_cast<OpenRecord*>(slot.body & ~std::uintptr_t{1});
+}
+
+std::string_view RecordTable::name_in(const Slot& slot) {
+    return is_open(slot) ? std::string_view{open_record(slot).resource} : packed_record(slot).resource();
+}
+
+std::string_view RecordTable::holder_in(const Slot& slot) {
+    return packed_record(slot).holder();
+}
+
+std::string_view RecordTable::resource_of(SlotId id) const {
+    return name_in(slots_[id]);
+}
+
+SlotId RecordTable::find(std::string_view resource) {
+    const std::uint32_t hashed = hash(resource);
+    for (SlotId id = buckets_.head(hashed); id != 0; id = slots_[id].chain)
+        if (slots_[id].hash == hashed && name_in(slots_[id]) == resource) return id;
+    return 0;
+}
+
+void RecordTable::link(SlotId id) {
+    SlotId& head = buckets_.head(slots_[id].hash);
+    slots_[id].chain = head;
+    head = id;
+}
+
+SlotId RecordTable::insert(std::string_view resource, Record& record) {
+    const SlotId id = slots_.allocate();
+    slots_[id].hash = hash(resource);
+    link(id);
+    buckets_.grow_for(++records_, [&](SlotId& head) {
+        SlotId next = std::exchange(head, 0);
+        while (next != 0) {
+            const SlotId moving = next;
+            next = slots_[moving].chain;
+            link(moving);
+        }
+    });
+    store(id, resource, record);
+    return id;
+}
+
+void RecordTable::erase(SlotId id) {
+    unindex(id);
+    free_body(slots_[id]);
+    SlotId* at = &buckets_.head(slots_[id].hash);
+    while (*at != id)
+        at = &slots_[*at].chain;
+    *at = slots_[id].chain;
+    --records_;
+    slots_.release(id);
+}
+
+Record& RecordTable::take(SlotId id) {
+    if (id != 0 && is_open(slots_[id])) return open_record(slots_[id]).record;
+    if (id != 0) {
+        packed_record(slots_[id]).unpack(scratch_);
+        return scratch_;
+    }
+    scratch_.leases.clear();
+    scratch_.ended.clear();
+    scratch_.waiters.clear();
+    scratch_.last_token = 0;
+    return scratch_;
+}
+
+const Record& RecordTable::read(SlotId id, Record& room) const {
+    if (is_open(slots_[id])) return open_record(slots_[id]).record;
+    packed_record(slots_[id]).unpack(room);
+    return room;
+}
+
+std::vector<SlotId> RecordTable::slots_of(std::string_view holder) {
+    std::vector<SlotId> found;
+    holders_.for_each(holder, [&](SlotId id) { found.push_back(id); });
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+}
+
+void RecordTable::put(SlotId id, Record& record) {
+    const std::string_view name = resource_of(id);
+    if (PackedRecord::can_pack(record) && is_open(slots_[id])) {
+        // The record and its name live in the body that is about to go.
+        const std::string kept_name(name);
+        Record kept = std::move(record);
+        store(id, kept_name, kept);
+        return;
+    }
+    store(id, name, record);
+}
+
+void RecordTable::store(SlotId id, std::string_view resource, Record& record) {
+    HOLDFAST_ASSERT(!record.empty());
+    Slot& slot = slots_[id];
+    if (!PackedRecord::can_pack(record)) {
+        put_open(id, resource, record);
+        return;
+    }
+    const bool filled = slot.body != 0;
+    const bool same_holder = filled && !is_open(slot) && packed_record(slot).has_lease() && !record.leases.empty() &&
+                             holder_in(slot) == record.leases.front().holder;
+    if (filled && !same_holder) unindex(id);
+    put_packed(slot, resource, record);
+    if (!same_holder && !record.leases.empty()) holders_.add(id);
+}
+
+void RecordTable::put_packed(Slot& slot, std::string_view resource, const Record& record) {
+    PackedRecord::pack(resource, record, packing_);
+    const bool in_place =
+        slot.body != 0 && !is_open(slot) && Slab::same_class(packed_record(slot).size(), packing_.size());
+    if (!in_place) {
+        if (slot.body != 0) free_body(slot);
+        slot.body = reinterpret_cast<std::uintptr_t>(slab_.allocate(packing_.size()));
+    }
+    std::copy(packing_.begin(), packing_.end(), reinterpret_cast<char*>(slot.body));
+}
+
+void RecordTable::put_open(SlotId id, std::string_view resource, Record& record) {
+    Slot& slot = slots_[id];
+    if (slot.body == 0 || !is_open(slot)) {
+        auto opened = std::make_unique<OpenRecord>();
+        opened->resource = resource;
+        opened->record = std::move(record);
+        if (slot.body != 0) {
+            unindex(id);
+            free_body(slot);
+        }
+        slot.body = reinterpret_cast<std::uintptr_t>(opened.release()) | 1;
+    }
+    OpenRecord& open = open_record(slot);
+    holders_.relist(id, open.record.leases, open.listing);
+}
+
+void RecordTable::unindex(SlotId id) {
+    const Slot& slot = slots_[id];
+    if (is_open(slot))
+        holders_.relist(id, {}, open_record(slot).listing);
+    else if (packed_record(slot).has_lease())
+        holders_.remove(id);
+}
+
+void RecordTable::free_body(Slot& slot) {
+    if (is_open(slot)) {
+        delete &open_record(slot);
+    } else {
+        char* bytes = reinterpret_cast<char*>(slot.body);
+        slab_.free(bytes, PackedRecord{bytes}.size());
+    }
+    slot.body = 0;
+}
+
+}  // namespace holdfast::core

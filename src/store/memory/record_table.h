@@ -1,0 +1,80 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "lease/record.h"
+#include "store/memory/buckets.h"
+#include "store/memory/holder_index.h"
+#include "store/memory/slab.h"
+#include "store/memory/slots.h"
+
+namespace holdfast::core {
+
+/// Records by resource, and by holder. A record of one lease, which is what most are, is kept packed; one with several
+/// leases or with waiters is kept open, as it is.
+class RecordTable {
+ public:
+    explicit RecordTable(HashKey key);
+    ~RecordTable();
+    RecordTable(const RecordTable&) = delete;
+    RecordTable& operator=(const RecordTable&) = delete;
+
+    /// The slot of a resource, or 0.
+    SlotId find(std::string_view resource);
+
+    /// Makes a slot for a resource that has none, with this record in it.
+    SlotId insert(std::string_view resource, Record& record);
+    void erase(SlotId id);
+
+    /// The record of a slot, to be changed: in place if it is open, else a copy that lasts until the next take(). Slot
+    /// 0 gives an empty one. put() makes the change stick.
+    Record& take(SlotId id);
+    /// Writes back what take() gave; afterwards that reference is void. REQUIRES: the record is not empty.
+    void put(SlotId id, Record& record);
+
+    /// The record of a slot, to be looked at; `room` may be used to hold it.
+    const Record& read(SlotId id, Record& room) const;
+    /// REQUIRES: the slot is used.
+    std::string_view resource_of(SlotId id) const;
+
+    bool used(SlotId id) const { return slots_[id].body != 0; }
+    /// One past the highest slot ever used.
+    SlotId end() const { return slots_.end(); }
+    /// The slots that have a lease of the holder, in order.
+    std::vector<SlotId> slots_of(std::string_view holder);
+
+    /// The slots themselves, for who keeps lists through them.
+    Slots& slots() { return slots_; }
+
+ private:
+    struct OpenRecord;
+
+    static bool is_open(const Slot& slot) { return (slot.body & 1) != 0; }
+    static OpenRecord& open_record(const Slot& slot);
+    static std::string_view name_in(const Slot& slot);
+    static std::string_view holder_in(const Slot& slot);
+
+    std::uint32_t hash(std::string_view resource) const {
+        return static_cast<std::uint32_t>(hash_text(key_, resource));
+    }
+    void link(SlotId id);
+    void put_packed(Slot& slot, std::string_view resource, const Record& record);
+    void put_open(SlotId id, std::string_view resource, Record& record);
+    void store(SlotId id, std::string_view resource, Record& record);
+    void unindex(SlotId id);
+    void free_body(Slot& slot);
+
+    HashKey key_;
+    Slots slots_;
+    Buckets buckets_;
+    std::size_t records_ = 0;
+    HolderIndex holders_;
+    Slab slab_;
+    Record scratch_;       // reused, so that reading a packed record allocates nothing
+    std::string packing_;  // reused likewise
+};
+
+}  // namespace holdfast::core

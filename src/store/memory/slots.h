@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace holdfast::core {
+
+/// The number of a slot; 0 is none.
+using SlotId = std::uint32_t;
+
+/// A place in a circular list: neighbours by number. Numbers from list_base up are the heads of lists.
+struct Link {
+    SlotId prev = 0;
+    SlotId next = 0;
+};
+inline constexpr SlotId list_base = 0x8000'0000;
+
+/// One record's place in the table, in the timing wheel (or the list of the ended), and among its holder's records.
+/// 32 bytes: with a million of them every field counts.
+struct Slot {
+    Link timer;
+    SlotId chain = 0;         // the next of the same bucket
+    std::uint32_t hash = 0;   // of the resource
+    Link holder;              // the others in the same bucket of the holder index; {0, 0} if not in it
+    std::uintptr_t body = 0;  // a packed record, or an open one if the lowest bit is set; 0 if the slot is free
+};
+static_assert(sizeof(Slot) == 32);
+
+/// Slots by number, in pages that never move, so that growing copies nothing.
+class Slots {
+ public:
+    Slots() { grow(); }
+
+    Slot& operator[](SlotId id) { return pages_[id / page_size][id % page_size]; }
+    const Slot& operator[](SlotId id) const { return pages_[id / page_size][id % page_size]; }
+
+    SlotId allocate() {
+        if (free_ != 0) {
+            const SlotId id = free_;
+            free_ = (*this)[id].chain;
+            (*this)[id] = Slot{};
+            return id;
+        }
+        if (end_ == pages_.size() * page_size) grow();
+        return end_++;
+    }
+
+    void release(SlotId id) {
+        (*this)[id] = Slot{};
+        (*this)[id].chain = free_;
+        free_ = id;
+    }
+
+    /// One past the highest number ever used.
+    SlotId end() const { return end_; }
+
+ private:
+    static constexpr SlotId page_size = 4096;
+
+    void grow() { pages_.push_back(std::make_unique<Slot[]>(page_size)); }
+
+    std::vector<std::unique_ptr<Slot[]>> pages_;
+    SlotId end_ = 1;  // 0 is none
+    SlotId free_ = 0;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "store/memory/slots.h"
+
+namespace holdfast::core {
+
+/// Circular lists through the slots' timer links, with numbered heads.
+class TimerLists {
+ public:
+    TimerLists(Slots& slots, SlotId lists);
+
+    void push_back(SlotId list, SlotId id);
+    /// Takes the slot out of whichever list it is in.
+    void remove(SlotId id);
+    /// The first of a list, or 0.
+    SlotId front(SlotId list) const;
+
+ private:
+    Link& link(SlotId id) { return id >= list_base ? heads_[id - list_base] : slots_[id].timer; }
+
+    Slots& slots_;
+    std::vector<Link> heads_;
+};
+
+/// A hierarchical timing wheel of 1 ms ticks: four levels of 256 places, 49 days. Filing and removing are O(1).
+///
+/// It does not know when an entry is due, only where it was filed. When an entry's place comes up it is taken out and
+/// handed to the owner, who ends it or files it again: nearer its time if it came down from a higher level, later if
+/// its end was moved since. So a renewal does not touch the wheel at all.
+class TimingWheel {
+ public:
+    static constexpr SlotId lists = 4 * 256;
+
+    /// Uses the lists 0 to 1023 of `timers`.
+    TimingWheel(TimerLists& timers, Instant start);
+
+    /// Files a slot that is in no list to come up at the first tick at or after `due`, or earlier to be filed again.
+    void file(SlotId id, Instant due);
+
+    /// Takes out entries whose place has come by `now` and hands each to `take`, until none is left or `steps` is
+    /// used up. Returns true if more are waiting.
+    template <class Take>
+    bool advance(Instant now, std::size_t& steps, Take&& take) {
+        const std::uint64_t target = tick_at_or_before(now);
+        for (std::uint64_t next = next_tick(); next <= target; next = next_tick()) {
+            at_ = next;
+            for (unsigned level = 0; level < levels; ++level) {
+                if (!starts_here(level)) break;
+                const SlotId list = list_of(level, place_of(level, at_));
+                while (const SlotId id = timers_.front(list)) {
+                    if (steps == 0) return true;
+                    --steps;
+                    timers_.remove(id);
+                    take(id);
+                }
+                mark(level, place_of(level, at_), false);
+            }
+        }
+        if (target > at_) at_ = target;
+        return false;
+    }
+
+    /// The first instant at which advance() has something to take out; Instant::max() if there is nothing.
+    Instant next_due() const;
+
+ private:
+    static constexpr unsigned levels = 4;
+    static constexpr std::uint64_t never = UINT64_MAX;
+    using Marks = std::array<std::uint64_t, 4>;
+
+    static std::uint64_t tick_at_or_before(Instant instant);
+    static std::uint64_t tick_at_or_after(Instant instant);
+    static unsigned place_of(unsigned level, std::uint64_t tick) {
+        return static_cast<unsigned>(tick >> (8 * level)) & 255U;
+    }
+    static SlotId list_of(unsigned level, unsigned place) { return level * 256 + place; }
+
+    /// True if the current tick is the first of a place of this level.
+    bool starts_here(unsigned level) const { return (at_ & ((std::uint64_t{1} << (8 * level)) - 1)) == 0; }
+    void mark(unsigned level, unsigned place, bool filled);
+    std::uint64_t next_tick() const;
+    std::uint64_t next_tick(unsigned level) const;
+
+    TimerLists& timers_;
+    std::uint64_t at_;                   // everything before this tick has been taken out
+    std::array<Marks, levels> marks_{};  // which places may have entries; a removal may leave a mark behind
+};
+
+}  // namespace holdfast::core

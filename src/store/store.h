@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/callback.h"
+#include "base/result.h"
+#include "lease/record.h"
+
+namespace holdfast::core {
+
+/// What an update did to its record.
+enum class Effect : std::uint8_t {
+    none,     ///< nothing to write
+    changed,  ///< to be written
+    freed,    ///< to be written, and something ended: waiters may have their turn
+};
+
+/// One change to one record, as a store sees it. The caller keeps it alive until done() has run.
+class Update {
+ public:
+    virtual ~Update() = default;
+
+    /// Decides on the record as it stands, at the store's own time (T1). May run again on fresher state when another
+    /// writer came between; it then forgets what it decided before. Must not call the store.
+    virtual Effect apply(Record& record, Instant now) = 0;
+
+    /// Runs once, when the last apply() has taken effect, or when the store gave up (and nothing took effect).
+    virtual void done(Result<void> outcome) = 0;
+};
+
+/// What a store tells of its own accord. Must not call the store back: take note, and act later.
+class StoreListener {
+ public:
+    virtual ~StoreListener() = default;
+
+    /// A lease ran out, `late` after its time (T5). The record is settled already.
+    virtual void on_expired(std::string_view resource, const Lease& lease, Duration late) = 0;
+
+    /// Waiters whose turn it may be, after something in the record ended (G6).
+    virtual void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) = 0;
+};
+
+/// A lease with the resource it is of.
+struct NamedLease {
+    std::string resource;
+    Lease lease;
+};
+
+/// Which leases to list. Empty text matches everything.
+struct ListQuery {
+    std::string_view name_space;
+    std::string_view prefix;  ///< of the resource within its namespace
+    std::string_view holder;
+    std::size_t limit = 100;
+    std::uint64_t after = 0;  ///< `next` of the page before; 0 to start
+};
+struct ListPage {
+    std::vector<NamedLease> leases;
+    std::uint64_t next = 0;  ///< 0 at the end
+};
+
+/// Where records live. One verb to change them; the rest is for looking.
+///
+/// A store is its own clock (T1). Calls may answer before they return or later; never both.
+class Store {
+ public:
+    virtual ~Store() = default;
+
+    /// Updates one record, atomically, at the store's own time.
+    virtual void update(std::string_view resource, Update& update) = 0;
+
+    /// The names of the holder's active leases, in no promised order, at most `most` of them.
+    virtual void leases_of(std::string_view holder, std::size_t most,
+                           Callback<Result<std::vector<LeaseName>>> reply) = 0;
+
+    /// A page of active leases. Looks at a bounded number of records, so a page may be short and still have a next one.
+    /// The leases of one record come together, even over the limit. Those active throughout a listing are listed once.
+    virtual void list(const ListQuery& query, Callback<Result<ListPage>> reply) = 0;
+
+    virtual std::size_t active_leases() const = 0;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,203 @@
+#include "authority/acquisitions.h"
+
+#include <gtest/gtest.h>
+
+#include "authority/desk.h"
+#include "base/random.h"
+
+namespace holdfast::core {
+namespace {
+
+/// Requests that wait, and what came of them in the order in which it came.
+struct Queue {
+    explicit Queue(Desk& at) : desk(at) {}
+
+    Authority::WaitTicket wait(const std::string& who, std::vector<Intent> intents, Duration how_long = 2min) {
+        return desk.authority.acquire(Desk::request(who, std::move(intents), how_long),
+                                      [this, who](AcquireAnswer answer) {
+                                          if (auto* granted = std::get_if<AcquireGranted>(&answer)) {
+                                              order.push_back(who);
+                                              tokens[who] = granted->leases[0].lease.token;
+                                          } else {
+                                              refused[who] = code_of(answer);
+                                          }
+                                      });
+    }
+
+    Desk& desk;
+    std::vector<std::string> order;
+    std::map<std::string, Token> tokens;
+    std::map<std::string, Code> refused;
+};
+
+TEST(Manifest, is_granted_whole_in_the_order_it_was_asked_for) {  // G1
+    Desk desk;
+    const auto answer = desk.ask(Desk::request("alice", {{"b"}, {"c"}, {"a"}}));
+    const auto& leases = std::get<AcquireGranted>(*answer).leases;
+    ASSERT_EQ(leases.size(), 3U);
+    EXPECT_EQ(leases[0].resource, "b");
+    EXPECT_EQ(leases[1].resource, "c");
+    EXPECT_EQ(leases[2].resource, "a");
+    EXPECT_EQ(leases[0].timeline, (Timeline{20s, 40s, 50s, 60s}));
+}
+
+TEST(Manifest, is_refused_whole_naming_everyone_in_the_way) {
+    Desk desk;
+    desk.lock("bob", "b");
+    desk.lock("carol", "c");
+    const auto answer = desk.ask(Desk::request("alice", {{"a"}, {"b"}, {"c"}}));
+    const auto& busy = std::get<AcquireBusy>(*answer);
+    ASSERT_EQ(busy.conflicts.size(), 2U);
+    EXPECT_EQ(busy.conflicts[0].conflict.holder, "bob");
+    EXPECT_EQ(busy.conflicts[1].conflict.holder, "carol");
+    EXPECT_NE(desk.lock("dave", "a"), 0U) << "nothing of it was kept";
+}
+
+TEST(Waiting, ends_when_the_lease_in_the_way_is_released_or_runs_out) {
+    Desk desk;
+    Queue queue{desk};
+    const Token token = desk.lock("alice", "r", 30s);
+    queue.wait("bob", {{"r"}});
+    queue.wait("carol", {{"r"}});
+    EXPECT_EQ(desk.authority.waiters(), 2U);
+    desk.unlock("alice", "r", token);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"bob"});
+    desk.pass(1min);
+    EXPECT_EQ(queue.order, (std::vector<std::string>{"bob", "carol"}));
+    EXPECT_GT(queue.tokens["carol"], queue.tokens["bob"]);
+    EXPECT_EQ(desk.authority.waiters(), 0U);
+}
+
+TEST(Waiting, is_served_oldest_first_and_one_at_a_time) {  // G6
+    Desk desk;
+    Queue queue{desk};
+    Token token = desk.lock("first", "r");
+    std::vector<std::string> expected;
+    for (int i = 0; i < 50; ++i) {
+        expected.push_back("w" + std::to_string(i));
+        queue.wait(expected.back(), {{"r"}});
+    }
+    std::string holder = "first";
+    for (std::size_t served = 0; served < 50; ++served) {
+        EXPECT_EQ(queue.order.size(), served);
+        desk.unlock(holder, "r", token);
+        holder = queue.order.back();
+        token = queue.tokens[holder];
+    }
+    EXPECT_EQ(queue.order, expected);
+}
+
+TEST(Waiting, is_over_when_its_time_is_up_and_says_who_was_in_the_way) {
+    Desk desk;
+    desk.lock("alice", "r");
+    std::optional<AcquireAnswer> answer;
+    desk.authority.acquire(Desk::request("bob", {{"r"}}, 10s), [&](AcquireAnswer got) { answer = std::move(got); });
+    EXPECT_EQ(desk.authority.next_deadline(), desk.now + 10s);
+    desk.pass(10s - 1ns);
+    EXPECT_FALSE(answer);
+    desk.pass(1ns);
+    ASSERT_TRUE(answer);
+    const auto& busy = std::get<AcquireBusy>(*answer);
+    EXPECT_EQ(busy.code, Code::wait_timeout);
+    ASSERT_EQ(busy.conflicts.size(), 1U);
+    EXPECT_EQ(busy.conflicts[0].conflict.expires_in, 50s);
+    EXPECT_EQ(busy.retry_in, 50s);
+}
+
+TEST(Waiting, is_no_longer_than_the_policy_allows) {
+    Policy policy;
+    policy.wait_max = 5s;
+    Desk desk{policy};
+    Queue queue{desk};
+    desk.lock("alice", "r");
+    queue.wait("bob", {{"r"}}, 1h);
+    desk.pass(5s);
+    EXPECT_EQ(queue.refused["bob"], Code::wait_timeout);
+}
+
+TEST(Waiting, of_one_who_went_away_holds_nobody_up) {
+    Desk desk;
+    Queue queue{desk};
+    const Token token = desk.lock("alice", "r");
+    const auto ticket = queue.wait("bob", {{"r"}});
+    queue.wait("carol", {{"r"}});
+    desk.authority.cancel(ticket);
+    EXPECT_EQ(queue.refused["bob"], Code::cancelled);
+    desk.unlock("alice", "r", token);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"carol"});
+    desk.authority.cancel(ticket);
+}
+
+TEST(Waiting, lets_nobody_overtake_and_wakes_who_is_behind_one_that_leaves) {
+    Desk desk;
+    Queue queue{desk};
+    desk.ask(Desk::request("reader", {{"r", Predicate::consumes}}));
+    const auto writer = queue.wait("writer", {{"r"}});
+    queue.wait("late reader", {{"r", Predicate::consumes}});
+    EXPECT_TRUE(queue.order.empty()) << "the late reader must not starve the writer";
+    desk.authority.cancel(writer);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"late reader"});
+}
+
+TEST(Waiting, for_several_resources_holds_none_of_them) {
+    Desk desk;
+    Queue queue{desk};
+    const Token a = desk.lock("alice", "a");
+    const Token b = desk.lock("bob", "b");
+    queue.wait("carol", {{"a"}, {"b"}});
+    desk.unlock("alice", "a", a);
+    EXPECT_TRUE(queue.order.empty());
+    EXPECT_TRUE(desk.verify("a", 1).verified.current.empty());
+    desk.unlock("bob", "b", b);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"carol"});
+}
+
+TEST(Waiting, is_refused_at_once_when_a_queue_is_full) {
+    Desk desk;
+    Queue queue{desk};
+    desk.lock("alice", "r");
+    for (std::size_t i = 0; i < limits::waiters_per_record; ++i)
+        queue.wait("w" + std::to_string(i), {{"r"}});
+    EXPECT_TRUE(queue.refused.empty());
+    queue.wait("one too many", {{"q"}, {"r"}});
+    EXPECT_EQ(queue.refused["one too many"], Code::too_many_waiters);
+    EXPECT_NE(desk.lock("bob", "q"), 0U) << "it left the other queue too";
+}
+
+TEST(Waiting, is_answered_when_the_server_stops) {
+    Desk desk;
+    Queue queue{desk};
+    desk.lock("alice", "r");
+    queue.wait("bob", {{"r"}});
+    desk.authority.stop();
+    EXPECT_EQ(queue.refused["bob"], Code::stopping);
+    EXPECT_EQ(code_of(*desk.ask(Desk::request("carol", {{"free"}}))), Code::stopping);
+}
+
+TEST(Waiting, serves_everyone_in_the_end_whatever_the_manifests) {
+    // Whoever waits holds nothing, so every history drains once the holders let go.
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        Random random{seed};
+        Desk desk;
+        int granted = 0;
+        int asked = 0;
+        for (; asked < 200; ++asked) {
+            std::vector<Intent> intents;
+            for (std::uint64_t i = 0; i <= random.below(4); ++i)
+                intents.push_back({"r" + std::to_string(random.below(8)), all_predicates[random.below(6)]});
+            AcquireRequest request = Desk::request("h" + std::to_string(asked), *checked_manifest(intents), 5min);
+            request.ttl = Duration{1s};
+            desk.authority.acquire(std::move(request), [&](const AcquireAnswer& answer) {
+                granted += std::holds_alternative<AcquireGranted>(answer);
+            });
+            desk.pass(std::chrono::milliseconds{random.below(50)});
+        }
+        for (int i = 0; i < 299 && granted < asked; ++i)
+            desk.pass(1s);
+        EXPECT_EQ(granted, asked) << "seed " << seed;
+        EXPECT_EQ(desk.authority.waiters(), 0U);
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,176 @@
+#include "authority/authority.h"
+
+#include <gtest/gtest.h>
+
+#include "authority/desk.h"
+
+namespace holdfast::core {
+namespace {
+
+std::vector<RenewAnswer> renew_all(Desk& desk, const std::string& holder) {
+    std::vector<RenewAnswer> told;
+    RenewRequest request;
+    request.holder = holder;
+    desk.authority.renew_all(std::move(request), [&](Answer<std::vector<RenewAnswer>> answer) {
+        told = std::get<std::vector<RenewAnswer>>(std::move(answer));
+    });
+    return told;
+}
+
+TEST(Authority, grants_one_of_a_hundred_who_ask_for_the_same) {
+    Desk desk;
+    int granted = 0;
+    for (int i = 0; i < 100; ++i)
+        granted += desk.lock("h" + std::to_string(i), "r") != 0;
+    EXPECT_EQ(granted, 1);
+}
+
+TEST(Authority, gives_tokens_that_only_rise) {  // G3
+    Desk desk;
+    Token last = 0;
+    for (int i = 0; i < 100; ++i) {
+        const std::string resource = "r" + std::to_string(i % 7);
+        const Token token = desk.lock("h", resource);
+        EXPECT_GT(token, last);
+        last = token;
+    }
+}
+
+TEST(Authority, grants_nothing_before_its_tokens_are_durable) {  // G3
+    TestDurable durable;
+    durable.hold = true;
+    Authority authority({.durable = durable,
+                         .policy = {},
+                         .tokens_issued = 500,
+                         .tokens_reserved = 0,
+                         .wall_ms = 100,
+                         .recovering_until = {}});
+    MemoryStore store{authority.listener(), {}};
+    authority.use(store);
+    authority.advance(Instant{1s});
+    std::optional<AcquireAnswer> answer;
+    const auto ask = [&] {
+        authority.acquire(Desk::request("alice", {{"r"}}), [&](AcquireAnswer got) { answer = std::move(got); });
+    };
+    ask();
+    EXPECT_EQ(code_of(*answer), Code::tokens_exhausted);
+    durable.answer_one();
+    ask();
+    EXPECT_EQ(std::get<AcquireGranted>(*answer).leases[0].lease.token, 501U);
+}
+
+TEST(Authority, grants_nothing_while_it_recovers_and_says_for_how_long) {  // S1
+    Desk desk{{}, Instant{1010s}};
+    const auto answer = desk.ask(Desk::request("alice", {{"r"}}));
+    EXPECT_EQ(code_of(*answer), Code::recovering);
+    EXPECT_EQ(std::get<Refused>(*answer).retry_in, Duration{10s});
+    EXPECT_EQ(desk.authority.recovering_for(), 10s);
+    desk.at(Instant{1010s});
+    EXPECT_NE(desk.lock("alice", "r"), 0U);
+}
+
+TEST(Authority, renews_many_with_an_answer_each) {  // R1
+    Desk desk;
+    const Token mine = desk.lock("alice", "a");
+    const Token other = desk.lock("bob", "b");
+    desk.pass(10s);
+    std::vector<RenewAnswer> told;
+    desk.authority.renew({{}, "alice", {{"a", mine}, {"b", other}, {"c", 3}}, {}},
+                         [&](std::vector<RenewAnswer> answers) { told = std::move(answers); });
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_EQ(std::get<RenewedLease>(told[0].result).held.timeline.expires_in, 60s);
+    EXPECT_EQ(std::get<Refused>(told[1].result).code, Code::not_holder);
+    EXPECT_EQ(std::get<Refused>(told[2].result).code, Code::unknown_lease);
+}
+
+TEST(Authority, renews_all_of_a_holder_in_one_go) {
+    Desk desk;
+    for (int i = 0; i < 20; ++i)
+        desk.lock("alice", "a" + std::to_string(i));
+    desk.lock("bob", "b");
+    desk.ask(Desk::request("alice", {{"shared", Predicate::consumes}}));
+    desk.ask(Desk::request("bob", {{"shared", Predicate::consumes}}));
+    desk.pass(59s);
+    EXPECT_EQ(renew_all(desk, "alice").size(), 21U);
+    desk.pass(1s);
+    EXPECT_EQ(desk.authority.active_leases(), 21U) << "bob's have run out";
+    EXPECT_TRUE(renew_all(desk, "nobody").empty());
+}
+
+TEST(Authority, tells_the_truth_about_a_holders_leases) {  // R3
+    Desk desk;
+    desk.lock("alice", "a");
+    desk.lock("alice", "b");
+    std::vector<VerifyAnswer> told;
+    desk.authority.verify_all("alice", [&](Answer<std::vector<VerifyAnswer>> answer) {
+        told = std::get<std::vector<VerifyAnswer>>(std::move(answer));
+    });
+    ASSERT_EQ(told.size(), 2U);
+    for (const VerifyAnswer& answer : told)
+        EXPECT_EQ(answer.verified.state, LeaseState::active);
+}
+
+TEST(Authority, publishes_what_happens_to_a_lease) {
+    Desk desk;
+    std::vector<std::string> heard;
+    desk.authority.events().subscribe([&](const Event& event) {
+        heard.push_back(std::string(to_string(event.kind)) + " " + event.resource + "#" + std::to_string(event.token));
+    });
+    const Token a = desk.lock("alice", "a");
+    renew_all(desk, "alice");
+    desk.unlock("alice", "a", a);
+    desk.lock("alice", "b", 10s);
+    desk.pass(10s);
+    const Token c = desk.lock("alice", "c");
+    desk.authority.revoke({"c", c}, [](const Answer<Lease>&) {});
+    EXPECT_EQ(heard, (std::vector<std::string>{"granted a#1001", "renewed a#1001", "released a#1001", "granted b#1002",
+                                               "expired b#1002", "granted c#1003", "revoked c#1003"}));
+}
+
+TEST(Authority, bars_and_revokes_and_bans) {  // R7
+    Desk desk;
+    const Token a = desk.lock("alice", "a");
+    bool barred = false;
+    desk.authority.bar({"a", a}, [&](const Answer<HeldLease>& answer) {
+        barred = std::holds_alternative<HeldLease>(answer) && !std::get<HeldLease>(answer).lease.renewable;
+    });
+    EXPECT_TRUE(barred);
+    EXPECT_EQ(std::get<Refused>(renew_all(desk, "alice")[0].result).code, Code::renewal_barred);
+    desk.authority.ban("alice", {"mischief", 0}, [](const Answer<Ban>&) {});
+    EXPECT_EQ(code_of(*desk.ask(Desk::request("alice", {{"b"}}))), Code::banned);
+    EXPECT_EQ(std::get<Refused>(renew_all(desk, "alice")[0].result).code, Code::banned);
+    ASSERT_TRUE(desk.durable.saved);
+    EXPECT_TRUE(desk.durable.saved->bans.contains("alice"));
+    std::optional<bool> was_banned;
+    desk.authority.unban("alice", [&](const Answer<bool>& answer) { was_banned = std::get<bool>(answer); });
+    EXPECT_EQ(was_banned, true);
+    EXPECT_NE(desk.lock("alice", "b"), 0U);
+}
+
+TEST(Authority, cuts_or_refuses_a_ttl_out_of_bounds_and_says_so) {  // G4
+    Desk desk;
+    AcquireRequest request = Desk::request("alice", {{"r"}});
+    request.ttl = 1h;
+    const auto granted = std::get<AcquireGranted>(*desk.ask(request));
+    ASSERT_TRUE(granted.ttl_cut);
+    EXPECT_EQ(granted.ttl_cut->granted, 5min);
+    request.ttl = 10ms;
+    EXPECT_EQ(code_of(*desk.ask(request)), Code::ttl_too_short);
+}
+
+TEST(Authority, keeps_the_old_pattern_if_the_new_one_does_not_compile) {
+    Desk desk;
+    PolicyChange change;
+    change.name_pattern = "ok.*";
+    desk.authority.change_policy(change, [](const Answer<Policy>&) {});
+    change.name_pattern = "(broken";
+    std::optional<Code> code;
+    desk.authority.change_policy(change, [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    EXPECT_EQ(code, Code::invalid_policy);
+    EXPECT_EQ(desk.authority.policy().name_pattern.text(), "ok.*");
+    EXPECT_EQ(desk.lock("alice", "no"), 0U);
+    EXPECT_NE(desk.lock("alice", "ok1"), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "authority/authority.h"
+#include "store/memory/memory_store.h"
+
+namespace holdfast::core {
+
+/// Durable state for tests: answers at once, or when told to.
+class TestDurable final : public Durable {
+ public:
+    void reserve_tokens(Token ceiling, Callback<Result<void>> done) override {
+        reserved = ceiling;
+        finish(std::move(done));
+    }
+    void save_policy(const Policy& policy, Callback<Result<void>> done) override {
+        saved = policy;
+        finish(std::move(done));
+    }
+
+    /// Answers the oldest call that is held back.
+    void answer_one() {
+        Callback<Result<void>> done = std::move(held.front());
+        held.pop_front();
+        done(outcome);
+    }
+
+    bool hold = false;
+    Result<void> outcome;
+    Token reserved = 0;
+    std::optional<Policy> saved;
+    std::deque<Callback<Result<void>>> held;
+
+ private:
+    void finish(Callback<Result<void>> done) {
+        if (hold)
+            held.push_back(std::move(done));
+        else
+            done(outcome);
+    }
+};
+
+/// An authority on a memory store, with time in the test's hand.
+struct Desk {
+    explicit Desk(Policy policy = {}, Instant recovering_until = Instant{})
+        : authority({.durable = durable,
+                     .policy = std::move(policy),
+                     .tokens_issued = 0,
+                     .tokens_reserved = 0,
+                     .wall_ms = 1000,
+                     .recovering_until = recovering_until}),
+          store(authority.listener(), {1, 2}) {
+        authority.use(store);
+        at(Instant{1000s});
+    }
+
+    void at(Instant time) {
+        now = time;
+        while (store.advance(now)) {
+        }
+        authority.advance(now);
+    }
+    void pass(Duration duration) { at(now + duration); }
+
+    static AcquireRequest request(std::string holder, std::vector<Intent> intents, Duration wait = {}) {
+        AcquireRequest made;
+        made.holder = std::move(holder);
+        made.intents = std::move(intents);
+        made.wait = wait;
+        return made;
+    }
+
+    /// The answer, if it came at once.
+    std::optional<AcquireAnswer> ask(AcquireRequest asked) {
+        std::optional<AcquireAnswer> got;
+        authority.acquire(std::move(asked), [&got](AcquireAnswer answer) { got = std::move(answer); });
+        return got;
+    }
+    /// The token of a plain lock, or 0.
+    Token lock(const std::string& holder, const std::string& resource, Duration ttl = 60s) {
+        AcquireRequest asked = request(holder, {{resource}});
+        asked.ttl = ttl;
+        const auto answer = ask(std::move(asked));
+        const auto* granted = std::get_if<AcquireGranted>(&*answer);
+        return granted != nullptr ? granted->leases[0].lease.token : 0;
+    }
+    bool unlock(const std::string& holder, const std::string& resource, Token token) {
+        bool released = false;
+        authority.release({{}, {resource, token}, holder}, [&](Answer<ReleaseAnswer> answer) {
+            const auto* told = std::get_if<ReleaseAnswer>(&answer);
+            released = told != nullptr && told->released;
+        });
+        return released;
+    }
+    VerifyAnswer verify(const std::string& resource, Token token) {
+        VerifyAnswer told;
+        authority.verify({{resource, token}}, [&](std::vector<VerifyAnswer> answers) { told = std::move(answers[0]); });
+        return told;
+    }
+
+    TestDurable durable;
+    Authority authority;
+    MemoryStore store;
+    Instant now;
+};
+
+inline Code code_of(const AcquireAnswer& answer) {
+    if (const auto* busy = std::get_if<AcquireBusy>(&answer)) return busy->code;
+    return std::get<Refused>(answer).code;
+}
+
+}  // namespace holdfast::core

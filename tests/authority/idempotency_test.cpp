@@ -1,0 +1,67 @@
+#include "authority/idempotency.h"
+
+#include <gtest/gtest.h>
+
+#include "authority/desk.h"
+
+namespace holdfast::core {
+namespace {
+
+AcquireRequest keyed(std::string holder, std::string key, std::string resource = "r") {
+    AcquireRequest request = Desk::request(std::move(holder), {{std::move(resource)}});
+    request.idempotency_key = std::move(key);
+    return request;
+}
+
+TEST(Idempotency, returns_the_first_grant_with_the_time_it_has_left) {  // G7, T3
+    Desk desk;
+    const auto first = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    desk.pass(10s);
+    const auto second = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    EXPECT_EQ(second.leases[0].lease.token, first.leases[0].lease.token);
+    EXPECT_EQ(second.leases[0].timeline.expires_in, 50s);
+    EXPECT_EQ(desk.authority.active_leases(), 1U);
+}
+
+TEST(Idempotency, returns_the_first_refusal_by_a_rival_too) {
+    Desk desk;
+    const Token token = desk.lock("bob", "r");
+    EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::busy);
+    desk.unlock("bob", "r", token);
+    EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::busy);
+    EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*desk.ask(keyed("alice", "another"))));
+}
+
+TEST(Idempotency, keeps_keys_of_different_holders_apart) {
+    Desk desk;
+    desk.ask(keyed("alice", "k"));
+    EXPECT_EQ(code_of(*desk.ask(keyed("bob", "k"))), Code::busy);
+}
+
+TEST(Idempotency, refuses_a_key_that_was_used_for_something_else) {
+    Desk desk;
+    desk.ask(keyed("alice", "k"));
+    EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k", "other"))), Code::idempotency_mismatch);
+}
+
+TEST(Idempotency, says_so_while_the_first_request_still_waits_and_forgets_it_if_that_goes_away) {
+    Desk desk;
+    desk.lock("bob", "r");
+    AcquireRequest waiting = keyed("alice", "k");
+    waiting.wait = 10s;
+    const auto ticket = desk.authority.acquire(waiting, [](AcquireAnswer) {});
+    EXPECT_EQ(code_of(*desk.ask(waiting)), Code::idempotency_in_progress);
+    desk.authority.cancel(ticket);
+    EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::busy) << "asked afresh";
+}
+
+TEST(Idempotency, forgets_after_five_minutes) {
+    Desk desk;
+    const auto first = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    desk.pass(Idempotency::kept);
+    const auto second = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    EXPECT_GT(second.leases[0].lease.token, first.leases[0].lease.token);
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,70 @@
+#include "authority/policy_book.h"
+
+#include <gtest/gtest.h>
+
+#include "authority/desk.h"
+
+namespace holdfast::core {
+namespace {
+
+PolicyBook::Edit set_max(Duration ttl_max) {
+    return [ttl_max](Policy& policy) -> Result<void> {
+        policy.ttl_max = ttl_max;
+        return {};
+    };
+}
+
+TEST(PolicyBook, puts_a_change_in_force_only_once_it_is_durable) {  // R7
+    TestDurable durable;
+    durable.hold = true;
+    PolicyBook book{durable, {}};
+    bool answered = false;
+    book.change(set_max(2min), [&](const Answer<Policy>&) { answered = true; });
+    EXPECT_EQ(book.policy().ttl_max, 5min);
+    EXPECT_FALSE(answered);
+    durable.answer_one();
+    EXPECT_EQ(book.policy().ttl_max, 2min);
+    EXPECT_TRUE(answered);
+}
+
+TEST(PolicyBook, keeps_the_old_policy_if_the_disk_refuses) {
+    TestDurable durable;
+    durable.outcome = Error{"storage_failed", "disk full"};
+    PolicyBook book{durable, {}};
+    std::optional<Code> code;
+    book.change(set_max(2min), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    EXPECT_EQ(code, Code::storage_failed);
+    EXPECT_EQ(book.policy().ttl_max, 5min);
+}
+
+TEST(PolicyBook, refuses_nonsense_without_touching_the_disk) {
+    TestDurable durable;
+    PolicyBook book{durable, {}};
+    std::optional<Code> code;
+    book.change(set_max(1ms), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    EXPECT_EQ(code, Code::invalid_policy);
+    EXPECT_FALSE(durable.saved);
+}
+
+TEST(PolicyBook, builds_each_change_on_what_the_one_before_came_to) {
+    TestDurable durable;
+    durable.hold = true;
+    PolicyBook book{durable, {}};
+    const auto ignore = [](const Answer<Policy>&) {};
+    book.change(set_max(2min), ignore);
+    book.change(
+        [](Policy& policy) -> Result<void> {
+            policy.wait_max = 7s;
+            return {};
+        },
+        ignore);
+    durable.outcome = Error{"storage_failed", "disk full"};
+    durable.answer_one();  // the first fails
+    durable.outcome = {};
+    durable.answer_one();
+    EXPECT_EQ(book.policy().ttl_max, 5min);
+    EXPECT_EQ(book.policy().wait_max, 7s);
+}
+
+}  // namespace
+}  // namespace holdfast::core

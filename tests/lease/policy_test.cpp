@@ -1,0 +1,74 @@
+#include "lease/policy.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+Duration granted(const Policy& policy, std::optional<Duration> asked) {
+    return std::get<GrantedTtl>(decide_ttl(policy, asked)).ttl;
+}
+Code refused(const Policy& policy, std::optional<Duration> asked) {
+    return std::get<RefusedTtl>(decide_ttl(policy, asked)).code;
+}
+
+TEST(Ttl, has_a_default_of_a_minute) {  // G4
+    EXPECT_EQ(granted({}, std::nullopt), 60s);
+}
+
+TEST(Ttl, above_the_maximum_is_cut_to_it_and_said_so) {
+    const auto decision = decide_ttl({}, 10min);
+    EXPECT_EQ(std::get<GrantedTtl>(decision).ttl, 5min);
+    EXPECT_TRUE(std::get<GrantedTtl>(decision).cut);
+    EXPECT_FALSE(std::get<GrantedTtl>(decide_ttl({}, 5min)).cut);
+}
+
+TEST(Ttl, below_the_minimum_is_refused) {
+    EXPECT_EQ(refused({}, 999ms), Code::ttl_too_short);
+    EXPECT_EQ(granted({}, 1s), 1s);
+}
+
+TEST(Ttl, above_the_maximum_is_refused_if_the_policy_says_so) {
+    Policy policy;
+    policy.reject_above_max = true;
+    EXPECT_EQ(refused(policy, 5min + 1ms), Code::ttl_too_long);
+}
+
+TEST(NamePattern, must_match_the_whole_name) {
+    const auto pattern = NamePattern::compile("FILE:/src/.*");
+    EXPECT_TRUE(pattern->matches("FILE:/src/main.c"));
+    EXPECT_FALSE(pattern->matches("x FILE:/src/main.c"));
+    EXPECT_TRUE(NamePattern{}.matches("anything"));
+}
+
+TEST(NamePattern, that_does_not_compile_or_is_too_long_is_refused) {
+    EXPECT_FALSE(NamePattern::compile("(unclosed"));
+    EXPECT_FALSE(NamePattern::compile(std::string(2000, 'a')));
+}
+
+TEST(Policy, refuses_the_banned_and_the_misnamed) {  // R7
+    Policy policy;
+    policy.bans["mallory"] = {};
+    policy.name_pattern = *NamePattern::compile("ok-.*");
+    EXPECT_EQ(bar_to(policy, "mallory", "ok-1"), Code::banned);
+    EXPECT_EQ(bar_to(policy, "alice", "no-1"), Code::name_refused);
+    EXPECT_EQ(bar_to(policy, "alice", "ok-1"), std::nullopt);
+}
+
+TEST(Policy, with_contradictory_settings_is_refused) {
+    EXPECT_TRUE(Policy{}.check());
+    const auto with = [](auto change) {
+        Policy policy;
+        change(policy);
+        return policy.check();
+    };
+    EXPECT_FALSE(with([](Policy& p) { p.ttl_min = 0s; }));
+    EXPECT_FALSE(with([](Policy& p) { p.ttl_max = 500ms; }));
+    EXPECT_FALSE(with([](Policy& p) { p.ttl_max = 25h; }));
+    EXPECT_FALSE(with([](Policy& p) { p.ttl_default = 6min; }));
+    EXPECT_FALSE(with([](Policy& p) { p.wait_max = -1s; }));
+    EXPECT_FALSE(with([](Policy& p) { p.wait_max = 2h; }));
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,94 @@
+#include "lease/record.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+Lease lease(Token token, Instant expires_at, Predicate predicate = Predicate::mutates, std::string holder = "h") {
+    Lease made;
+    made.token = token;
+    made.predicate = predicate;
+    made.expires_at = expires_at;
+    made.holder = std::move(holder);
+    return made;
+}
+
+Waiter waiter(std::uint64_t id, Predicate predicate, Instant until = Instant{1h}) {
+    return {id, predicate, until, "w" + std::to_string(id), ""};
+}
+
+TEST(Settle, takes_out_what_has_ended_and_nothing_else) {
+    Record record;
+    record.leases = {lease(1, Instant{10s}), lease(2, Instant{11s})};
+    record.waiters = {waiter(1, Predicate::mutates, Instant{10s}), waiter(2, Predicate::mutates, Instant{11s})};
+    EXPECT_FALSE(settle(record, Instant{10s - 1ns}));
+    std::vector<Token> expired;
+    EXPECT_TRUE(settle(record, Instant{10s}, [&](const Lease& ended) { expired.push_back(ended.token); }));
+    EXPECT_EQ(expired, std::vector<Token>{1});
+    ASSERT_EQ(record.leases.size(), 1U);
+    EXPECT_EQ(record.leases[0].token, 2U);
+    ASSERT_EQ(record.waiters.size(), 1U);
+    EXPECT_EQ(record.waiters[0].id, 2U);
+}
+
+TEST(Settle, dates_an_expiry_at_the_instant_it_fell_due_however_late_it_is_noticed) {
+    Record record;
+    record.leases = {lease(1, Instant{10s})};
+    settle(record, Instant{60s});
+    EXPECT_EQ(record.ended, (std::vector<EndedLease>{{1, Ending::expired, Instant{10s}}}));
+}
+
+TEST(Settle, forgets_the_ended_after_five_minutes) {  // R3
+    Record record;
+    record.leases = {lease(1, Instant{10s})};
+    settle(record, Instant{10s + 5min - 1ns});
+    EXPECT_NE(record.find_ended(1), nullptr);
+    settle(record, Instant{10s + 5min});
+    EXPECT_TRUE(record.empty());
+}
+
+TEST(Record, remembers_a_bounded_number_of_ended_leases) {
+    Record record;
+    for (Token token = 1; token <= limits::ended_per_record + 5; ++token) {
+        record.leases.push_back(lease(token, Instant{1h}));
+        record.end(token, Ending::released, Instant{1s});
+    }
+    EXPECT_EQ(record.ended.size(), limits::ended_per_record);
+    EXPECT_EQ(record.find_ended(5), nullptr);
+    EXPECT_NE(record.find_ended(6), nullptr);
+}
+
+TEST(NextChange, is_the_first_instant_at_which_settling_does_something) {
+    Record record;
+    EXPECT_EQ(next_change(record), Instant::max());
+    record.ended = {{1, Ending::released, Instant{1s}}};
+    EXPECT_EQ(next_change(record), Instant{1s} + limits::ended_kept);
+    record.leases = {lease(2, Instant{20s}), lease(3, Instant{15s})};
+    EXPECT_EQ(next_change(record), Instant{15s});
+    record.waiters = {waiter(1, Predicate::mutates, Instant{5s})};
+    EXPECT_EQ(next_change(record), Instant{5s});
+}
+
+TEST(DueWaiters, are_only_the_oldest_if_it_needs_the_place_for_itself) {  // G6
+    Record record;
+    record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::mutates), waiter(3, Predicate::consumes)};
+    EXPECT_EQ(due_waiters(record, Instant{}), std::vector<std::uint64_t>{1});
+}
+
+TEST(DueWaiters, are_all_that_can_share_up_to_the_first_that_cannot) {
+    Record record;
+    record.waiters = {waiter(1, Predicate::consumes), waiter(2, Predicate::depends_on), waiter(3, Predicate::mutates),
+                      waiter(4, Predicate::consumes)};
+    EXPECT_EQ(due_waiters(record, Instant{}), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST(DueWaiters, are_none_while_a_lease_stands_in_the_way) {
+    Record record;
+    record.leases = {lease(1, Instant{1h}, Predicate::consumes)};
+    record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::consumes)};
+    EXPECT_TRUE(due_waiters(record, Instant{}).empty()) << "the second must not overtake the first";
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,232 @@
+#include "lease/rules.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+constexpr Instant start{1000s};
+
+/// A record and the requests on it, as short as they can be said.
+class Rules : public ::testing::Test {
+ protected:
+    Token grant(std::string_view holder, Predicate predicate = Predicate::mutates, Instant now = start) {
+        const auto verdict = ask(holder, predicate, now);
+        return std::holds_alternative<Granted>(verdict) ? std::get<Granted>(verdict).lease.token : 0;
+    }
+    AcquireVerdict ask(std::string_view holder, Predicate predicate, Instant now, std::string_view session = "") {
+        return acquire(record,
+                       {.holder = holder,
+                        .session = session,
+                        .reason = "why",
+                        .metadata = "",
+                        .predicate = predicate,
+                        .ttl = 60s,
+                        .token = ++next_token,
+                        .waiter_id = 0},
+                       now);
+    }
+    Code renewal_refused(Token token, std::string_view holder, Instant now) {
+        const auto verdict = renew(record, {token, holder, "r", {}}, policy, now);
+        return std::holds_alternative<Rejected>(verdict) ? std::get<Rejected>(verdict).code : Code::storage_failed;
+    }
+
+    Record record;
+    Policy policy;
+    Token next_token = 0;
+};
+
+TEST_F(Rules, grant_a_free_resource_until_its_ttl_has_passed) {
+    const auto verdict = ask("alice", Predicate::mutates, start);
+    const Lease& lease = std::get<Granted>(verdict).lease;
+    EXPECT_EQ(lease.holder, "alice");
+    EXPECT_EQ(lease.acquired_at, start);
+    EXPECT_EQ(lease.expires_at, start + 60s);
+    EXPECT_EQ(record.leases.size(), 1U);
+}
+
+TEST_F(Rules, refuse_a_conflicting_claim_and_name_everyone_in_the_way) {
+    grant("alice", Predicate::consumes);
+    grant("bob", Predicate::depends_on, start + 1s);
+    const auto verdict = ask("carol", Predicate::mutates, start + 2s);
+    const auto& conflicts = std::get<Busy>(verdict).conflicts;
+    ASSERT_EQ(conflicts.size(), 2U);
+    EXPECT_EQ(conflicts[0], (Conflict{Predicate::consumes, 1, "alice", "why", 58s}));
+    EXPECT_EQ(conflicts[1], (Conflict{Predicate::depends_on, 2, "bob", "why", 59s}));
+}
+
+TEST_F(Rules, let_go_at_the_very_instant_of_expiry_and_not_before) {  // T2
+    grant("alice");
+    EXPECT_EQ(grant("bob", Predicate::mutates, start + 60s - 1ns), 0U);
+    EXPECT_NE(grant("bob", Predicate::mutates, start + 60s), 0U);
+}
+
+TEST_F(Rules, never_set_a_holder_against_itself_in_one_session_but_do_in_two) {  // G2
+    ask("alice", Predicate::mutates, start, "one");
+    EXPECT_TRUE(std::holds_alternative<Granted>(ask("alice", Predicate::deletes, start, "one")));
+    EXPECT_TRUE(std::holds_alternative<Busy>(ask("alice", Predicate::consumes, start, "two")));
+}
+
+TEST_F(Rules, give_each_grant_a_lease_of_its_own_that_ends_on_its_own) {  // G3
+    const Token first = grant("alice");
+    const Token second = grant("alice");
+    EXPECT_GT(second, first);
+    EXPECT_TRUE(std::holds_alternative<Released>(release(record, first, "alice", start)));
+    EXPECT_NE(record.find(second), nullptr);
+    EXPECT_EQ(grant("bob"), 0U) << "the second lease is still held";
+}
+
+TEST_F(Rules, bound_the_leases_on_one_record) {
+    for (std::size_t i = 0; i < limits::leases_per_record; ++i)
+        ASSERT_NE(grant("a", Predicate::consumes), 0U);
+    EXPECT_EQ(std::get<Rejected>(ask("b", Predicate::consumes, start)).code, Code::too_many_leases);
+}
+
+TEST_F(Rules, take_a_grant_back_without_a_trace) {  // G1
+    const Token token = grant("alice");
+    roll_back(record, token);
+    EXPECT_TRUE(record.empty());
+}
+
+TEST_F(Rules, renew_from_now_and_keep_the_token) {  // R1, G3
+    const Token token = grant("alice");
+    const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start + 30s);
+    const Lease& lease = std::get<Renewed>(verdict).lease;
+    EXPECT_EQ(lease.token, token);
+    EXPECT_EQ(lease.acquired_at, start);
+    EXPECT_EQ(lease.expires_at, start + 90s);
+}
+
+TEST_F(Rules, refuse_renewal_with_a_code_for_each_cause) {  // R1
+    EXPECT_EQ(renewal_refused(99, "alice", start), Code::unknown_lease);
+    const Token released = grant("alice");
+    release(record, released, "alice", start);
+    EXPECT_EQ(renewal_refused(released, "alice", start), Code::lease_released);
+    const Token revoked = grant("alice");
+    revoke(record, revoked, start);
+    EXPECT_EQ(renewal_refused(revoked, "alice", start), Code::lease_revoked);
+    const Token token = grant("alice");
+    EXPECT_EQ(renewal_refused(token, "bob", start), Code::not_holder);
+    EXPECT_EQ(renewal_refused(token, "alice", start + 60s), Code::lease_expired);
+}
+
+TEST_F(Rules, pass_every_renewal_through_the_policy) {  // R7
+    const Token token = grant("alice");
+    policy.bans["alice"] = {};
+    EXPECT_EQ(renewal_refused(token, "alice", start), Code::banned);
+    policy.bans.clear();
+    policy.name_pattern = *NamePattern::compile("x.*");
+    EXPECT_EQ(renewal_refused(token, "alice", start), Code::name_refused);
+    policy.name_pattern = {};
+    policy.ttl_min = 2min;
+    policy.ttl_default = 2min;
+    EXPECT_EQ(renewal_refused(token, "alice", start), Code::ttl_too_short);
+}
+
+TEST_F(Rules, cut_a_renewal_to_a_maximum_that_was_lowered_since) {
+    const Token token = grant("alice");
+    policy.ttl_max = 10s;
+    const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start);
+    EXPECT_EQ(std::get<Renewed>(verdict).lease.expires_at, start + 10s);
+    EXPECT_TRUE(std::get<Renewed>(verdict).ttl_cut);
+}
+
+TEST_F(Rules, let_a_barred_lease_run_out_on_its_timeline) {  // R7
+    const Token token = grant("alice");
+    EXPECT_TRUE(std::holds_alternative<Lease>(bar(record, token, start)));
+    EXPECT_EQ(renewal_refused(token, "alice", start + 1s), Code::renewal_barred);
+    EXPECT_EQ(grant("bob", Predicate::mutates, start + 59s), 0U);
+    EXPECT_NE(grant("bob", Predicate::mutates, start + 60s), 0U);
+}
+
+TEST_F(Rules, release_once_and_say_so_ever_after) {  // R2
+    const Token token = grant("alice");
+    EXPECT_EQ(std::get<Rejected>(release(record, token, "bob", start)).code, Code::not_holder);
+    EXPECT_TRUE(std::holds_alternative<Released>(release(record, token, "alice", start)));
+    EXPECT_EQ(std::get<AlreadyEnded>(release(record, token, "alice", start)).state, LeaseState::released);
+    EXPECT_EQ(std::get<AlreadyEnded>(release(record, 77, "alice", start)).state, LeaseState::unknown);
+}
+
+TEST_F(Rules, never_let_a_stale_release_end_a_newer_lease) {  // R2
+    const Token old = grant("alice");
+    const Token fresh = grant("alice", Predicate::mutates, start + 60s);
+    ASSERT_NE(fresh, 0U);
+    EXPECT_EQ(std::get<AlreadyEnded>(release(record, old, "alice", start + 61s)).state, LeaseState::expired);
+    EXPECT_NE(record.find(fresh), nullptr);
+}
+
+TEST_F(Rules, revoke_at_once) {  // R7
+    const Token token = grant("alice");
+    EXPECT_TRUE(std::holds_alternative<Lease>(revoke(record, token, start)));
+    EXPECT_NE(grant("bob"), 0U);
+    EXPECT_EQ(std::get<Rejected>(revoke(record, token, start)).code, Code::lease_revoked);
+    EXPECT_EQ(std::get<Rejected>(bar(record, token, start)).code, Code::lease_revoked);
+}
+
+TEST_F(Rules, verify_the_true_state_whatever_the_caller_believes) {  // R3
+    const Token token = grant("alice");
+    EXPECT_EQ(verify(record, token, start).state, LeaseState::active);
+    EXPECT_EQ(verify(record, token, start + 60s).state, LeaseState::expired) << "swept or not (T2)";
+    EXPECT_TRUE(verify(record, token, start + 60s).current.empty());
+    const Token fresh = grant("bob", Predicate::mutates, start + 60s);
+    const Verified verified = verify(record, token, start + 61s);
+    EXPECT_EQ(verified.state, LeaseState::expired);
+    EXPECT_EQ(verified.ended_ago, Duration{1s});
+    ASSERT_EQ(verified.current.size(), 1U);
+    EXPECT_EQ(verified.current[0].token, fresh);
+    EXPECT_EQ(verify(record, token, start + 60s + 5min).state, LeaseState::unknown);
+    EXPECT_EQ(verify(record, 12345, start).state, LeaseState::unknown);
+}
+
+TEST_F(Rules, let_nobody_overtake_a_waiter_that_came_first) {  // G6
+    grant("alice", Predicate::consumes);
+    Claim writer{.holder = "bob",
+                 .session = "",
+                 .reason = "",
+                 .metadata = "",
+                 .predicate = Predicate::mutates,
+                 .ttl = 60s,
+                 .token = 0,
+                 .waiter_id = 5};
+    EXPECT_FALSE(enqueue(record, writer, start + 10s));
+    const auto verdict = ask("carol", Predicate::consumes, start);
+    ASSERT_EQ(std::get<Busy>(verdict).conflicts.size(), 1U);
+    EXPECT_EQ(std::get<Busy>(verdict).conflicts[0].token, 0U) << "a waiter has no token";
+    EXPECT_NE(grant("carol", Predicate::consumes, start + 10s), 0U) << "the waiter's time is up";
+}
+
+TEST_F(Rules, take_a_granted_claim_out_of_the_queue) {
+    Claim claim{.holder = "bob",
+                .session = "",
+                .reason = "",
+                .metadata = "",
+                .predicate = Predicate::mutates,
+                .ttl = 60s,
+                .token = 9,
+                .waiter_id = 5};
+    enqueue(record, claim, start + 10s);
+    EXPECT_TRUE(std::holds_alternative<Granted>(acquire(record, claim, start)));
+    EXPECT_TRUE(record.waiters.empty());
+}
+
+TEST_F(Rules, keep_the_queue_in_order_and_bounded) {
+    Claim claim{.holder = "w",
+                .session = "",
+                .reason = "",
+                .metadata = "",
+                .predicate = Predicate::mutates,
+                .ttl = 60s,
+                .token = 0,
+                .waiter_id = 0};
+    for (std::uint64_t id = limits::waiters_per_record; id >= 1; --id) {
+        claim.waiter_id = id;
+        ASSERT_FALSE(enqueue(record, claim, start + 10s));
+    }
+    for (std::size_t i = 0; i < record.waiters.size(); ++i)
+        EXPECT_EQ(record.waiters[i].id, i + 1);
+    claim.waiter_id = 5000;
+    EXPECT_EQ(enqueue(record, claim, start + 10s)->code, Code::too_many_waiters);
+}
+
+}  // namespace
+}  // namespace holdfast::core
