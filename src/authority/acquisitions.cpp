@@ -11,7 +11,8 @@ namespace holdfast::core {
 /// One request, from the asking to the answer.
 struct Acquisitions::Request {
     std::uint64_t id = 0;
-    Admitted admitted;
+    AcquireRequest asked;
+    Terms terms;
     Callback<AcquireAnswer> reply;
     std::vector<std::size_t> order;  // the intents by the name of their resource
     std::vector<Token> tokens;       // of what was taken in this attempt, by intent
@@ -22,16 +23,22 @@ struct Acquisitions::Request {
     bool again = false;                   // its turn may have come during the attempt
     std::optional<AcquireAnswer> ending;  // its wait is over: answer this once the attempt under way has ended
 
-    const Intent& intent(std::size_t step) const { return admitted.request.intents[order[step]]; }
+    const Intent& intent(std::size_t step) const { return asked.intents[order[step]]; }
+
+    void name_conflicts(std::size_t step, std::vector<Conflict> found) {
+        for (Conflict& conflict : found) {
+            if (conflicts.size() == limits::named_per_manifest) return;
+            conflicts.push_back({intent(step).resource, std::move(conflict)});
+        }
+    }
 
     Claim claim(std::size_t step, Token token = 0) const {
-        const AcquireRequest& asked = admitted.request;
         return {.holder = asked.holder,
                 .session = asked.session,
                 .reason = asked.reason,
                 .metadata = asked.metadata,
                 .predicate = intent(step).predicate,
-                .ttl = admitted.ttl,
+                .ttl = terms.ttl,
                 .token = token,
                 .waiter_id = wait_until ? id : 0};
     }
@@ -52,13 +59,20 @@ Refused storage_failure(const Error& error) {
 
 }  // namespace
 
-std::uint64_t Acquisitions::start(Admitted admitted, Callback<AcquireAnswer> reply, Instant now) {
+std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> reply, Instant now) {
     now_ = now;
+    if (!asked.idempotency_key.empty()) {
+        auto seen = idempotency_.look_up(asked, now);
+        if (auto* first_answer = std::get_if<AcquireAnswer>(&seen)) {
+            reply(std::move(*first_answer));
+            return 0;
+        }
+    }
     auto request = std::make_shared<Request>();
     request->id = next_id_++;
-    request->admitted = std::move(admitted);
+    request->asked = std::move(asked);
     request->reply = std::move(reply);
-    const auto& intents = request->admitted.request.intents;
+    const auto& intents = request->asked.intents;
     request->order.resize(intents.size());
     std::iota(request->order.begin(), request->order.end(), std::size_t{0});
     std::sort(request->order.begin(), request->order.end(),
@@ -76,6 +90,9 @@ void Acquisitions::try_again(const RequestPtr& request) {
     request->trying = true;
     request->again = false;
     request->conflicts.clear();
+    auto terms = parts_.admit(request->asked);  // each time: the policy may have changed while it waited (R7)
+    if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
+    request->terms = std::get<Terms>(terms);
     request->tokens.assign(request->order.size(), 0);
     request->held.assign(request->order.size(), {});
     if (request->order.size() == 1)
@@ -98,8 +115,7 @@ void Acquisitions::look(const RequestPtr& request, std::size_t step) {
         },
         [this, request, step, found](const Result<void>& outcome) {
             if (!outcome) return fail(request, storage_failure(outcome.error()));
-            for (Conflict& conflict : *found)
-                request->conflicts.push_back({request->intent(step).resource, std::move(conflict)});
+            request->name_conflicts(step, std::move(*found));
             look(request, step + 1);
         });
 }
@@ -140,8 +156,7 @@ void Acquisitions::take(const RequestPtr& request, std::size_t step) {
             if (const auto* rejected = std::get_if<Rejected>(verdict.get()); outcome && rejected != nullptr)
                 request->ending = Refused{rejected->code, {}, {}};
             if (auto* refused = std::get_if<Busy>(verdict.get()))
-                for (Conflict& conflict : refused->conflicts)
-                    request->conflicts.push_back({request->intent(step).resource, std::move(conflict)});
+                request->name_conflicts(step, std::move(refused->conflicts));
             give_back(request, step);
         });
 }
@@ -161,10 +176,10 @@ void Acquisitions::give_back(const RequestPtr& request, std::size_t step) {
 }
 
 void Acquisitions::grant(const RequestPtr& request) {
-    AcquireGranted granted{std::move(request->held), request->admitted.ttl_cut};
+    AcquireGranted granted{std::move(request->held), request->terms.ttl_cut};
     for (std::size_t i = 0; i < granted.leases.size(); ++i) {
         HeldLease& held = granted.leases[i];
-        held.resource = request->admitted.request.intents[i].resource;
+        held.resource = request->asked.intents[i].resource;
         parts_.events.publish(EventKind::granted, held.resource, held.lease, held.lease.acquired_at);
     }
     answer(request, std::move(granted));
@@ -181,10 +196,10 @@ void Acquisitions::busy(const RequestPtr& request) {
     }
     if (request->again) return try_again(request);
     if (request->wait_until) return;
-    if (request->admitted.wait <= Duration::zero())
+    if (request->terms.wait <= Duration::zero())
         return answer(request, busy_answer(Code::busy, std::move(request->conflicts)));
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
-    request->wait_until = now_ + request->admitted.wait;
+    request->wait_until = now_ + request->terms.wait;
     deadlines_.emplace(*request->wait_until, request->id);
     queue(request, 0);
 }
@@ -238,8 +253,7 @@ void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
         const auto mine = std::find_if(first, last, [&](const auto& entry) { return entry.second == request->id; });
         if (mine != last) deadlines_.erase(mine);
     }
-    const AcquireRequest& asked = request->admitted.request;
-    if (!asked.idempotency_key.empty()) idempotency_.finish(asked, answered, now_);
+    if (!request->asked.idempotency_key.empty()) idempotency_.finish(request->asked, answered, now_);
     request->reply(std::move(answered));
 }
 

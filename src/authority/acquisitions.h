@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "authority/answers.h"
@@ -26,23 +29,25 @@ namespace holdfast::core {
 /// turn may have come.
 class Acquisitions {
  public:
-    struct Parts {
-        TokenSource& tokens;
-        Events& events;
-    };
-    explicit Acquisitions(Parts parts) : parts_(parts) {}
-
-    void use(Store& store) { store_ = &store; }
-
-    /// A request that has passed the policy, with the TTL it is granted.
-    struct Admitted {
-        AcquireRequest request;
+    /// On what terms a request may be granted now, by what can be said without looking at a record (S1, R7, G4).
+    struct Terms {
         Duration ttl{};
         std::optional<TtlCut> ttl_cut;
         Duration wait{};
     };
+    using Admit = std::function<std::variant<Terms, Refused>(const AcquireRequest&)>;
+
+    struct Parts {
+        TokenSource& tokens;
+        Events& events;
+        Admit admit;
+    };
+    explicit Acquisitions(Parts parts) : parts_(std::move(parts)) {}
+
+    void use(Store& store) { store_ = &store; }
+
     /// Returns the ticket for cancel(), or 0 if it was answered at once.
-    std::uint64_t start(Admitted admitted, Callback<AcquireAnswer> reply, Instant now);
+    std::uint64_t start(AcquireRequest asked, Callback<AcquireAnswer> reply, Instant now);
     void cancel(std::uint64_t ticket, Instant now);
     /// Answers everyone who waits.
     void stop(Instant now);
@@ -55,9 +60,6 @@ class Acquisitions {
     /// Takes note of waiters whose turn may have come; serve() lets them try.
     void note_due(const std::vector<std::uint64_t>& waiters);
     void serve(Instant now);
-
-    /// The earlier answer to a request with an idempotency key, or First (G7).
-    Idempotency::Seen look_up(const AcquireRequest& request, Instant now) { return idempotency_.look_up(request, now); }
 
  private:
     struct Request;

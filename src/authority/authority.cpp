@@ -54,7 +54,7 @@ struct Authority::Impl {
           book(parts.durable, std::move(parts.policy)),
           tokens(TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
           recovering_until(parts.recovering_until),
-          acquisitions({tokens, events}) {
+          acquisitions({tokens, events, [this](const AcquireRequest& request) { return admit(request); }}) {
         if (parts.tokens_reserved != 0) tokens.raise(parts.tokens_reserved);
     }
 
@@ -78,7 +78,7 @@ struct Authority::Impl {
         keep_tokens_ahead();
     }
 
-    std::variant<Acquisitions::Admitted, Refused> admit(AcquireRequest request) const;
+    std::variant<Acquisitions::Terms, Refused> admit(const AcquireRequest& request) const;
     void renew_one(const std::shared_ptr<Gathering<RenewAnswer>>& gathering, std::size_t i,
                    const std::shared_ptr<const RenewRequest>& request);
     void verify_one(const std::shared_ptr<Gathering<VerifyAnswer>>& gathering, std::size_t i);
@@ -115,8 +115,7 @@ Instant Authority::next_deadline() const {
 
 // ---- acquire ----
 
-/// Everything that can be said without looking at a record: restart, ban, name, TTL (S1, R7, G4).
-std::variant<Acquisitions::Admitted, Refused> Authority::Impl::admit(AcquireRequest request) const {
+std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireRequest& request) const {
     if (stopping) return refused(Code::stopping);
     for (const Intent& intent : request.intents)
         if (const auto code = bar_to(policy(), request.holder, intent.resource)) return refused(*code);
@@ -124,27 +123,12 @@ std::variant<Acquisitions::Admitted, Refused> Authority::Impl::admit(AcquireRequ
     if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
     if (now < recovering_until) return Refused{Code::recovering, {}, recovering_until - now};
     const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
-    const Duration wait = std::min(request.wait, policy().wait_max);
-    const auto cut = cut_from(request.ttl, ttl);
-    return Acquisitions::Admitted{std::move(request), ttl.ttl, cut, wait};
+    return Acquisitions::Terms{ttl.ttl, cut_from(request.ttl, ttl), std::min(request.wait, policy().wait_max)};
 }
 
 Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<AcquireAnswer> reply) {
     HOLDFAST_ASSERT(!request.intents.empty());
-    auto admitted = impl_->admit(std::move(request));
-    if (auto* refusal = std::get_if<Refused>(&admitted)) {
-        reply(std::move(*refusal));
-        return 0;
-    }
-    auto& ready = std::get<Acquisitions::Admitted>(admitted);
-    if (!ready.request.idempotency_key.empty()) {
-        auto seen = impl_->acquisitions.look_up(ready.request, impl_->now);
-        if (auto* first_answer = std::get_if<AcquireAnswer>(&seen)) {
-            reply(std::move(*first_answer));
-            return 0;
-        }
-    }
-    const WaitTicket ticket = impl_->acquisitions.start(std::move(ready), std::move(reply), impl_->now);
+    const WaitTicket ticket = impl_->acquisitions.start(std::move(request), std::move(reply), impl_->now);
     impl_->settle_accounts();
     return ticket;
 }

@@ -23,6 +23,11 @@ inline constexpr std::size_t waiters_per_record = 1024;
 inline constexpr std::size_t waiters = 100'000;
 inline constexpr std::size_t bans = 100'000;
 
+/// How many holders of one record an answer names, and how many of all records of a manifest: the rest is as much in
+/// the way, but a small question must not have a huge answer.
+inline constexpr std::size_t named_per_record = 100;
+inline constexpr std::size_t named_per_manifest = 256;
+
 /// How long an ended lease stays answerable (R3), and how many of one record do: a lock that changes hands a thousand
 /// times a second must not carry five minutes of history in its record.
 inline constexpr Duration ended_kept = 5min;

@@ -42,12 +42,17 @@ Code code_for(LeaseState state) {
 
 std::vector<Conflict> conflicts_of(const Record& record, const Claim& claim, Instant now) {
     std::vector<Conflict> found;
-    for (const Lease& lease : record.leases)
+    const auto full = [&] { return found.size() == limits::named_per_record; };
+    for (const Lease& lease : record.leases) {
+        if (full()) return found;
         if (lease.active(now) && conflicts(claim, lease))
             found.push_back({lease.predicate, lease.token, lease.holder, lease.reason, lease.expires_at - now});
-    for (const Waiter& waiter : record.waiters)
+    }
+    for (const Waiter& waiter : record.waiters) {
+        if (full()) return found;
         if (now < waiter.until && is_ahead(waiter, claim) && conflicts(claim, waiter))
             found.push_back({waiter.predicate, 0, waiter.holder, {}, waiter.until - now});
+    }
     return found;
 }
 
@@ -145,7 +150,7 @@ Verified verify(const Record& record, Token token, Instant now) {
             }
             continue;
         }
-        verified.current.push_back(lease);
+        if (verified.current.size() < limits::named_per_record) verified.current.push_back(lease);
         if (lease.token != token) continue;
         verified.state = LeaseState::active;
         verified.lease = lease;

@@ -51,7 +51,8 @@ struct Rejected {
 };
 using AcquireVerdict = std::variant<Granted, Busy, Rejected>;
 
-/// Who stands in the claim's way: active leases of others, and waiters that came first (G2, G6).
+/// Who stands in the claim's way: active leases of others, and waiters that came first (G2, G6). At most
+/// limits::named_per_record of them; empty only if there is nobody.
 std::vector<Conflict> conflicts_of(const Record& record, const Claim& claim, Instant now);
 
 /// Grants the claim unless an active lease of another, or a waiter that came first, conflicts with it (G2, G6).
@@ -104,7 +105,7 @@ struct Verified {
     LeaseState state = LeaseState::unknown;
     std::optional<Lease> lease;  ///< if active
     std::optional<Duration> ended_ago;
-    std::vector<Lease> current;  ///< who holds the resource now
+    std::vector<Lease> current;  ///< who holds the resource now, limits::named_per_record at most
 };
 Verified verify(const Record& record, Token token, Instant now);
 

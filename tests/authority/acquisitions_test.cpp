@@ -174,6 +174,18 @@ TEST(Waiting, is_answered_when_the_server_stops) {
     EXPECT_EQ(code_of(*desk.ask(Desk::request("carol", {{"free"}}))), Code::stopping);
 }
 
+TEST(Waiting, passes_the_policy_again_when_its_turn_comes) {  // R7
+    Desk desk;
+    Queue queue{desk};
+    const Token token = desk.lock("alice", "r");
+    queue.wait("mallory", {{"r"}});
+    queue.wait("carol", {{"r"}});
+    desk.authority.ban("mallory", {}, [](const Answer<Ban>&) {});
+    desk.unlock("alice", "r", token);
+    EXPECT_EQ(queue.refused["mallory"], Code::banned);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"carol"});
+}
+
 TEST(Waiting, serves_everyone_in_the_end_whatever_the_manifests) {
     // Whoever waits holds nothing, so every history drains once the holders let go.
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {

@@ -82,6 +82,14 @@ TEST_F(Rules, bound_the_leases_on_one_record) {
     EXPECT_EQ(std::get<Rejected>(ask("b", Predicate::consumes, start)).code, Code::too_many_leases);
 }
 
+TEST_F(Rules, name_a_bounded_number_of_those_in_the_way) {
+    for (int i = 0; i < 300; ++i)
+        grant("h" + std::to_string(i), Predicate::consumes);
+    EXPECT_EQ(std::get<Busy>(ask("b", Predicate::mutates, start)).conflicts.size(), limits::named_per_record);
+    EXPECT_EQ(verify(record, 300, start).current.size(), limits::named_per_record);
+    EXPECT_EQ(verify(record, 300, start).state, LeaseState::active);
+}
+
 TEST_F(Rules, take_a_grant_back_without_a_trace) {  // G1
     const Token token = grant("alice");
     roll_back(record, token);

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <holdfast/export.h>
+#include <holdfast/outcome.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// One resource of a lease, with its proof.
+struct Grant {
+    std::string id{};  ///< `resource#token`
+    std::string resource{};
+    std::string predicate{};
+    std::uint64_t token =
+        0;  ///< the fencing token: pass it on with every write, so that a stale one can be refused (G3)
+};
+
+/// What is left of a lease, by the holder's own clock, counted from the moment the last successful request was sent
+/// (T3).
+struct Remaining {
+    std::chrono::nanoseconds soft{0};  ///< until the work should be asked to stop
+    std::chrono::nanoseconds hard{0};  ///< until the work must be dead
+    std::chrono::nanoseconds end{0};   ///< until held() turns false
+};
+
+/// What was granted together, kept while this object lives. Move-only; the destructor releases.
+///
+/// A keeper in the background renews it in time. held() turns false on its own when the local deadline passes, even if
+/// this process was stopped, suspended or cut off, and always before the server may grant the resources to another
+/// (T3).
+///
+/// All functions may be called from any thread. Callbacks run on the keeper's thread: they must be quick and must
+/// not destroy the lease.
+class HOLDFAST_API Lease {
+ public:
+    Lease() noexcept;  ///< holds nothing
+    ~Lease();
+    Lease(Lease&&) noexcept;
+    Lease& operator=(Lease&&) noexcept;
+
+    /// True while the work may go on. A local check of one deadline; no lock, no system call, well under 100 ns.
+    bool held() const noexcept;
+
+    /// The time left until held() turns false; zero if it has.
+    std::chrono::nanoseconds remaining() const noexcept;
+    Remaining timeline() const noexcept;
+
+    /// granted, uncertain or lost; lost for a lease that was released or holds nothing.
+    Outcome state() const;
+
+    /// The token of the first grant. REQUIRES: granted once.
+    std::uint64_t token() const;
+    const std::vector<Grant>& grants() const;
+
+    /// Called once, when the lease is lost for any reason but release(): expired, revoked, barred, the deadline passed.
+    /// Called at once if it is lost already.
+    void on_lost(std::function<void(const Failure&)> callback);
+
+    /// Called after every renewal, and when a renewal failed and the lease became uncertain.
+    void on_change(std::function<void(Outcome)> callback);
+
+    /// Gives it back, waiting for the server's answer for a moment. Returns false if the server could not be told:
+    /// the lease then ends by itself. held() is false from the start of the call.
+    bool release();
+
+    struct HOLDFAST_INTERNAL State;  ///< shared with the keeper
+    explicit Lease(std::shared_ptr<State> state);
+
+ private:
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace holdfast

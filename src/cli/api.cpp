@@ -1,0 +1,122 @@
+#include "cli/api.h"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "base/text.h"
+#include "cli/exit_codes.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Duration answer_timeout = 10s;
+
+std::string describe_conflict(const json::value& conflict) {
+    const bool waits = flag_of(conflict, "waiting");
+    const auto left = format_duration(std::chrono::milliseconds{number_of(conflict, "expires_in_ms")});
+    std::string text =
+        text_of(conflict, "holder") + (waits ? " waits for " : " holds ") + text_of(conflict, "resource");
+    text += waits ? " already" : " for another " + left + " unless renewed";
+    const std::string reason = text_of(conflict, "reason");
+    return reason.empty() ? text : text + " (" + reason + ")";
+}
+
+}  // namespace
+
+Result<Answer> Api::send(std::string method, std::string target, const json::value& body) {
+    return call({std::move(method), std::move(target), json::serialize(body), ""});
+}
+
+Result<Answer> Api::send_and_wait(std::string target, const json::value& body, Duration wait) {
+    return call({"POST", std::move(target), json::serialize(body), ""}, wait);
+}
+
+Result<Answer> Api::call(const HttpRequest& request, Duration wait) {
+    const auto response = connection_.send(request, answer_timeout + wait);
+    if (!response) return response.error();
+    boost::system::error_code malformed;
+    json::value body = json::parse(response->body, malformed);
+    if (malformed || !body.is_object())
+        return Error{"not_holdfast", server_ + " answered, but not as Holdfast does (HTTP " +
+                                         std::to_string(response->status) + "); check --server"};
+    return Answer{response->status, std::move(body)};
+}
+
+std::string lease_target(std::string_view lease) {
+    return "/v1/leases/" + percent_encode(lease);
+}
+
+const json::value& field_of(const json::value& object, std::string_view field) {
+    static const json::value nothing;
+    const json::object* fields = object.if_object();
+    const json::value* found = fields == nullptr ? nullptr : fields->if_contains(field);
+    return found == nullptr ? nothing : *found;
+}
+
+std::string text_of(const json::value& object, std::string_view field) {
+    const json::string* text = field_of(object, field).if_string();
+    return text == nullptr ? "" : std::string(*text);
+}
+
+bool flag_of(const json::value& object, std::string_view field) {
+    const bool* flag = field_of(object, field).if_bool();
+    return flag != nullptr && *flag;
+}
+
+std::int64_t number_of(const json::value& object, std::string_view field) {
+    const json::value& found = field_of(object, field);
+    boost::system::error_code not_a_number;
+    const auto number = found.is_number() ? found.to_number<std::int64_t>(not_a_number) : 0;
+    return not_a_number ? 0 : number;
+}
+
+const json::array& array_of(const json::value& object, std::string_view field) {
+    static const json::array nothing;
+    const json::array* found = field_of(object, field).if_array();
+    return found == nullptr ? nothing : *found;
+}
+
+std::string error_code_of(const Answer& answer) {
+    return text_of(field_of(answer.body, "error"), "code");
+}
+
+std::string describe_unreachable(std::string_view message) {
+    return std::string(message) + "; start a server with 'holdfast serve' or say where it is with --server";
+}
+
+int fail(const Screen& screen, const Error& error) {
+    const bool unreachable = error.code == "unreachable";
+    const std::string message = unreachable ? describe_unreachable(error.message) : error.message;
+    if (screen.json())
+        screen.show(json::value{{"error", {{"code", error.code}, {"message", message}}}});
+    else
+        screen.complain(message);
+    return exit_code_of(error.code);
+}
+
+std::string describe_conflicts(const Answer& answer) {
+    std::string text;
+    for (const json::value& conflict : array_of(answer.body, "conflicts"))
+        text += (text.empty() ? "" : "; ") + describe_conflict(conflict);
+    return text;
+}
+
+int fail(const Screen& screen, const Answer& answer) {
+    const std::string code = error_code_of(answer);
+    if (screen.json()) {
+        screen.show(answer.body);
+        return exit_code_of(code);
+    }
+    const std::string conflicts = describe_conflicts(answer);
+    std::string message = conflicts.empty() ? text_of(field_of(answer.body, "error"), "message") : conflicts;
+    if (message.empty()) message = "the server refused with HTTP " + std::to_string(answer.status);
+    const auto retry_in = number_of(answer.body, "retry_in_ms");
+    if (conflicts.empty() && retry_in > 0)
+        message += " (try again in " + format_duration(std::chrono::milliseconds{retry_in}) + ")";
+    screen.complain(message);
+    return exit_code_of(code);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/screen.h"
+#include "client/http_connection.h"
+
+namespace holdfast {
+
+/// What the server said: a JSON object and its status.
+struct Answer {
+    int status = 0;
+    boost::json::value body;
+
+    bool ok() const { return status >= 200 && status < 300; }
+};
+
+/// The server's HTTP API (docs/http-api.md), one call at a time.
+class Api {
+ public:
+    explicit Api(const CommonOptions& options) : server_(options.server), connection_(options.server) {}
+
+    /// An answer, also one that says no. The error is `unreachable`, `cancelled` or `not_holdfast`.
+    Result<Answer> get(std::string target) { return call({"GET", std::move(target), "", ""}); }
+    Result<Answer> send(std::string method, std::string target, const boost::json::value& body);
+    Result<Answer> remove(std::string target) { return call({"DELETE", std::move(target), "", ""}); }
+
+    /// As send(), when the server may take `wait` longer than usual to answer.
+    Result<Answer> send_and_wait(std::string target, const boost::json::value& body, Duration wait);
+
+    HttpConnection& connection() { return connection_; }
+    const std::string& server() const { return server_; }
+
+ private:
+    Result<Answer> call(const HttpRequest& request, Duration wait = {});
+
+    std::string server_;
+    HttpConnection connection_;
+};
+
+/// The path of a lease, its name escaped: `/v1/leases/FILE%3Ax%2317`.
+std::string lease_target(std::string_view lease);
+
+/// The code of an answer that says no.
+std::string error_code_of(const Answer& answer);
+
+/// Fields of an answer, with a default for what is not there: a newer or older server must not break the display.
+/// Null if there is none.
+const boost::json::value& field_of(const boost::json::value& object, std::string_view field);
+std::string text_of(const boost::json::value& object, std::string_view field);
+bool flag_of(const boost::json::value& object, std::string_view field);
+std::int64_t number_of(const boost::json::value& object, std::string_view field);
+/// An empty array if there is none.
+const boost::json::array& array_of(const boost::json::value& object, std::string_view field);
+
+/// Says why there is no answer and what to do. Returns the exit code.
+int fail(const Screen& screen, const Error& error);
+/// Says what the server refused. Returns the exit code.
+int fail(const Screen& screen, const Answer& answer);
+
+/// Who stands in the way, in words: `bob holds FILE:x for another 41.2s (formatting)`.
+std::string describe_conflicts(const Answer& answer);
+
+/// The sentence for a server that does not answer.
+std::string describe_unreachable(std::string_view message);
+
+}  // namespace holdfast

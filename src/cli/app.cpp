@@ -1,0 +1,189 @@
+#include "cli/app.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <unistd.h>
+
+#include "cli/app_commands.h"
+#include "cli/arguments.h"
+#include "cli/exit_codes.h"
+#include "client/http_connection.h"
+
+namespace holdfast {
+namespace {
+
+constexpr const char* common_footer =
+    "Every command also takes --server URL, --json, --quiet and --config FILE.\n"
+    "Every option can be set in the environment or the config file; see holdfast(1).";
+
+constexpr const char* exit_footer =
+    "Exit codes: 0 ok, 1 failed, 2 usage, 103 busy, 104 lost, 105 unreachable, 106 refused.\n";
+
+constexpr const char* run_footer =
+    "The command finds HOLDFAST_TOKEN, HOLDFAST_LEASE and HOLDFAST_RESOURCE in its environment (one line per "
+    "resource).\n"
+    "It is asked to stop (SIGTERM) at the soft deadline of a lease that could not be renewed, and killed with all it\n"
+    "started at the hard one, before the server may grant the lease to another.\n\n"
+    "Exit codes: the command's own, or 128+n if signal n killed it; 2 usage, 103 not acquired (busy), 104 lost,\n"
+    "105 unreachable, 106 refused by the server, 107 reserved, 126 the command cannot be run, 127 it was not found.\n";
+
+const char* environment(const std::string& name) {
+    const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
+    return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+/// The config file, less what the environment says otherwise: the parser would let the file win.
+class ConfigBelowEnvironment : public CLI::ConfigTOML {
+ public:
+    explicit ConfigBelowEnvironment(const CLI::App& app) : app_(app) {}
+
+    std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+        std::vector<CLI::ConfigItem> found = CLI::ConfigTOML::from_config(input);
+        std::erase_if(found, [&](const CLI::ConfigItem& item) { return is_overridden(item); });
+        return found;
+    }
+
+ private:
+    bool is_overridden(const CLI::ConfigItem& item) const {
+        const CLI::App* app = &app_;
+        for (const std::string& parent : item.parents) {
+            const auto named = app->get_subcommands([&](const CLI::App* one) { return one->get_name() == parent; });
+            if (named.empty()) return false;
+            app = named.front();
+        }
+        const CLI::Option* option = app->get_option_no_throw("--" + item.name);
+        return option != nullptr && environment(option->get_envname()) != nullptr;
+    }
+
+    const CLI::App& app_;
+};
+
+/// HOLDFAST_CONFIG, or the user's file, or the machine's.
+std::string default_config() {
+    if (const char* given = environment("HOLDFAST_CONFIG")) return given;
+    const char* config_home = environment("XDG_CONFIG_HOME");
+    const char* home = environment("HOME");
+    const std::string base = config_home != nullptr ? config_home
+                             : home != nullptr      ? std::string(home) + "/.config"
+                                                    : "";
+    const std::string users = base + "/holdfast/config.toml";
+    return !base.empty() && access(users.c_str(), F_OK) == 0 ? users : "/etc/holdfast/config.toml";
+}
+
+void set_footers(CLI::App& app) {
+    app.footer(std::string(exit_footer) + common_footer);
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+        const bool is_run = command->get_name() == "run";
+        command->footer(std::string(is_run ? run_footer : exit_footer) + common_footer);
+        for (CLI::App* inner : command->get_subcommands([](CLI::App*) { return true; }))
+            inner->footer(std::string(exit_footer) + common_footer);
+    }
+}
+
+std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
+    auto app = std::make_unique<CLI::App>(
+        "Leases: the right to be the one that does something, for a limited time, with proof.", "holdfast");
+    app->require_subcommand(1);
+    app->fallthrough();
+    app->set_version_flag("--version", version());
+    app->set_config("--config", default_config(), "read options from this file (TOML)",
+                    environment("HOLDFAST_CONFIG") != nullptr);
+    app->config_formatter(std::make_shared<ConfigBelowEnvironment>(*app));
+    app->allow_config_extras(CLI::config_extras_mode::error);
+    add_common_options(*app, arguments.common);
+    add_commands(*app, arguments);
+    set_footers(*app);
+    return app;
+}
+
+[[nodiscard]] int usage_error(const std::string& message, const std::string& command) {
+    const std::string help = command.empty() ? "holdfast --help" : "holdfast " + command + " --help";
+    std::cerr << "holdfast: " << message << "; see '" << help << "'\n";
+    return exit_usage;
+}
+
+/// What the parser cannot say: conditions on several options.
+std::optional<std::string> what_is_missing(const Arguments& arguments, const Typed& typed) {
+    const NamedOptions& named = arguments.named;
+    if (arguments.command == "run" && typed.command.empty())
+        return "say what to run: holdfast run RESOURCE... -- COMMAND [ARGUMENT...]";
+    if (arguments.command == "renew" && named.leases.empty() != named.all)
+        return "name the leases to renew, or say --all";
+    if (arguments.command == "verify" && named.leases.empty() == named.holder.empty())
+        return "name the leases to verify, or a --holder, not both";
+    return std::nullopt;
+}
+
+/// The values of a choice, which the parser only gives as text: `TEXT:{a,b,c}`.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    const std::size_t open = type.find('{');
+    const std::size_t close = type.find('}');
+    if (open == std::string::npos || close == std::string::npos) return {};
+    return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+}
+
+CommandShape shape_of(const CLI::App& app) {
+    CommandShape shape{app.get_name(), app.get_description(), {}, {}, {}};
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_lnames().empty()) {
+            shape.choices = choices_of(*option);
+            continue;
+        }
+        shape.options.push_back({"--" + option->get_lnames().front(), option->get_description(), option->get_envname(),
+                                 option->get_expected_max() != 0, choices_of(*option)});
+    }
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        shape.commands.push_back(shape_of(*command));
+    return shape;
+}
+
+std::string parsed_command(const CLI::App& app) {
+    const auto parsed = app.get_subcommands();
+    return parsed.empty() ? "" : parsed.front()->get_name();
+}
+
+/// The parser says "A subcommand is required" of a misspelt one.
+std::string what_is_wrong(const CLI::Error& error, const CLI::App& app, const Typed& typed) {
+    const bool is_command = app.get_subcommands().empty() && typed.subcommand < typed.options.size();
+    return is_command ? "there is no command '" + typed.options[typed.subcommand] + "'" : error.what();
+}
+
+}  // namespace
+
+Parsed parse_command_line(const std::vector<std::string>& arguments) {
+    Parsed parsed;
+    const Typed typed = make_ready(arguments);
+    const auto app = make_app(parsed.arguments);
+    if (arguments.empty()) {
+        std::cerr << app->help();
+        parsed.exit = exit_usage;
+        return parsed;
+    }
+    try {
+        std::vector<std::string> reversed{typed.options.rbegin(), typed.options.rend()};  // as the parser wants them
+        app->parse(reversed);
+    } catch (const CLI::Success& done) {
+        parsed.exit = app->exit(done);
+        return parsed;
+    } catch (const CLI::Error& error) {
+        parsed.exit = usage_error(what_is_wrong(error, *app, typed), parsed_command(*app));
+        return parsed;
+    }
+    parsed.arguments.take.command = typed.command;
+    parsed.arguments.common.server = default_server(parsed.arguments.common.server);
+    if (const auto missing = what_is_missing(parsed.arguments, typed))
+        parsed.exit = usage_error(*missing, parsed.arguments.command);
+    return parsed;
+}
+
+CommandShape command_shape() {
+    Arguments arguments;
+    return shape_of(*make_app(arguments));
+}
+
+const char* version() {
+    return HOLDFAST_VERSION;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,216 @@
+#include "cli/app_commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "client/http_connection.h"
+
+namespace holdfast {
+namespace {
+
+const std::vector<std::string> predicates{"PROVIDES", "CONSUMES", "MUTATES", "DELETES", "DEPENDS_ON", "RENAMES"};
+
+/// The parser never sees the command of `run` and so cannot describe it.
+class RunFormatter : public CLI::Formatter {
+ public:
+    std::string make_usage(const CLI::App*, std::string) const override {
+        return "Usage: holdfast run RESOURCE... [OPTIONS] -- COMMAND [ARGUMENT...]\n";
+    }
+};
+
+Duration to_duration(const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration) throw CLI::ValidationError(duration.error().message);
+    return *duration;
+}
+
+/// `Target` is a Duration or an optional one.
+template <class Target>
+CLI::Option* add_duration(CLI::App* command, const std::string& name, Target& target, const std::string& description) {
+    return command
+        ->add_option_function<std::string>(
+            name, [&target](const std::string& text) { target = to_duration(text); }, description)
+        ->type_name("DURATION");
+}
+
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& target, const std::string& description) {
+    return command->add_option(name, target, description)->type_name("TEXT");
+}
+
+CLI::Option* add_optional_text(CLI::App* command, const std::string& name, std::optional<std::string>& target,
+                               const std::string& description) {
+    return command
+        ->add_option_function<std::string>(
+            name, [&target](const std::string& text) { target = text; }, description)
+        ->type_name("TEXT");
+}
+
+CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& name, const std::string& description) {
+    CLI::App* command = app.add_subcommand(name, description);
+    const std::string full = app.get_parent() == nullptr ? name : app.get_name() + " " + name;
+    command->final_callback([&arguments, full] {
+        if (arguments.command.empty()) arguments.command = full;  // the innermost comes first
+    });
+    return command;
+}
+
+void read_wait(TakeOptions& take, const std::string& text) {
+    take.wait_for_ever = text == wait_for_ever;
+    take.wait = take.wait_for_ever ? Duration{} : to_duration(text);
+}
+
+void add_take_options(CLI::App* command, TakeOptions& take) {
+    command->add_option("RESOURCE", take.resources, "what to take; all are granted or none is")->required();
+    add_text(command, "--predicate", take.predicate, "what to do with it; MUTATES is a plain lock")
+        ->check(CLI::IsMember(predicates))
+        ->envname("HOLDFAST_PREDICATE");
+    command
+        ->add_option_function<std::string>(
+            "--wait", [&take](const std::string& text) { read_wait(take, text); },
+            "wait for a turn if somebody else has it, for ever or for so long (--wait, --wait=30s)")
+        ->type_name("[DURATION]")
+        ->envname("HOLDFAST_WAIT");
+    add_duration(command, "--ttl", take.ttl, "how long the lease lasts without renewal; else the policy's default")
+        ->envname("HOLDFAST_TTL");
+    add_text(command, "--reason", take.reason, "shown to whoever is refused because of it")->envname("HOLDFAST_REASON");
+    add_text(command, "--namespace", take.name_space, "the namespace of the resources")->envname("HOLDFAST_NAMESPACE");
+    add_text(command, "--holder", take.holder, "who asks; default user@host")->envname("HOLDFAST_HOLDER");
+    add_text(command, "--session", take.session,
+             "which part of the holder asks; a holder never conflicts with itself in one session; default a new one")
+        ->envname("HOLDFAST_SESSION");
+}
+
+void add_serve(CLI::App& app, Arguments& arguments) {
+    CLI::App* serve = add_command(app, arguments, "serve", "grant leases: run the server");
+    ServeOptions& options = arguments.serve;
+    serve->add_option("--http", options.http, "address to listen on; port 0 for a free one")
+        ->type_name("HOST:PORT")
+        ->capture_default_str()
+        ->envname("HOLDFAST_HTTP");
+    serve->add_option("--state-dir", options.state_dir, "where tokens and policy are kept; default in your state home")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_STATE_DIR");
+    serve->add_flag("--insecure", options.insecure, "allow addresses beyond loopback, though nothing is encrypted")
+        ->envname("HOLDFAST_INSECURE");
+    serve->add_flag("--try", options.try_hints, "print three commands to try")->envname("HOLDFAST_TRY");
+    serve->add_option("--max-connections", options.max_connections, "connections at one time")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+        ->type_name("NUMBER")
+        ->capture_default_str()
+        ->envname("HOLDFAST_MAX_CONNECTIONS");
+    add_duration(serve, "--idle-timeout", options.idle_timeout, "close a connection that is silent so long")
+        ->default_str("60s")
+        ->envname("HOLDFAST_IDLE_TIMEOUT");
+    add_duration(serve, "--read-timeout", options.read_timeout, "close a connection whose request takes so long")
+        ->default_str("10s")
+        ->envname("HOLDFAST_READ_TIMEOUT");
+    add_text(serve, "--log-level", options.log_level, "what to log")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+        ->capture_default_str()
+        ->envname("HOLDFAST_LOG_LEVEL");
+    serve->add_flag("--log-json", options.log_json, "log one JSON object per line; the same as --json")
+        ->envname("HOLDFAST_LOG_JSON");
+}
+
+void add_named(CLI::App& app, Arguments& arguments) {
+    NamedOptions& named = arguments.named;
+    const auto add_leases = [&](CLI::App* command) {
+        return command->add_option("LEASE", named.leases, "a lease as acquire printed it: resource#token");
+    };
+    const auto add_holder = [&](CLI::App* command) {
+        return add_text(command, "--holder", named.holder, "whose it is; default user@host")
+            ->envname("HOLDFAST_HOLDER");
+    };
+    CLI::App* renew = add_command(app, arguments, "renew", "extend leases from now");
+    add_leases(renew);
+    add_holder(renew);
+    add_duration(renew, "--ttl", named.ttl, "how long from now; else as before")->envname("HOLDFAST_TTL");
+    renew->add_flag("--all", named.all, "every lease of the holder")->envname("HOLDFAST_RENEW_ALL");
+    CLI::App* release =
+        add_command(app, arguments, "release", "give leases back; those that ended already are no error");
+    add_leases(release)->required();
+    add_holder(release);
+    CLI::App* verify = add_command(app, arguments, "verify", "the truth about leases; 0 if all are active");
+    add_leases(verify);
+    add_text(verify, "--holder", named.holder, "every lease of this holder")->envname("HOLDFAST_VERIFY_HOLDER");
+    add_leases(add_command(app, arguments, "revoke", "end leases now, whoever holds them"))->required();
+    add_leases(add_command(app, arguments, "bar", "let leases run out: refuse their renewal"))->required();
+}
+
+void add_filters(CLI::App* command, FilterOptions& filter, const std::string& prefix) {
+    add_text(command, "--holder", filter.holder, "only of this holder")->envname(prefix + "_HOLDER");
+    add_text(command, "--prefix", filter.prefix, "only resources that start like this")->envname(prefix + "_PREFIX");
+    add_text(command, "--namespace", filter.name_space, "only in this namespace")->envname(prefix + "_NAMESPACE");
+}
+
+void add_policy(CLI::App& app, Arguments& arguments) {
+    CLI::App* policy = add_command(app, arguments, "policy", "what may be asked for; without more, show it");
+    policy->require_subcommand(0, 1);
+    add_command(*policy, arguments, "get", "show the policy");
+    CLI::App* set = add_command(*policy, arguments, "set", "change the policy; what is not named stays");
+    PolicyOptions& options = arguments.policy;
+    add_duration(set, "--ttl-min", options.ttl_min, "the shortest TTL; less is refused")
+        ->envname("HOLDFAST_POLICY_TTL_MIN");
+    add_duration(set, "--ttl-max", options.ttl_max, "the longest TTL")->envname("HOLDFAST_POLICY_TTL_MAX");
+    add_duration(set, "--ttl-default", options.ttl_default, "the TTL of who asks for none")
+        ->envname("HOLDFAST_POLICY_TTL_DEFAULT");
+    add_optional_text(set, "--ttl-over-max", options.ttl_over_max, "what becomes of a TTL above the longest")
+        ->check(CLI::IsMember({"cut", "reject"}))
+        ->envname("HOLDFAST_POLICY_TTL_OVER_MAX");
+    add_duration(set, "--wait-max", options.wait_max, "the longest wait for a turn in one request")
+        ->envname("HOLDFAST_POLICY_WAIT_MAX");
+    add_optional_text(set, "--name-pattern", options.name_pattern,
+                      "RE2 pattern that a whole resource name must match; empty for any")
+        ->envname("HOLDFAST_POLICY_NAME_PATTERN");
+}
+
+void add_bans(CLI::App& app, Arguments& arguments) {
+    CLI::App* ban = add_command(app, arguments, "ban", "refuse a holder its next acquire and its next renewal");
+    ban->add_option("HOLDER", arguments.ban.holder, "whom")->required();
+    add_text(ban, "--reason", arguments.ban.reason, "why")->envname("HOLDFAST_BAN_REASON");
+    CLI::App* unban = add_command(app, arguments, "unban", "let a holder back in");
+    unban->add_option("HOLDER", arguments.ban.holder, "whom")->required();
+    add_command(app, arguments, "bans", "show who is banned");
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& app, CommonOptions& options) {
+    const CLI::Validator is_server{[](std::string& url) {
+                                       const auto server = parse_server(url);
+                                       if (server) url = *server;
+                                       return server ? std::string{} : server.error().message;
+                                   },
+                                   "", "server"};
+    app.add_option("--server", options.server, "where the server is; default http://127.0.0.1:7400")
+        ->type_name("URL")
+        ->transform(is_server)
+        ->envname("HOLDFAST_SERVER");
+    app.add_flag("--json", options.json, "print JSON, one object per line")->envname("HOLDFAST_JSON");
+    app.add_flag("--quiet", options.quiet, "no notes on standard error, only errors")->envname("HOLDFAST_QUIET");
+}
+
+void add_commands(CLI::App& app, Arguments& arguments) {
+    add_serve(app, arguments);
+    CLI::App* run = add_command(app, arguments, "run", "run a command under leases; it dies before they can move on");
+    run->formatter(std::make_shared<RunFormatter>());
+    add_take_options(run, arguments.take);
+    CLI::App* acquire = add_command(app, arguments, "acquire", "take leases and leave them to run out unless renewed");
+    add_take_options(acquire, arguments.take);
+    add_named(app, arguments);
+    add_filters(add_command(app, arguments, "list", "show active leases"), arguments.filter, "HOLDFAST_LIST");
+    CLI::App* watch = add_command(app, arguments, "watch", "show what happens to leases, as it happens");
+    add_filters(watch, arguments.filter, "HOLDFAST_WATCH");
+    watch->add_flag("--renewed", arguments.filter.renewed, "also show renewals")->envname("HOLDFAST_WATCH_RENEWED");
+    add_policy(app, arguments);
+    add_bans(app, arguments);
+    add_command(app, arguments, "health", "show how the server is");
+    add_command(app, arguments, "completion", "print the completion script of a shell")
+        ->add_option("SHELL", arguments.shell, "which")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    add_command(app, arguments, "version", "show the version");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "cli/options.h"
+
+namespace holdfast {
+
+/// The commands. Each does what its name says, prints the outcome and returns the exit code.
+
+int serve_command(const Arguments& arguments);
+int run_command(const Arguments& arguments);
+
+int acquire_command(const Arguments& arguments);
+int renew_command(const Arguments& arguments);
+int release_command(const Arguments& arguments);
+int verify_command(const Arguments& arguments);
+
+int list_command(const Arguments& arguments);
+int health_command(const Arguments& arguments);
+int watch_command(const Arguments& arguments);
+
+int policy_get_command(const Arguments& arguments);
+int policy_set_command(const Arguments& arguments);
+int ban_command(const Arguments& arguments);
+int unban_command(const Arguments& arguments);
+int bans_command(const Arguments& arguments);
+int revoke_command(const Arguments& arguments);
+int bar_command(const Arguments& arguments);
+
+int completion_command(const Arguments& arguments);
+int version_command(const Arguments& arguments);
+
+}  // namespace holdfast

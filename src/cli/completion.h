@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "cli/command_shape.h"
+
+namespace holdfast {
+
+/// Completion scripts for what can be typed. In bash and fish the command after `--` is completed too.
+std::string bash_completion(const CommandShape& root);
+std::string zsh_completion(const CommandShape& root);
+std::string fish_completion(const CommandShape& root);
+
+}  // namespace holdfast

@@ -1,0 +1,24 @@
+#include "cli/exit_codes.h"
+
+#include <array>
+#include <utility>
+
+namespace holdfast {
+
+int exit_code_of(std::string_view error_code) {
+    static constexpr std::array table{
+        std::pair{std::string_view{"busy"}, exit_busy},
+        std::pair{std::string_view{"wait_timeout"}, exit_busy},
+        std::pair{std::string_view{"cancelled"}, exit_busy},
+        std::pair{std::string_view{"unknown_lease"}, exit_lost},
+        std::pair{std::string_view{"lease_expired"}, exit_lost},
+        std::pair{std::string_view{"lease_released"}, exit_lost},
+        std::pair{std::string_view{"lease_revoked"}, exit_lost},
+        std::pair{std::string_view{"unreachable"}, exit_unreachable},
+    };
+    for (const auto& [code, exit_code] : table)
+        if (code == error_code) return exit_code;
+    return exit_refused;
+}
+
+}  // namespace holdfast

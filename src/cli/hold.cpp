@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/identity.h"
+#include "cli/stop_on_signal.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+/// What to ask for in one request when waiting for ever; the policy cuts it to its own maximum.
+constexpr Duration wait_slice = 10min;
+/// Between two tries at a server that recovers or restarts.
+constexpr auto retry_pause = 500ms;
+
+std::string holder_or_default(const std::string& holder) {
+    return holder.empty() ? default_holder() : holder;
+}
+
+std::string remaining_of(const json::value& object) {
+    return format_duration(std::chrono::milliseconds{number_of(object, "expires_in_ms")});
+}
+
+json::object acquire_body(const TakeOptions& take) {
+    json::array intents;
+    for (const std::string& resource : take.resources)
+        intents.push_back({{"resource", resource}, {"predicate", take.predicate}});
+    json::object body{{"holder", holder_or_default(take.holder)},
+                      {"session", take.session.empty() ? random_hex(8) : take.session},
+                      {"intents", std::move(intents)}};
+    if (take.ttl) body["ttl_ms"] = to_ms(*take.ttl);
+    if (!take.reason.empty()) body["reason"] = take.reason;
+    if (!take.name_space.empty()) body["namespace"] = take.name_space;
+    return body;
+}
+
+/// Asks until it is granted, refused, or the wait is over. A server cuts long waits, so one wait may take several
+/// requests.
+Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, const StopOnSignal& stop) {
+    json::object body = acquire_body(take);
+    const HolderInstant start = holder_clock_now();
+    for (;;) {
+        const Duration spent = holder_clock_now() - start;
+        const Duration wait = take.wait_for_ever ? wait_slice : std::max(take.wait.value_or(0s) - spent, Duration{});
+        if (wait > 0s) body["wait_ms"] = to_ms(std::min(wait, wait_slice));
+        auto answer = api.send_and_wait("/v1/leases", body, wait);
+        if (!answer || answer->ok()) return answer;
+        const std::string code = error_code_of(*answer);
+        const bool goes_on = take.wait_for_ever || holder_clock_now() - start < take.wait.value_or(0s);
+        const bool helps = code == "wait_timeout" || code == "recovering" || code == "stopping";
+        if (!helps || !goes_on || stop.signal() != 0) return answer;
+        const std::string conflicts = describe_conflicts(*answer);
+        screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));
+        if (code != "wait_timeout") stop.sleep_for(retry_pause);
+    }
+}
+
+void show_granted(const Screen& screen, const json::value& body) {
+    if (screen.json()) return screen.show(body);
+    for (const json::value& lease : array_of(body, "leases"))
+        screen.line(printable(text_of(lease, "id")) + " " + std::to_string(number_of(lease, "token")));
+    const json::array& leases = array_of(body, "leases");
+    if (leases.empty()) return;
+    const auto left = format_duration(std::chrono::milliseconds{number_of(leases[0], "ttl_ms")});
+    screen.note("held by " + text_of(leases[0], "holder") + " for " + left +
+                "; keep it with 'holdfast renew', give it back with 'holdfast release'");
+}
+
+json::array names(const std::vector<std::string>& leases) {
+    json::array list;
+    for (const std::string& lease : leases)
+        list.emplace_back(lease);
+    return list;
+}
+
+/// Prints the results of a renewal of many. Returns the worst exit code.
+int show_renewed(const Screen& screen, const json::value& body) {
+    int exit_code = exit_ok;
+    Table table{{"LEASE", "RESULT", "REMAINING"}};
+    for (const json::value& result : array_of(body, "results")) {
+        const bool renewed = text_of(result, "result") == "RENEWED";
+        const std::string code = text_of(field_of(result, "error"), "code");
+        if (!renewed) exit_code = std::max(exit_code, exit_code_of(code));
+        const std::string what = renewed ? "renewed" : code;
+        const std::string left = renewed ? remaining_of(field_of(field_of(result, "lease"), "timeline")) : "-";
+        table.add({{text_of(result, "id")}, {what, renewed ? Colour::green : Colour::red}, {left}});
+    }
+    if (screen.json())
+        screen.show(body);
+    else
+        screen.show(table);
+    return exit_code;
+}
+
+std::string holders_of(const json::value& result) {
+    std::string text;
+    for (const json::value& current : array_of(result, "current"))
+        text += (text.empty() ? "" : ", ") + text_of(current, "holder") + " (" + text_of(current, "predicate") + ", " +
+                remaining_of(current) + ")";
+    return text.empty() ? "nobody" : text;
+}
+
+}  // namespace
+
+int acquire_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    StopOnSignal stop{[&api] { api.connection().stop(); }};
+    const auto answer = acquire(api, arguments.take, screen, stop);
+    if (stop.signal() != 0) return 128 + stop.signal();
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    show_granted(screen, answer->body);
+    return exit_ok;
+}
+
+int renew_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    const NamedOptions& named = arguments.named;
+    Api api{arguments.common};
+    json::object body{{"holder", holder_or_default(named.holder)}};
+    if (named.ttl) body["ttl_ms"] = to_ms(*named.ttl);
+    const bool one = named.leases.size() == 1;
+    if (!named.all && !one) body["leases"] = names(named.leases);
+    const auto answer = api.send("POST", one ? lease_target(named.leases[0]) + "/heartbeat" : "/v1/heartbeat", body);
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    if (!one) return show_renewed(screen, answer->body);
+    if (screen.json())
+        screen.show(answer->body);
+    else
+        screen.line("renewed for " + remaining_of(field_of(field_of(answer->body, "lease"), "timeline")));
+    return exit_ok;
+}
+
+int release_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const std::string holder = percent_encode(holder_or_default(arguments.named.holder));
+    int exit_code = exit_ok;
+    json::array results;
+    for (const std::string& lease : arguments.named.leases) {
+        const auto answer = api.remove(lease_target(lease) + "?holder=" + holder);
+        if (!answer) return fail(screen, answer.error());
+        results.push_back(answer->body);
+        if (!answer->ok() && !screen.json()) exit_code = std::max(exit_code, fail(screen, *answer));
+        if (!answer->ok() && screen.json()) exit_code = std::max(exit_code, exit_code_of(error_code_of(*answer)));
+        if (answer->ok() && !screen.json()) screen.line(printable(lease) + " " + text_of(answer->body, "state"));
+    }
+    if (screen.json()) screen.show(results.size() == 1 ? results[0] : json::value{{"results", results}});
+    return exit_code;
+}
+
+int verify_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    const NamedOptions& named = arguments.named;
+    Api api{arguments.common};
+    json::object body;
+    if (named.leases.empty())
+        body["holder"] = named.holder;
+    else
+        body["leases"] = names(named.leases);
+    const auto answer = api.send("POST", "/v1/verify", body);
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    int exit_code = exit_ok;
+    Table table{{"LEASE", "STATE", "REMAINING", "HELD NOW BY"}};
+    for (const json::value& result : array_of(answer->body, "results")) {
+        const bool active = text_of(result, "state") == "ACTIVE";
+        if (!active) exit_code = exit_lost;
+        table.add({{text_of(result, "id")},
+                   {text_of(result, "state"), active ? Colour::green : Colour::red},
+                   {active ? remaining_of(result) : "-"},
+                   {holders_of(result)}});
+    }
+    if (screen.json())
+        screen.show(answer->body);
+    else
+        screen.show(table);
+    return exit_code;
+}
+
+}  // namespace holdfast

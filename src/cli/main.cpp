@@ -1,0 +1,56 @@
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <string>
+
+#include "cli/app.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "supervise/guardian.h"
+
+namespace {
+
+using namespace holdfast;
+
+int dispatch(const Arguments& arguments) {
+    static const std::map<std::string, int (*)(const Arguments&)> commands{
+        {"serve", serve_command},
+        {"run", run_command},
+        {"acquire", acquire_command},
+        {"renew", renew_command},
+        {"release", release_command},
+        {"verify", verify_command},
+        {"list", list_command},
+        {"watch", watch_command},
+        {"policy", policy_get_command},
+        {"policy get", policy_get_command},
+        {"policy set", policy_set_command},
+        {"ban", ban_command},
+        {"unban", unban_command},
+        {"bans", bans_command},
+        {"revoke", revoke_command},
+        {"bar", bar_command},
+        {"health", health_command},
+        {"completion", completion_command},
+        {"version", version_command},
+    };
+    return commands.at(arguments.command)(arguments);
+}
+
+int guarded_main(const std::vector<std::string>& arguments) {
+    if (!arguments.empty() && arguments[0] == guardian_command)
+        return guardian_main({arguments.begin() + 1, arguments.end()});
+    const Parsed parsed = parse_command_line(arguments);
+    return parsed.exit ? *parsed.exit : dispatch(parsed.arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return guarded_main({argv + 1, argv + argc});
+    } catch (const std::exception& unexpected) {
+        std::fprintf(stderr, "holdfast: internal error: %s\n", unexpected.what());
+        return holdfast::exit_failed;
+    }
+}

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "server/server.h"
+
+namespace holdfast {
+
+/// What every command can be told.
+struct CommonOptions {
+    std::string server;  ///< checked; never empty after parsing
+    bool json = false;
+    bool quiet = false;  ///< no notes on standard error, only errors
+};
+
+/// What `run` and `acquire` take leases with.
+struct TakeOptions {
+    std::vector<std::string> resources;
+    std::string predicate = "MUTATES";
+    std::optional<Duration> ttl;
+    std::optional<Duration> wait;  ///< how long to wait for a turn
+    bool wait_for_ever = false;
+    std::string reason;
+    std::string name_space;
+    std::string holder;                ///< empty: identity.h
+    std::string session;               ///< empty: a fresh one, so that two commands of one holder exclude each other
+    std::vector<std::string> command;  ///< for `run`
+};
+
+/// Leases named on the command line, for `renew`, `release`, `verify`, `revoke` and `bar`.
+struct NamedOptions {
+    std::vector<std::string> leases;
+    std::string holder;
+    std::optional<Duration> ttl;
+    bool all = false;  ///< every lease of the holder
+};
+
+/// What `list` and `watch` show.
+struct FilterOptions {
+    std::string holder;
+    std::string prefix;
+    std::string name_space;
+    bool renewed = false;
+};
+
+struct PolicyOptions {
+    std::optional<Duration> ttl_min;
+    std::optional<Duration> ttl_max;
+    std::optional<Duration> ttl_default;
+    std::optional<std::string> ttl_over_max;
+    std::optional<Duration> wait_max;
+    std::optional<std::string> name_pattern;  ///< empty: any name
+};
+
+struct BanOptions {
+    std::string holder;
+    std::string reason;
+};
+
+/// A whole command line, understood.
+struct Arguments {
+    std::string command;  ///< `list`, `policy set`, …
+    CommonOptions common;
+    ServeOptions serve;
+    TakeOptions take;
+    NamedOptions named;
+    FilterOptions filter;
+    PolicyOptions policy;
+    BanOptions ban;
+    std::string shell;  ///< for `completion`
+};
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+#include "cli/screen.h"
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <unistd.h>
+
+namespace holdfast {
+namespace {
+
+bool wants_colours() {
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    if (no_colour != nullptr && *no_colour != '\0') return false;
+    if (terminal != nullptr && std::string_view{terminal} == "dumb") return false;
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+/// One write per line, so that lines of several processes do not mix.
+void write_error(const std::string& line) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void say(std::string_view text) {
+    write_error("holdfast: " + printable(text) + "\n");
+}
+
+}  // namespace
+
+Screen::Screen(const CommonOptions& options) : json_(options.json), quiet_(options.quiet), colours_(wants_colours()) {}
+
+void Screen::show(const boost::json::value& answer) const {
+    line(boost::json::serialize(answer));
+}
+
+void Screen::show(const Table& table) const {
+    std::cout << table.to_text(colours_) << std::flush;
+}
+
+void Screen::line(std::string_view text) const {
+    std::cout << text << '\n' << std::flush;
+}
+
+void Screen::note(std::string_view text) const {
+    if (!quiet_) say(text);
+}
+
+void Screen::complain(std::string_view text) const {
+    say(text);
+}
+
+void Screen::complain(const Error& error) const {
+    if (!json_) return say(error.message);
+    const boost::json::value object{{"error", {{"code", error.code}, {"message", error.message}}}};
+    write_error(boost::json::serialize(object) + "\n");
+}
+
+}  // namespace holdfast

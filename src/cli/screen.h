@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "cli/table.h"
+
+namespace boost::json {
+class value;
+}
+
+namespace holdfast {
+
+/// Where a command's answer goes: results to standard output, notes and errors to standard error with the prefix
+/// `holdfast: `. With --json the answer, also an error, is one JSON object on one line of standard output.
+class Screen {
+ public:
+    explicit Screen(const CommonOptions& options);
+
+    bool json() const { return json_; }
+    /// Colours are for terminals, and only without NO_COLOR.
+    bool colours() const { return colours_; }
+
+    void show(const boost::json::value& answer) const;
+    void show(const Table& table) const;
+    void line(std::string_view text) const;
+
+    /// For people; silent with --quiet.
+    void note(std::string_view text) const;
+    /// Never silent.
+    void complain(std::string_view text) const;
+    /// For `run`, whose standard output is its command's: with --json the error is an object on standard error.
+    void complain(const Error& error) const;
+
+ private:
+    bool json_;
+    bool quiet_;
+    bool colours_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,151 @@
+#include "client/acquiring.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "client/keeper.h"
+#include "client/lease_state.h"
+#include "client/renewals.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr Duration wait_ceiling = 24h * 365;
+constexpr Duration pause_min = 20ms;
+constexpr Duration pause_max = 1s;
+/// A server that recovers says for how long, but it may be restarted cleanly meanwhile: look now and then.
+constexpr Duration retry_in_max = 5s;
+constexpr Duration release_max = 1s;
+
+Failure unreachable(std::string message) {
+    return {.outcome = Outcome::unreachable, .code = "unreachable", .message = std::move(message)};
+}
+
+Duration bounded(std::chrono::milliseconds duration) {
+    return std::clamp<std::chrono::milliseconds>(duration, 0ms,
+                                                 std::chrono::floor<std::chrono::milliseconds>(wait_ceiling));
+}
+
+/// A wait that the policy cut short goes on at once; otherwise the server may have said when to come back.
+Duration pause_after(const Failure& failure) {
+    if (failure.code == "wait_timeout") return pause_min;
+    return std::min<Duration>(failure.retry_in.value_or(200ms), retry_in_max);
+}
+
+Duration whole_ms(Duration duration) {
+    return std::chrono::ceil<std::chrono::milliseconds>(std::max(duration, Duration::zero()));
+}
+
+}  // namespace
+
+Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options)
+    : core_(std::move(core)), keep_(options.keep), random_(random_seed()) {
+    ask_ = {.holder = core_->holder,
+            .session = options.session.empty() ? random_hex(8) : options.session,
+            .name_space = options.name_space,
+            .intents = std::move(intents),
+            .ttl = bounded(options.ttl),
+            .reason = options.reason,
+            .metadata = options.metadata};
+    give_up_at_ = holder_clock_now() + bounded(options.wait);
+    stop_at_ = give_up_at_ + core_->timeout;
+}
+
+std::optional<Failure> Acquiring::problem() const {
+    const auto refused = [](std::string code, std::string message) {
+        return Failure{.outcome = Outcome::refused, .code = std::move(code), .message = std::move(message)};
+    };
+    if (core_->born != forks())
+        return refused("invalid_argument", "this client is the parent's: make one after fork()");
+    if (core_->problem) return refused(core_->problem->code, core_->problem->message);
+    return std::nullopt;
+}
+
+Acquired Acquiring::run() {
+    if (auto wrong = problem()) return std::move(*wrong);
+    while (true) {
+        Asked asked = ask();
+        if (auto* nothing = std::get_if<NoAnswer>(&asked.reply)) return unreachable(std::move(nothing->message));
+        Failure failure;
+        if (const auto* grants = std::get_if<std::vector<TimedGrant>>(&asked.reply)) {
+            auto settled = settle(*grants, asked.sent_at);
+            if (auto* lease = std::get_if<Lease>(&settled)) return std::move(*lease);
+            failure = std::move(std::get<Failure>(settled));
+        } else {
+            failure = std::move(std::get<Failure>(asked.reply));
+        }
+        if (!may_ask_again(failure)) return failure;
+        pause(pause_after(failure));
+    }
+}
+
+bool Acquiring::may_ask_again(const Failure& failure) const {
+    return failure.outcome != Outcome::refused && holder_clock_now() < give_up_at_;
+}
+
+/// Asks until there is an answer, with one key. Once the wait is over it repeats an unanswered ask only once, to learn
+/// what came of it.
+Acquiring::Asked Acquiring::ask() {
+    const HolderInstant sent_at = holder_clock_now();
+    ask_.idempotency_key = random_hex(16);
+    ask_.wait = whole_ms(give_up_at_ - sent_at);
+    Duration wait_before_next = pause_min;
+    for (bool last = false;;) {
+        AcquireReply reply = core_->transport->acquire(ask_, stop_at_ - holder_clock_now());
+        const auto* failure = std::get_if<Failure>(&reply);
+        const bool pending = failure != nullptr && failure->code == "idempotency_in_progress";
+        if (!pending && !std::holds_alternative<NoAnswer>(reply)) return {sent_at, std::move(reply)};
+        const HolderInstant now = holder_clock_now();
+        if (last || now >= stop_at_) return {sent_at, std::move(reply)};
+        last = now >= give_up_at_;
+        if (!last) pause(wait_before_next);
+        wait_before_next = std::min(wait_before_next * 2, pause_max);
+    }
+}
+
+void Acquiring::pause(Duration at_most) {
+    const Duration left = give_up_at_ - holder_clock_now();
+    const auto jittered = std::chrono::duration_cast<Duration>(std::max(at_most, pause_min) * (1 + random_.unit() / 8));
+    std::this_thread::sleep_for(std::min(left, jittered));
+}
+
+/// Makes a lease of a grant, if it is still of use. One that waited for its turn, or whose answer was slow, has used up
+/// much of its time by the holder's count: it is renewed first (T3).
+std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed, HolderInstant sent_at) {
+    std::vector<Grant> grants;
+    auto deadlines = deadlines_of({sent_at, timed.front().timing.timeline, timed.front().timing.ttl});
+    for (const auto& [grant, timing] : timed) {
+        grants.push_back(grant);
+        deadlines = earlier_of(deadlines, deadlines_of({sent_at, timing.timeline, timing.ttl}));
+    }
+    std::optional<Failure> failure;
+    if (holder_clock_now() >= deadlines.renew) failure = confirm(grants, deadlines);
+    if (!failure && holder_clock_now() >= deadlines.end)
+        failure = unreachable("the server's answer came too late to be of use");
+    if (failure) {
+        core_->release(grants, std::min(core_->timeout, release_max));
+        return std::move(*failure);
+    }
+    auto state = std::make_shared<Lease::State>(std::move(grants), deadlines, core_);
+    core_->keeper.add({state, deadlines, keep_});
+    return Lease(std::move(state));
+}
+
+/// Renews at once. No answer changes nothing: the deadlines then stay as they were.
+std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, Deadlines& deadlines) {
+    RenewalBatch batch(core_->holder);
+    batch.add(0, grants, HolderInstant::max());
+    const HolderInstant sent_at = holder_clock_now();
+    const auto reply = core_->transport->renew(batch.names(), core_->timeout);
+    const auto [key, answer, why] = batch.answers(reply, sent_at).front();
+    if (const auto* granted = std::get_if<RenewalGranted>(&answer)) deadlines = granted->deadlines;
+    const auto* rejected = std::get_if<RenewalRejected>(&answer);
+    if (rejected == nullptr || !means_lost(rejected->code)) return std::nullopt;
+    return Failure{.outcome = Outcome::lost, .code = why.code, .message = why.message};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <holdfast/client.h>
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "client/client_core.h"
+#include "client/deadlines.h"
+#include "client/transport.h"
+
+namespace holdfast {
+
+/// One call of Client::acquire: asks, and as long as there is time to wait asks again over lost connections, a server
+/// that recovers and one that restarts.
+///
+/// An ask whose answer was lost is repeated with the same key, so that it cannot take a second lease (G7). If the
+/// answer stays away for good, what was perhaps granted ends by itself. A grant is handed out only if it is certain to
+/// be held.
+class Acquiring {
+ public:
+    Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options);
+
+    Acquired run();
+
+ private:
+    struct Asked {
+        HolderInstant sent_at;  ///< the first time (T3)
+        AcquireReply reply;
+    };
+    Asked ask();
+    std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants, HolderInstant sent_at);
+    std::optional<Failure> confirm(const std::vector<Grant>& grants, Deadlines& deadlines);
+    bool may_ask_again(const Failure& failure) const;
+    void pause(Duration at_most);
+    std::optional<Failure> problem() const;
+
+    const std::shared_ptr<Client::Core> core_;
+    const bool keep_;
+    AcquireAsk ask_;
+    HolderInstant give_up_at_;  ///< the wait is over
+    HolderInstant stop_at_;     ///< and with it the time for the last answer
+    Random random_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,78 @@
+#include <holdfast/client.h>
+
+#include <algorithm>
+#include <array>
+#include <unistd.h>
+#include <utility>
+
+#include "base/random.h"
+#include "client/acquiring.h"
+#include "client/client_core.h"
+#include "client/http_connection.h"
+#include "client/http_transport.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::chrono::milliseconds timeout_min{1};
+constexpr std::chrono::milliseconds timeout_max{3'600'000};
+
+std::string fresh_holder() {
+    std::array<char, 65> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    return std::string(host.data()) + "-" + std::to_string(::getpid()) + "-" + random_hex(4);
+}
+
+/// A bad address is told by the first acquire: a constructor has no answer to give.
+Client::Core::Config config_of(const ClientOptions& options) {
+    const auto server = parse_server(default_server(options.server));
+    return {.transport = std::make_shared<HttpTransport>(server ? *server : "http://127.0.0.1:7400"),
+            .holder = options.holder,
+            .timeout = std::clamp(options.timeout, timeout_min, timeout_max),
+            .problem = server ? std::nullopt : std::optional(server.error())};
+}
+
+}  // namespace
+
+Client::Core::Core(Config config)
+    : holder(config.holder.empty() ? fresh_holder() : std::move(config.holder)),
+      timeout(config.timeout),
+      problem(std::move(config.problem)),
+      transport(config.transport),
+      keeper({config.transport, holder, timeout}) {}
+
+Client::Core::~Core() {
+    transport->stop();
+}
+
+std::shared_ptr<Client::Core> Client::Core::make(Config config) {
+    const auto destroy_unless_forked = [](const Core* core) {
+        if (core->born == forks()) delete core;
+    };
+    return {new Core(std::move(config)), destroy_unless_forked};
+}
+
+bool Client::Core::release(const std::vector<Grant>& grants, Duration within) const {
+    NamedLeases names{holder, {}};
+    for (const auto& grant : grants)
+        names.ids.push_back(grant.id);
+    return static_cast<bool>(transport->release(names, within));
+}
+
+Client::Client(ClientOptions options) : core_(Core::make(config_of(options))) {}
+Client::Client(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+Acquired Client::acquire(std::string resource, const AcquireOptions& options) {
+    return acquire(std::vector{Intent{std::move(resource)}}, options);
+}
+
+Acquired Client::acquire(std::vector<Intent> intents, const AcquireOptions& options) {
+    return Acquiring(core_, std::move(intents), options).run();
+}
+
+const std::string& Client::holder() const {
+    return core_->holder;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace holdfast {
+
+struct HttpRequest {
+    std::string method;           ///< GET, POST, PUT, PATCH, DELETE
+    std::string target;           ///< path and query, percent-encoded
+    std::string body{};           ///< JSON, or empty
+    std::string last_event_id{};  ///< for an event stream only
+};
+
+struct HttpResponse {
+    int status = 0;
+    std::string body{};
+};
+
+/// One keep-alive connection to a server, used by one thread at a time. Blocking, with a deadline on every call.
+/// Connects when first used and again after a failure; a request is sent at most once per call: whether a failed
+/// one took effect is for the caller to find out.
+class HttpConnection {
+ public:
+    /// REQUIRES: the server was checked with parse_server().
+    explicit HttpConnection(std::string server);
+    ~HttpConnection();
+    HttpConnection(HttpConnection&&) noexcept;
+    HttpConnection& operator=(HttpConnection&&) noexcept;
+
+    /// Error code `unreachable` if there was no whole answer in time; the message names the server and the reason.
+    Result<HttpResponse> send(const HttpRequest& request, Duration timeout);
+
+    /// Reads a stream of Server-Sent Events until `on_line` returns false, the server closes (error `unreachable`), or
+    /// stop() is called (no error). `on_line` gets one line at a time, without its end. An answer other than 200 is
+    /// returned.
+    Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
+
+    /// Ends the call that is under way, from any thread, and every later one: send() then fails with `cancelled`.
+    void stop();
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Checks `http://HOST:PORT` (the port may be left out: 7400; a trailing slash is allowed). The error says what is
+/// wrong.
+Result<std::string> parse_server(std::string_view url);
+
+/// The server to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.
+std::string default_server(std::string_view given = {});
+
+}  // namespace holdfast

@@ -1,0 +1,88 @@
+#include "client/http_transport.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "client/messages.h"
+
+namespace holdfast {
+
+class HttpTransport::Loan {
+ public:
+    explicit Loan(HttpTransport& from) : from_(from), connection_(from.take()) {}
+    ~Loan() { from_.give_back(std::move(connection_)); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+
+    HttpConnection* operator->() { return connection_.get(); }
+
+ private:
+    HttpTransport& from_;
+    std::unique_ptr<HttpConnection> connection_;
+};
+
+std::unique_ptr<HttpConnection> HttpTransport::take() {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<HttpConnection> connection;
+    if (idle_.empty()) {
+        connection = std::make_unique<HttpConnection>(server_);
+    } else {
+        connection = std::move(idle_.back());
+        idle_.pop_back();
+    }
+    if (stopped_) connection->stop();
+    lent_.insert(connection.get());
+    return connection;
+}
+
+void HttpTransport::give_back(std::unique_ptr<HttpConnection> connection) {
+    const std::lock_guard lock(mutex_);
+    lent_.erase(connection.get());
+    if (idle_.size() < idle_max) idle_.push_back(std::move(connection));
+}
+
+void HttpTransport::stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    idle_.clear();
+    for (auto* connection : lent_)
+        connection->stop();
+}
+
+AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout) {
+    auto body = acquire_body(ask);
+    if (!body) return Failure{.outcome = Outcome::refused, .code = body.error().code, .message = body.error().message};
+    Loan connection(*this);
+    const auto response =
+        connection->send({.method = "POST", .target = "/v1/leases", .body = std::move(*body)}, timeout);
+    if (!response) return NoAnswer{response.error().message};
+    return read_acquire(ask, *response);
+}
+
+Result<std::vector<RenewReply>> HttpTransport::renew(const NamedLeases& leases, Duration timeout) {
+    Loan connection(*this);
+    const auto response =
+        connection->send({.method = "POST", .target = "/v1/heartbeat", .body = renew_body(leases)}, timeout);
+    if (!response) return response.error();
+    return read_renew(leases, *response);
+}
+
+Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout) {
+    Loan connection(*this);
+    const HolderInstant until = holder_clock_now() + timeout;
+    Result<void> told;
+    for (const auto& id : leases.ids) {
+        const Duration left = until - holder_clock_now();
+        if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + id};
+        const auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder);
+        const HttpRequest request{.method = "DELETE", .target = target};
+        auto response = connection->send(request, left);
+        if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));
+        if (!response) return response.error();
+        if (response->status != 200) told = read_error(*response);
+    }
+    return told;
+}
+
+}  // namespace holdfast

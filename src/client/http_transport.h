@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/http_connection.h"
+#include "client/transport.h"
+
+namespace holdfast {
+
+/// A server over HTTP (docs/http-api.md). Each call takes a connection of its own from a pool, so that a waiting
+/// acquire holds up nothing else.
+class HttpTransport final : public Transport {
+ public:
+    /// REQUIRES: the server was checked with parse_server().
+    explicit HttpTransport(std::string server) : server_(std::move(server)) {}
+
+    AcquireReply acquire(const AcquireAsk& ask, Duration timeout) override;
+    Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
+    Result<void> release(const NamedLeases& leases, Duration timeout) override;
+    void stop() override;
+
+ private:
+    /// A connection out of the pool, for one call; goes back by itself.
+    class Loan;
+
+    std::unique_ptr<HttpConnection> take();
+    void give_back(std::unique_ptr<HttpConnection> connection);
+
+    static constexpr std::size_t idle_max = 4;
+
+    const std::string server_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<HttpConnection>> idle_;
+    std::set<HttpConnection*> lent_;
+    bool stopped_ = false;
+};
+
+}  // namespace holdfast

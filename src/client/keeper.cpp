@@ -1,0 +1,117 @@
+#include "client/keeper.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/assert.h"
+
+namespace holdfast {
+
+namespace {
+
+/// Renewals due this soon go along with one that is due now: one message instead of many.
+constexpr Duration company = 50ms;
+constexpr Duration pause_min = 20ms;
+constexpr Duration pause_max = 2s;
+
+}  // namespace
+
+bool means_lost(std::string_view code) {
+    static constexpr std::array<std::string_view, 6> codes{"lease_expired", "lease_released", "lease_revoked",
+                                                           "unknown_lease", "not_holder",     "banned"};
+    return std::ranges::find(codes, code) != codes.end();
+}
+
+void Keeper::add(const Kept& lease, HolderInstant now) {
+    Entry entry{.deadlines = lease.deadlines, .renew = lease.renew};
+    entry.renew_at = first_try(lease.deadlines, now);
+    const auto [place, is_new] = leases_.emplace(lease.key, entry);
+    HOLDFAST_ASSERT(is_new);
+    schedule(lease.key, place->second);
+}
+
+void Keeper::remove(Key key) {
+    const auto found = leases_.find(key);
+    if (found != leases_.end()) forget(key, found->second);
+}
+
+std::vector<Keeper::Key> Keeper::take_due(HolderInstant now) {
+    std::vector<Key> due;
+    if (next() > now) return due;
+    for (const auto& [wake_at, key] : agenda_) {
+        if (wake_at > now + company) break;
+        const Entry& entry = leases_.at(key);
+        if (entry.renew && !entry.under_way && now < entry.deadlines.end) due.push_back(key);
+    }
+    for (const Key key : due) {
+        Entry& entry = leases_.at(key);
+        entry.under_way = true;
+        schedule(key, entry);
+    }
+    return due;
+}
+
+Outcome Keeper::answer(Key key, const RenewalAnswer& answer, HolderInstant now) {
+    const auto found = leases_.find(key);
+    if (found == leases_.end()) return Outcome::lost;
+    Entry& entry = found->second;
+    entry.under_way = false;
+    const auto* granted = std::get_if<RenewalGranted>(&answer);
+    const auto* rejected = std::get_if<RenewalRejected>(&answer);
+    const HolderInstant end = granted ? granted->deadlines.end : entry.deadlines.end;
+    if (now >= entry.deadlines.end || now >= end || (rejected && means_lost(rejected->code))) {
+        forget(key, entry);
+        return Outcome::lost;
+    }
+    if (granted) {
+        entry.failures = 0;
+        entry.deadlines = granted->deadlines;
+        entry.renew_at = first_try(entry.deadlines, now);
+    } else {
+        if (rejected && rejected->code == "renewal_barred") entry.renew = false;
+        entry.renew_at = next_try(entry, now);
+        ++entry.failures;
+    }
+    schedule(key, entry);
+    return granted ? Outcome::granted : Outcome::uncertain;
+}
+
+std::vector<Keeper::Key> Keeper::take_ended(HolderInstant now) {
+    std::vector<Key> ended;
+    for (const auto& [wake_at, key] : agenda_) {
+        if (wake_at > now) break;
+        if (leases_.at(key).deadlines.end <= now) ended.push_back(key);
+    }
+    for (const Key key : ended)
+        forget(key, leases_.at(key));
+    return ended;
+}
+
+void Keeper::schedule(Key key, Entry& entry) {
+    agenda_.erase({entry.wake_at, key});
+    const bool renews = entry.renew && !entry.under_way;
+    entry.wake_at = renews ? std::min(entry.renew_at, entry.deadlines.end) : entry.deadlines.end;
+    agenda_.insert({entry.wake_at, key});
+}
+
+void Keeper::forget(Key key, const Entry& entry) {
+    agenda_.erase({entry.wake_at, key});
+    leases_.erase(key);
+}
+
+/// Up to a fifth sooner than it is due, so that holders that started together do not renew together.
+HolderInstant Keeper::first_try(const Deadlines& deadlines, HolderInstant now) {
+    if (deadlines.renew <= now) return now;
+    const Duration ahead = deadlines.renew - now;
+    return deadlines.renew - std::chrono::duration_cast<Duration>(ahead * (random_.unit() / 5));
+}
+
+/// Twice as long after each failure, but always leaving time for more tries before the deadline.
+HolderInstant Keeper::next_try(const Entry& entry, HolderInstant now) {
+    const Duration left = entry.deadlines.end - now;
+    const Duration doubled = pause_min * (1 << std::min(entry.failures, 8U));
+    const Duration pause = std::max(std::min({doubled, pause_max, left / 8}), pause_min);
+    return now + std::chrono::duration_cast<Duration>(pause * (0.5 + random_.unit() / 2));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <holdfast/lease.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/time.h"
+#include "client/deadlines.h"
+#include "client/transport.h"
+
+namespace holdfast {
+
+/// The thread that drives a Keeper: it watches deadlines, has due renewals sent by a few workers, and calls back. It
+/// never waits for the network itself, so that the end of a lease is told on time even if the server hangs.
+class KeeperThread {
+ public:
+    struct Config {
+        std::shared_ptr<Transport> transport;
+        std::string holder;
+        Duration timeout{};  ///< for one renewal message at most
+    };
+    /// Throws std::system_error if the system has no thread or descriptor left.
+    explicit KeeperThread(Config config);
+    /// REQUIRES: the transport was stopped. May run on the keeper's own thread, at the end of a callback.
+    ~KeeperThread();
+    KeeperThread(const KeeperThread&) = delete;
+    KeeperThread& operator=(const KeeperThread&) = delete;
+
+    struct Task {
+        std::shared_ptr<Lease::State> lease;
+        Deadlines deadlines;
+        bool renew = true;  ///< false: only its end is told
+    };
+    void add(const Task& task);
+    /// By the key that add() gave the lease. After it the lease is neither renewed nor told of anything new.
+    void remove(std::uint64_t key);
+
+ private:
+    struct Loop;
+    std::shared_ptr<Loop> loop_;
+    std::thread thread_;
+};
+
+}  // namespace holdfast

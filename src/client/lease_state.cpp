@@ -1,0 +1,91 @@
+#include "client/lease_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/client_core.h"
+#include "client/keeper.h"
+
+namespace holdfast {
+
+namespace {
+
+/// A destructor may take this long if the server does not answer; the lease ends by itself anyway.
+constexpr Duration release_max = 1s;
+
+HolderInstant instant(std::int64_t count) {
+    return HolderInstant{Duration{count}};
+}
+
+}  // namespace
+
+Lease::State::State(std::vector<Grant> granted, const Deadlines& deadlines, std::shared_ptr<Client::Core> owner)
+    : grants(std::move(granted)), until_(deadlines.end), core_(std::move(owner)) {
+    set_soft_and_hard(deadlines);
+}
+
+void Lease::State::set_soft_and_hard(const Deadlines& deadlines) noexcept {
+    soft_.store(deadlines.soft.time_since_epoch().count(), std::memory_order_relaxed);
+    hard_.store(deadlines.hard.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+Remaining Lease::State::remaining() noexcept {
+    const HolderInstant now = holder_clock_now();
+    const HolderInstant end = until_.end();
+    if (born_ != forks() || !until_.held(now)) return {};
+    const auto left = [now](HolderInstant until) { return std::max(until - now, Duration::zero()); };
+    return {left(instant(soft_.load(std::memory_order_relaxed))), left(instant(hard_.load(std::memory_order_relaxed))),
+            left(end)};
+}
+
+bool Lease::State::move(const Deadlines& deadlines, HolderInstant now) noexcept {
+    if (!until_.move(deadlines.end, now)) return false;
+    set_soft_and_hard(deadlines);
+    return true;
+}
+
+void Lease::State::change(Outcome outcome) {
+    const std::lock_guard lock(mutex_);
+    const bool news = outcome_.exchange(outcome) != outcome || outcome == Outcome::granted;
+    if (const auto callback = on_change_; news && callback) (*callback)(outcome);
+}
+
+void Lease::State::lose(Failure failure) {
+    until_.finish();
+    const std::lock_guard lock(mutex_);
+    if (lost_ || !core_) return;
+    lost_ = std::move(failure);
+    if (const auto callback = std::exchange(on_lost_, nullptr)) (*callback)(*lost_);
+}
+
+void Lease::State::on_lost(std::function<void(const Failure&)> callback) {
+    const std::lock_guard lock(mutex_);
+    if (!core_ || !callback) return;
+    if (lost_) return callback(*lost_);
+    on_lost_ = std::make_shared<const std::function<void(const Failure&)>>(std::move(callback));
+}
+
+void Lease::State::on_change(std::function<void(Outcome)> callback) {
+    const std::lock_guard lock(mutex_);
+    on_change_ = callback ? std::make_shared<const std::function<void(Outcome)>>(std::move(callback)) : nullptr;
+}
+
+/// Tells the authority if the lease was still held, or if it was lost for one of its grants and the others may live.
+bool Lease::State::release() {
+    if (born_ != forks()) return false;  // it is the parent's
+    bool worth_telling = until_.held(holder_clock_now());
+    until_.finish();
+    std::unique_lock lock(mutex_);
+    const auto core = std::exchange(core_, nullptr);
+    if (!core) return told_;
+    const auto dropped = std::pair(std::exchange(on_lost_, nullptr), std::exchange(on_change_, nullptr));
+    if (lost_) worth_telling = grants.size() > 1 && means_lost(lost_->code);
+    lock.unlock();
+    core->keeper.remove(key);
+    if (!worth_telling) return false;
+    const bool told = core->release(grants, std::min(core->timeout, release_max));
+    lock.lock();
+    return told_ = told;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <holdfast/client.h>
+#include <holdfast/lease.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "client/deadlines.h"
+#include "client/forks.h"
+#include "client/held_until.h"
+
+namespace holdfast {
+
+/// What a Lease shares with the keeper: the keeper moves the deadlines and tells of loss, everybody else reads.
+struct Lease::State {
+    State(std::vector<Grant> granted, const Deadlines& deadlines, std::shared_ptr<Client::Core> owner);
+
+    bool held() noexcept { return born_ == forks() && until_.held(holder_clock_now()); }
+    Remaining remaining() noexcept;
+    Outcome outcome() noexcept { return held() ? outcome_.load(std::memory_order_relaxed) : Outcome::lost; }
+
+    void on_lost(std::function<void(const Failure&)> callback);
+    void on_change(std::function<void(Outcome)> callback);
+    bool release();
+
+    /// For the keeper. False if the lease was over before: it then stays over.
+    bool move(const Deadlines& deadlines, HolderInstant now) noexcept;
+    /// For the keeper: tells of a renewal that got through, or of the first that did not.
+    void change(Outcome outcome);
+    /// For the keeper: ends the lease and tells of it, unless it was released or told before.
+    void lose(Failure failure);
+
+    const std::vector<Grant> grants;
+    std::uint64_t key = 0;  ///< its name with the keeper, who sets it before anyone else sees the lease
+
+ private:
+    void set_soft_and_hard(const Deadlines& deadlines) noexcept;
+
+    const std::uint32_t born_ = forks();
+    HeldUntil until_;
+    std::atomic<std::int64_t> soft_;
+    std::atomic<std::int64_t> hard_;
+    std::atomic<Outcome> outcome_ = Outcome::granted;
+
+    /// Held while a callback runs, so that none runs once release() is over; recursive, so that a callback may release.
+    std::recursive_mutex mutex_;
+    std::shared_ptr<Client::Core> core_;  ///< until released
+    std::optional<Failure> lost_;
+    bool told_ = false;  ///< release() got through
+    std::shared_ptr<const std::function<void(const Failure&)>> on_lost_;
+    std::shared_ptr<const std::function<void(Outcome)>> on_change_;
+};
+
+}  // namespace holdfast

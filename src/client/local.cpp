@@ -1,0 +1,35 @@
+#include <holdfast/local.h>
+
+#include <optional>
+#include <utility>
+
+#include "client/client_core.h"
+#include "client/local_core.h"
+#include "client/local_transport.h"
+
+namespace holdfast {
+
+namespace {
+
+/// A child made by fork() has a copy of the records but nobody to end them: it is left alone there.
+std::shared_ptr<Local::Core> make_core() {
+    const auto destroy_unless_forked = [](const Local::Core* core) {
+        if (core->born == forks()) delete core;
+    };
+    return {new Local::Core, destroy_unless_forked};
+}
+
+}  // namespace
+
+Local::Local() : core_(make_core()) {}
+
+Client Local::client(std::string holder) const {
+    std::optional<Error> problem;
+    if (core_->born != forks()) problem = {"invalid_argument", "this authority is the parent's: make one after fork()"};
+    return Client(Client::Core::make({.transport = std::make_shared<LocalTransport>(core_),
+                                      .holder = std::move(holder),
+                                      .timeout = 5s,
+                                      .problem = std::move(problem)}));
+}
+
+}  // namespace holdfast

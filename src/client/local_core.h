@@ -1,0 +1,64 @@
+#pragma once
+
+#include <holdfast/local.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "authority/authority.h"
+#include "client/alarm.h"
+#include "client/forks.h"
+#include "store/memory/memory_store.h"
+
+namespace holdfast {
+
+/// The authority of this process. It is made for one thread at a time; here a mutex sees to that, not a thread of its
+/// own: a caller then runs its request itself and pays for no hand-over. A timer thread is there only for what happens
+/// without a caller: leases that end, and waiters whose turn comes by that.
+struct Local::Core {
+    Core();
+    ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    /// One acquire that waits for its answer. Belongs to the thread that asks.
+    struct Waiting {
+        std::condition_variable answered;
+        std::optional<core::AcquireAnswer> answer;
+        core::Authority::WaitTicket ticket = 0;
+    };
+
+    /// Blocks until there is an answer, which the authority gives by the end of the request's wait.
+    /// `waiting` may be handed to cancel() by other threads meanwhile.
+    core::AcquireAnswer acquire(core::AcquireRequest request, Waiting& waiting);
+    void cancel(Waiting& waiting);
+    std::vector<core::RenewAnswer> renew(core::RenewRequest request);
+    core::Answer<core::ReleaseAnswer> release(core::ReleaseRequest request);
+
+    const std::uint32_t born = forks();
+
+ private:
+    /// Nothing here outlives the process, so everything is as durable as it needs to be.
+    struct Forgetful final : core::Durable {
+        void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
+        void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
+    };
+
+    void tick();
+    void rearm();
+    void run_timer();
+
+    Forgetful durable_;
+    core::Authority authority_;
+    core::MemoryStore store_;
+    Alarm alarm_;
+    std::mutex mutex_;
+    bool stopping_ = false;
+    Instant armed_ = Instant::max();
+    std::thread timer_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,150 @@
+#include "client/local_transport.h"
+
+#include <utility>
+
+#include "client/messages.h"
+#include "lease/code.h"
+#include "lease/limits.h"
+#include "lease/manifest.h"
+
+namespace holdfast {
+
+namespace {
+
+Error to_error(const core::Refused& refused) {
+    const auto advice = core::advice_of(refused.code);
+    return {std::string(core::name_of(refused.code)), refused.detail.empty() ? std::string(advice) : refused.detail};
+}
+
+std::chrono::milliseconds whole_ms(Duration duration) {
+    return std::chrono::ceil<std::chrono::milliseconds>(duration);
+}
+
+Result<std::vector<core::Intent>> manifest_of(const AcquireAsk& ask) {
+    if (auto checked = core::check_namespace(ask.name_space); !checked) return checked.error();
+    std::vector<core::Intent> intents;
+    for (const auto& [resource, predicate] : ask.intents) {
+        if (auto checked = core::check_resource(resource); !checked) return checked.error();
+        const auto known = core::parse_predicate(predicate);
+        if (!known) return Error{"invalid_argument", "there is no predicate '" + predicate + "'"};
+        intents.push_back({core::full_name(ask.name_space, resource), *known});
+    }
+    return core::checked_manifest(std::move(intents));
+}
+
+Result<core::AcquireRequest> to_request(const AcquireAsk& ask) {
+    auto manifest = manifest_of(ask);
+    if (!manifest) return manifest.error();
+    auto metadata = checked_metadata(ask.metadata);
+    if (!metadata) return metadata.error();
+    if (metadata->size() > core::limits::metadata_bytes) return Error{"invalid_argument", "metadata is too long"};
+    for (const auto& checked :
+         {core::check_holder(ask.holder), core::check_text({"session", ask.session}, core::limits::session_bytes),
+          core::check_text({"reason", ask.reason}, core::limits::reason_bytes)})
+        if (!checked) return checked.error();
+    core::AcquireRequest request;
+    request.caller.address = "local";
+    request.holder = ask.holder;
+    request.session = ask.session;
+    request.intents = std::move(*manifest);
+    if (ask.ttl > Duration::zero()) request.ttl = ask.ttl;
+    request.wait = ask.wait;
+    request.reason = ask.reason;
+    request.metadata = std::move(*metadata);
+    request.idempotency_key = ask.idempotency_key;
+    return request;
+}
+
+Timing timing_of(const core::HeldLease& held) {
+    return {held.timeline, held.lease.ttl};
+}
+
+AcquireReply to_reply(const core::AcquireGranted& granted) {
+    std::vector<TimedGrant> grants;
+    for (const auto& held : granted.leases)
+        grants.push_back({{core::to_string(core::LeaseName{held.resource, held.lease.token}),
+                           std::string(core::split_name(held.resource).resource),
+                           std::string(core::to_string(held.lease.predicate)), held.lease.token},
+                          timing_of(held)});
+    return grants;
+}
+
+AcquireReply to_reply(const core::AcquireBusy& busy) {
+    Failure failure{.code = std::string(core::name_of(busy.code)), .message = std::string(core::advice_of(busy.code))};
+    failure.outcome = outcome_of(failure.code, 409);
+    failure.retry_in = whole_ms(busy.retry_in);
+    for (const auto& [resource, conflict] : busy.conflicts)
+        failure.conflicts.push_back({std::string(core::split_name(resource).resource),
+                                     std::string(core::to_string(conflict.predicate)), conflict.holder, conflict.reason,
+                                     whole_ms(conflict.expires_in), conflict.token == 0});
+    return failure;
+}
+
+AcquireReply to_reply(const core::Refused& refused) {
+    const Error error = to_error(refused);
+    Failure failure{.outcome = outcome_of(error.code, 400), .code = error.code, .message = error.message};
+    if (refused.retry_in) failure.retry_in = whole_ms(*refused.retry_in);
+    return failure;
+}
+
+std::vector<core::LeaseName> names_of(const NamedLeases& leases) {
+    std::vector<core::LeaseName> names;
+    for (const auto& id : leases.ids)
+        names.push_back(core::parse_lease_name(id).value_or(core::LeaseName{}));
+    return names;
+}
+
+}  // namespace
+
+AcquireReply LocalTransport::acquire(const AcquireAsk& ask, Duration) {
+    auto request = to_request(ask);
+    if (!request)
+        return Failure{.outcome = Outcome::refused, .code = request.error().code, .message = request.error().message};
+    Local::Core::Waiting waiting;
+    {
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return NoAnswer{"the client was stopped"};
+        waiting_.insert(&waiting);
+    }
+    const auto answer = local_->acquire(std::move(*request), waiting);
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(&waiting);
+    return std::visit([](const auto& given) { return to_reply(given); }, answer);
+}
+
+Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases, Duration) {
+    core::RenewRequest request;
+    request.caller.address = "local";
+    request.holder = leases.holder;
+    request.leases = names_of(leases);
+    std::vector<RenewReply> replies;
+    for (const auto& answer : local_->renew(std::move(request))) {
+        if (const auto* renewed = std::get_if<core::RenewedLease>(&answer.result))
+            replies.emplace_back(timing_of(renewed->held));
+        else
+            replies.emplace_back(to_error(std::get<core::Refused>(answer.result)));
+    }
+    return replies;
+}
+
+Result<void> LocalTransport::release(const NamedLeases& leases, Duration) {
+    Result<void> told;
+    for (auto& name : names_of(leases)) {
+        core::ReleaseRequest request;
+        request.caller.address = "local";
+        request.name = std::move(name);
+        request.holder = leases.holder;
+        const auto answer = local_->release(std::move(request));
+        if (const auto* refused = std::get_if<core::Refused>(&answer)) told = to_error(*refused);
+    }
+    return told;
+}
+
+void LocalTransport::stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    for (auto* waiting : waiting_)
+        local_->cancel(*waiting);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "client/local_core.h"
+#include "client/transport.h"
+
+namespace holdfast {
+
+/// The authority of this process. There is no network, so there is always an answer; form is checked as a door checks
+/// it.
+class LocalTransport final : public Transport {
+ public:
+    explicit LocalTransport(std::shared_ptr<Local::Core> local) : local_(std::move(local)) {}
+
+    AcquireReply acquire(const AcquireAsk& ask, Duration timeout) override;
+    Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
+    Result<void> release(const NamedLeases& leases, Duration timeout) override;
+    void stop() override;
+
+ private:
+    const std::shared_ptr<Local::Core> local_;
+    std::mutex mutex_;
+    std::set<Local::Core::Waiting*> waiting_;
+    bool stopped_ = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,220 @@
+#include "client/messages.h"
+
+#include <boost/json.hpp>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+namespace json = boost::json;
+
+/// No duration an authority may give is longer; more would be nonsense, and could overflow.
+constexpr std::int64_t duration_ms_max = std::int64_t{1000} * 60 * 60 * 24 * 365;
+
+/// Looks into an answer; remembers whether something that must be there was not.
+class Reader {
+ public:
+    explicit Reader(const std::string& text) {
+        json::error_code bad;
+        document_ = json::parse(text, bad);
+        if (bad) ok_ = false;
+    }
+
+    bool ok() const { return ok_; }
+    const json::value& document() const { return document_; }
+
+    const json::object& object(const json::value& value) {
+        if (const auto* found = value.if_object()) return *found;
+        return ok_ = false, no_object_;
+    }
+    const json::array& array(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        if (found != nullptr && found->is_array()) return found->get_array();
+        return ok_ = false, no_array_;
+    }
+    const json::object& object(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        return found != nullptr ? object(*found) : object(json::value{});
+    }
+    std::string text(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        if (found != nullptr && found->is_string()) return std::string(found->get_string());
+        return ok_ = false, std::string{};
+    }
+    std::string optional_text(const json::object& in, std::string_view name) {
+        return in.contains(name) ? text(in, name) : std::string{};
+    }
+    std::int64_t number(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        json::error_code bad;
+        const auto number = found != nullptr ? found->to_number<std::int64_t>(bad) : 0;
+        if (found != nullptr && !bad && number >= 0) return number;
+        return ok_ = false, 0;
+    }
+    std::chrono::milliseconds milliseconds(const json::object& in, std::string_view name) {
+        const auto ms = number(in, name);
+        if (ms > duration_ms_max) ok_ = false;
+        return std::chrono::milliseconds{ok_ ? ms : 0};
+    }
+
+ private:
+    bool ok_ = true;
+    json::value document_;
+    json::object no_object_;
+    json::array no_array_;
+};
+
+Timing read_timing(Reader& reader, const json::object& lease) {
+    const auto& timeline = reader.object(lease, "timeline");
+    return {{reader.milliseconds(timeline, "renew_in_ms"), reader.milliseconds(timeline, "soft_terminate_in_ms"),
+             reader.milliseconds(timeline, "hard_terminate_in_ms"), reader.milliseconds(timeline, "expires_in_ms")},
+            reader.milliseconds(lease, "ttl_ms")};
+}
+
+TimedGrant read_grant(Reader& reader, const json::object& lease) {
+    Grant grant{reader.text(lease, "id"), reader.text(lease, "resource"), reader.text(lease, "predicate"),
+                static_cast<std::uint64_t>(reader.number(lease, "token"))};
+    return {std::move(grant), read_timing(reader, lease)};
+}
+
+AcquireReply read_granted(const HttpResponse& response) {
+    Reader reader(response.body);
+    std::vector<TimedGrant> grants;
+    for (const auto& lease : reader.array(reader.object(reader.document()), "leases"))
+        grants.push_back(read_grant(reader, reader.object(lease)));
+    if (!reader.ok() || grants.empty()) return NoAnswer{"the server's answer makes no sense"};
+    return grants;
+}
+
+std::vector<Conflict> read_conflicts(Reader& reader, const json::object& answer) {
+    std::vector<Conflict> conflicts;
+    if (!answer.contains("conflicts")) return conflicts;
+    for (const auto& entry : reader.array(answer, "conflicts")) {
+        const auto& conflict = reader.object(entry);
+        const auto* waiting = conflict.if_contains("waiting");
+        conflicts.push_back({reader.text(conflict, "resource"), reader.text(conflict, "predicate"),
+                             reader.text(conflict, "holder"), reader.optional_text(conflict, "reason"),
+                             reader.milliseconds(conflict, "expires_in_ms"),
+                             waiting != nullptr && waiting->is_bool() && waiting->get_bool()});
+    }
+    return conflicts;
+}
+
+AcquireReply read_refusal(const HttpResponse& response) {
+    Reader reader(response.body);
+    const auto& answer = reader.object(reader.document());
+    const auto& error = reader.object(answer, "error");
+    Failure failure{.code = reader.text(error, "code"), .message = reader.text(error, "message")};
+    failure.outcome = outcome_of(failure.code, response.status);
+    failure.conflicts = read_conflicts(reader, answer);
+    if (answer.contains("retry_in_ms")) failure.retry_in = reader.milliseconds(answer, "retry_in_ms");
+    if (!reader.ok()) return NoAnswer{"the server answered " + std::to_string(response.status) + " without a reason"};
+    return failure;
+}
+
+json::array to_json(const std::vector<Intent>& intents) {
+    json::array list;
+    for (const auto& intent : intents)
+        list.push_back(json::object{{"resource", intent.resource}, {"predicate", intent.predicate}});
+    return list;
+}
+
+Result<json::value> parse_metadata(const std::string& metadata) {
+    json::error_code bad;
+    auto parsed = json::parse(metadata, bad);
+    if (bad || !parsed.is_object()) return Error{"invalid_argument", "metadata must be a JSON object"};
+    return parsed;
+}
+
+}  // namespace
+
+Result<std::string> checked_metadata(const std::string& metadata) {
+    if (metadata.empty()) return metadata;
+    auto parsed = parse_metadata(metadata);
+    if (!parsed) return parsed.error();
+    return json::serialize(*parsed);
+}
+
+Outcome outcome_of(std::string_view code, int status) {
+    static const std::map<std::string_view, Outcome> known{
+        {"busy", Outcome::busy},
+        {"wait_timeout", Outcome::busy},
+        {"idempotency_in_progress", Outcome::busy},
+        {"too_many_leases", Outcome::busy},
+        {"too_many_waiters", Outcome::busy},
+        {"recovering", Outcome::busy},  // somebody may still have it (S1)
+        {"tokens_exhausted", Outcome::busy},
+        {"cancelled", Outcome::unreachable},
+        {"request_timeout", Outcome::unreachable},
+        {"stopping", Outcome::unreachable},
+        {"too_many_connections", Outcome::unreachable},
+    };
+    const auto found = known.find(code);
+    if (found != known.end()) return found->second;
+    return status >= 500 ? Outcome::unreachable : Outcome::refused;
+}
+
+Result<std::string> acquire_body(const AcquireAsk& ask) {
+    json::object body{{"holder", ask.holder}, {"session", ask.session}, {"intents", to_json(ask.intents)}};
+    if (!ask.name_space.empty()) body["namespace"] = ask.name_space;
+    if (ask.ttl > Duration::zero()) body["ttl_ms"] = to_ms(ask.ttl);
+    if (ask.wait > Duration::zero()) body["wait_ms"] = to_ms(ask.wait);
+    if (!ask.reason.empty()) body["reason"] = ask.reason;
+    if (!ask.idempotency_key.empty()) body["idempotency_key"] = ask.idempotency_key;
+    if (ask.metadata.empty()) return json::serialize(body);
+    auto metadata = parse_metadata(ask.metadata);
+    if (!metadata) return metadata.error();
+    body["metadata"] = std::move(*metadata);
+    return json::serialize(body);
+}
+
+AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response) {
+    if (response.status / 100 != 2) return read_refusal(response);
+    auto reply = read_granted(response);
+    const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply);
+    if (grants != nullptr && grants->size() > ask.intents.size()) return NoAnswer{"the server granted more than asked"};
+    return reply;
+}
+
+std::string renew_body(const NamedLeases& leases) {
+    json::array ids;
+    for (const auto& id : leases.ids)
+        ids.emplace_back(id);
+    return json::serialize(json::object{{"holder", leases.holder}, {"leases", std::move(ids)}});
+}
+
+Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const HttpResponse& response) {
+    if (response.status != 200) return read_error(response);
+    Reader reader(response.body);
+    std::map<std::string, RenewReply> by_id;
+    for (const auto& entry : reader.array(reader.object(reader.document()), "results")) {
+        const auto& result = reader.object(entry);
+        const auto id = reader.text(result, "id");
+        if (result.contains("error")) {
+            const auto& error = reader.object(result, "error");
+            by_id.insert_or_assign(id, Error{reader.text(error, "code"), reader.text(error, "message")});
+        } else {
+            by_id.insert_or_assign(id, read_timing(reader, reader.object(result, "lease")));
+        }
+    }
+    std::vector<RenewReply> replies;
+    for (const auto& id : leases.ids) {
+        const auto found = by_id.find(id);
+        if (!reader.ok() || found == by_id.end()) return Error{"bad_answer", "the server's answer makes no sense"};
+        replies.push_back(found->second);
+    }
+    return replies;
+}
+
+Error read_error(const HttpResponse& response) {
+    Reader reader(response.body);
+    const auto& error = reader.object(reader.object(reader.document()), "error");
+    Error read{reader.text(error, "code"), reader.text(error, "message")};
+    if (reader.ok()) return read;
+    return {"bad_answer", "the server answered " + std::to_string(response.status) + " without a reason"};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,23 @@
+#include <holdfast/outcome.h>
+
+namespace holdfast {
+
+const char* to_string(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::granted:
+            return "granted";
+        case Outcome::busy:
+            return "busy";
+        case Outcome::lost:
+            return "lost";
+        case Outcome::uncertain:
+            return "uncertain";
+        case Outcome::refused:
+            return "refused";
+        case Outcome::unreachable:
+            return "unreachable";
+    }
+    return "unknown";
+}
+
+}  // namespace holdfast

@@ -1,0 +1,68 @@
+#include "client/renewals.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+/// Well under the server's limit of 1 MiB for a body, whatever JSON has to escape.
+constexpr std::size_t message_bytes_max = 400'000;
+constexpr Duration patience_min = 100ms;
+
+/// The worst of the grants decides: one that is gone takes the others with it (G1).
+RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies, HolderInstant sent_at) {
+    Deadlines deadlines{HolderInstant::max(), HolderInstant::max(), HolderInstant::max(), HolderInstant::max()};
+    const Error* why = nullptr;
+    const auto weight = [](const Error& error) {
+        return means_lost(error.code) ? 2 : error.code == "renewal_barred" ? 1 : 0;
+    };
+    for (const auto& reply : replies) {
+        if (const auto* timing = std::get_if<Timing>(&reply))
+            deadlines = earlier_of(deadlines, deadlines_of({sent_at, timing->timeline, timing->ttl}));
+        else if (const auto& error = std::get<Error>(reply); why == nullptr || weight(error) > weight(*why))
+            why = &error;
+    }
+    if (why == nullptr) return {key, RenewalGranted{deadlines}, {}};
+    if (weight(*why) > 0) return {key, RenewalRejected{why->code}, *why};
+    return {key, RenewalUnanswered{}, *why};
+}
+
+}  // namespace
+
+bool RenewalBatch::add(Keeper::Key key, const std::vector<Grant>& grants, HolderInstant end) {
+    std::size_t bytes = bytes_;
+    for (const auto& grant : grants)
+        bytes += grant.id.size() + 3;
+    if (!empty() && (bytes > message_bytes_max || names_.ids.size() + grants.size() > renewals_per_message_max))
+        return false;
+    for (const auto& grant : grants)
+        names_.ids.push_back(grant.id);
+    parts_.push_back({key, grants.size()});
+    bytes_ = bytes;
+    first_end_ = std::min(first_end_, end);
+    return true;
+}
+
+Duration RenewalBatch::patience(HolderInstant now, Duration most) const {
+    const Duration left = now < first_end_ ? first_end_ - now : Duration::zero();
+    return std::min(most, std::max(left / 3, patience_min));
+}
+
+std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector<RenewReply>>& reply,
+                                                        HolderInstant sent_at) const {
+    std::vector<Answer> answers;
+    std::size_t from = 0;
+    for (const auto& part : parts_) {
+        if (reply)
+            answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), sent_at));
+        else
+            answers.push_back({part.key, RenewalUnanswered{}, reply.error()});
+        from += part.grants;
+    }
+    return answers;
+}
+
+}  // namespace holdfast

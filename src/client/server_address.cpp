@@ -1,0 +1,91 @@
+#include "client/server_address.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "base/assert.h"
+#include "base/text.h"
+#include "client/http_connection.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::string_view scheme = "http://";
+constexpr std::size_t host_bytes_max = 253;
+
+Error wrong(std::string_view url, std::string_view what) {
+    return {"invalid_argument", "'" + std::string(url) + "' is no server address: " + std::string(what) +
+                                    "; write http://HOST:PORT, for example http://127.0.0.1:7400"};
+}
+
+bool is_host_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_';
+}
+
+bool is_number_character(char c) {
+    return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || (c >= '0' && c <= '9') || c == ':' || c == '.';
+}
+
+/// Where the host ends: after the bracket of an IPv6 number, else at the first colon or the end.
+std::size_t host_end(std::string_view rest) {
+    if (!rest.starts_with('[')) return std::min(rest.find(':'), rest.size());
+    const auto bracket = rest.find(']');
+    return bracket == std::string_view::npos ? bracket : bracket + 1;
+}
+
+bool is_host(std::string_view host) {
+    if (host.starts_with('[')) {
+        host = host.substr(1, host.size() - 2);
+        return host.find(':') != std::string_view::npos && std::ranges::all_of(host, is_number_character);
+    }
+    return !host.empty() && host.size() <= host_bytes_max && std::ranges::all_of(host, is_host_character);
+}
+
+Result<ServerAddress> parse(std::string_view url) {
+    if (!url.starts_with(scheme)) return wrong(url, "it does not start with http://");
+    std::string_view rest = url.substr(scheme.size());
+    if (rest.ends_with('/')) rest.remove_suffix(1);
+    if (rest.find('/') != std::string_view::npos) return wrong(url, "it has a path");
+    const auto end = host_end(rest);
+    if (end == std::string_view::npos) return wrong(url, "a bracket is not closed");
+    std::string_view host = rest.substr(0, end);
+    if (!is_host(host)) return wrong(url, "the host is not a name or a number");
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    ServerAddress address{std::string(host)};
+    if (end == rest.size()) return address;
+    const auto port = parse_number(rest.substr(end + 1));
+    if (rest[end] != ':' || !port || *port == 0 || *port > 65535) return wrong(url, "the port is not in 1 to 65535");
+    address.port = static_cast<std::uint16_t>(*port);
+    return address;
+}
+
+}  // namespace
+
+std::string ServerAddress::authority() const {
+    const bool bracketed = host.find(':') != std::string::npos;
+    return (bracketed ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+ServerAddress split_server(std::string_view url) {
+    auto address = parse(url);
+    HOLDFAST_ASSERT(address);
+    return std::move(*address);
+}
+
+Result<std::string> parse_server(std::string_view url) {
+    const auto address = parse(url);
+    if (!address) return address.error();
+    return std::string(scheme) + address->authority();
+}
+
+std::string default_server(std::string_view given) {
+    if (!given.empty()) return std::string(given);
+    const char* from_environment = std::getenv("HOLDFAST_SERVER");
+    if (from_environment != nullptr && *from_environment != '\0') return from_environment;
+    return "http://127.0.0.1:7400";
+}
+
+}  // namespace holdfast

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// Where a server listens.
+struct ServerAddress {
+    std::string host;  ///< a name or a number; an IPv6 number without its brackets
+    std::uint16_t port = 7400;
+
+    /// As it stands in a Host header and in a URL.
+    std::string authority() const;
+};
+
+/// REQUIRES: parse_server() (http_connection.h) accepted the URL.
+ServerAddress split_server(std::string_view url);
+
+}  // namespace holdfast

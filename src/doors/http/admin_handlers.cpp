@@ -1,0 +1,90 @@
+#include "base/clock.h"
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+#include "lease/manifest.h"
+
+namespace holdfast::http {
+namespace {
+
+using core::Refused;
+
+/// The lease that an admin's request names, whose body says nothing more.
+Result<core::LeaseName> decode_named(const Request& request, const std::string& id) {
+    if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
+    return decode_lease_name(id);
+}
+
+Result<void> decode_holder(const Request& request, const std::string& holder) {
+    if (auto nothing = decode_nothing(request); !nothing) return nothing;
+    return core::check_holder(holder);
+}
+
+}  // namespace
+
+void handle_bar(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto name = decode_named(request, id);
+    if (!name) return reply(failure(name.error()));
+    services.authority.bar(std::move(*name), [reply, &services](const core::Answer<core::HeldLease>& answer) {
+        if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now(), wall_clock_ms()}));
+    });
+}
+
+void handle_revoke(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto name = decode_named(request, id);
+    if (!name) return reply(failure(name.error()));
+    services.authority.revoke(*name, [reply, name = *name](const core::Answer<core::Lease>& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_revoke(name));
+    });
+}
+
+void handle_get_policy(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    reply(answer_policy(services.authority.policy()));
+}
+
+void handle_change_policy(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto change = decode_policy_change(request);
+    if (!change) return reply(failure(change.error()));
+    services.authority.change_policy(*change, [reply](const core::Answer<core::Policy>& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_policy(std::get<core::Policy>(answer)));
+    });
+}
+
+void handle_list_bans(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_ban_list(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_bans(services.authority.policy(), decoded->after, decoded->limit));
+}
+
+void handle_get_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
+    if (auto checked = decode_holder(request, holder); !checked) return reply(failure(checked.error()));
+    const auto& bans = services.authority.policy().bans;
+    const auto found = bans.find(holder);
+    if (found == bans.end()) return reply(failure(core::Code::not_banned));
+    reply(answer_ban(found->first, found->second));
+}
+
+void handle_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
+    auto decoded = decode_ban(request, holder);
+    if (!decoded) return reply(failure(decoded.error()));
+    services.authority.ban(holder, {decoded->reason, wall_clock_ms()},
+                           [reply, holder](const core::Answer<core::Ban>& answer) {
+                               if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+                               reply(answer_ban(holder, std::get<core::Ban>(answer)));
+                           });
+}
+
+void handle_unban(Services& services, const Request& request, const std::string& holder, Reply reply) {
+    if (auto checked = decode_holder(request, holder); !checked) return reply(failure(checked.error()));
+    services.authority.unban(holder, [reply, holder](const core::Answer<bool>& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_unban(holder, std::get<bool>(answer)));
+    });
+}
+
+}  // namespace holdfast::http

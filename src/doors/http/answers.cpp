@@ -1,0 +1,295 @@
+#include "doors/http/answers.h"
+
+#include "base/text.h"
+#include "lease/manifest.h"
+
+namespace holdfast::http {
+namespace {
+
+using core::Code;
+
+void put_names(JsonWriter& json, std::string_view resource, core::Token token) {
+    const core::SplitName split = core::split_name(resource);
+    json.field("id", core::to_string(core::LeaseName{std::string(resource), token}));
+    json.field("namespace", split.name_space).field("resource", split.resource);
+}
+
+void put_error(JsonWriter& json, Code code, std::string_view detail) {
+    json.key("error").open_object().field("code", core::name_of(code));
+    json.field("message", message_of(code, detail)).close_object();
+}
+
+void put_timeline(JsonWriter& json, const core::Timeline& timeline, ClientTime client_time) {
+    json.key("timeline").open_object();
+    json.field("renew_in_ms", to_ms(timeline.renew_in));
+    json.field("soft_terminate_in_ms", to_ms(timeline.soft_terminate_in));
+    json.field("hard_terminate_in_ms", to_ms(timeline.hard_terminate_in));
+    json.field("expires_in_ms", to_ms(timeline.expires_in));
+    if (client_time) {
+        const auto base = static_cast<std::int64_t>(*client_time);  // decode.cpp keeps it low enough to add to
+        json.field("renew_at_ms", base + to_ms(timeline.renew_in));
+        json.field("soft_terminate_at_ms", base + to_ms(timeline.soft_terminate_in));
+        json.field("hard_terminate_at_ms", base + to_ms(timeline.hard_terminate_in));
+    }
+    json.close_object();
+}
+
+struct LeaseView {
+    std::string_view resource;
+    const core::Lease& lease;
+    const core::Timeline& timeline;
+};
+
+void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, const Moment& moment) {
+    const core::Lease& lease = view.lease;
+    json.open_object();
+    put_names(json, view.resource, lease.token);
+    json.field("predicate", core::to_string(lease.predicate));
+    json.field("holder", lease.holder).field("session", lease.session).field("token", lease.token);
+    json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
+    if (!lease.reason.empty()) json.field("reason", lease.reason);
+    if (!lease.metadata.empty()) json.key("metadata").raw(lease.metadata);
+    json.field("ttl_ms", to_ms(lease.ttl));
+    json.field("acquired_at", moment.shown(lease.acquired_at)).field("expires_at", moment.shown(lease.expires_at));
+    put_timeline(json, view.timeline, client_time);
+    json.close_object();
+}
+
+void put_ttl_cut(JsonWriter& json, const std::optional<core::TtlCut>& cut) {
+    if (!cut) return;
+    json.key("ttl_cut").open_object();
+    json.field("requested_ms", to_ms(cut->requested)).field("granted_ms", to_ms(cut->granted)).close_object();
+}
+
+Response granted(const core::AcquireGranted& answer, ClientTime client_time, const Moment& moment) {
+    Response response{.status = 201};
+    JsonWriter json(response.body);
+    json.open_object().field("verdict", "GRANTED").key("leases").open_array();
+    for (const core::HeldLease& held : answer.leases)
+        put_lease(json, {held.resource, held.lease, held.timeline}, client_time, moment);
+    json.close_array();
+    put_ttl_cut(json, answer.ttl_cut);
+    json.close_object();
+    return response;
+}
+
+void put_conflict(JsonWriter& json, const core::NamedConflict& named) {
+    const core::Conflict& conflict = named.conflict;
+    json.open_object().field("resource", core::split_name(named.resource).resource);
+    json.field("predicate", core::to_string(conflict.predicate)).field("holder", conflict.holder);
+    if (conflict.token != 0) json.field("token", conflict.token);
+    if (!conflict.reason.empty()) json.field("reason", conflict.reason);
+    json.field("expires_in_ms", to_ms(conflict.expires_in)).flag("waiting", conflict.token == 0).close_object();
+}
+
+Response busy(const core::AcquireBusy& answer) {
+    Response response{.status = status_of(answer.code), .code = answer.code};
+    JsonWriter json(response.body);
+    json.open_object().field("verdict", "BUSY");
+    put_error(json, answer.code, {});
+    json.key("conflicts").open_array();
+    for (const core::NamedConflict& conflict : answer.conflicts)
+        put_conflict(json, conflict);
+    json.close_array().field("retry_in_ms", to_ms(answer.retry_in)).close_object();
+    return response;
+}
+
+Response refused(const core::Refused& answer, std::string_view key, std::string_view value) {
+    Response response{.status = status_of(answer.code), .code = answer.code, .retry_in = answer.retry_in};
+    JsonWriter json(response.body);
+    json.open_object().field(key, value);
+    put_error(json, answer.code, answer.detail);
+    if (answer.retry_in) json.field("retry_in_ms", to_ms(*answer.retry_in));
+    json.close_object();
+    return response;
+}
+
+void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban) {
+    json.open_object().field("holder", holder).field("reason", ban.reason);
+    json.field("since", format_wall_time(ban.since_wall_ms)).close_object();
+}
+
+void put_verified(JsonWriter& json, const core::VerifyAnswer& answer) {
+    const core::Verified& verified = answer.verified;
+    json.open_object().field("id", core::to_string(answer.name)).field("state", core::to_string(verified.state));
+    if (verified.lease) {
+        json.field("holder", verified.lease->holder);
+        json.field("expires_in_ms", to_ms(verified.lease->expires_at - answer.at));
+    }
+    json.key("current").open_array();
+    for (const core::Lease& lease : verified.current) {
+        json.open_object().field("holder", lease.holder).field("predicate", core::to_string(lease.predicate));
+        json.field("token", lease.token).field("expires_in_ms", to_ms(lease.expires_at - answer.at)).close_object();
+    }
+    json.close_array().close_object();
+}
+
+}  // namespace
+
+std::string Moment::shown(Instant instant) const {
+    return format_wall_time(wall_ms + to_ms(instant - now));
+}
+
+Response failure(const core::Refused& refused) {
+    return failure(refused.code, refused.detail, refused.retry_in);
+}
+
+Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment) {
+    if (const auto* grant = std::get_if<core::AcquireGranted>(&answer)) return granted(*grant, client_time, moment);
+    if (const auto* taken = std::get_if<core::AcquireBusy>(&answer)) return busy(*taken);
+    return refused(std::get<core::Refused>(answer), "verdict", "REFUSED");
+}
+
+Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment) {
+    const auto* renewed = std::get_if<core::RenewedLease>(&answer.result);
+    if (renewed == nullptr) return refused(std::get<core::Refused>(answer.result), "result", "REJECTED");
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("result", "RENEWED").key("lease");
+    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline}, client_time, moment);
+    put_ttl_cut(json, renewed->ttl_cut);
+    json.close_object();
+    return response;
+}
+
+Response answer_renewals(const std::vector<core::RenewAnswer>& answers, ClientTime client_time, const Moment& moment) {
+    std::uint64_t renewed = 0;
+    std::string results;
+    JsonWriter list(results);
+    list.open_array();
+    for (const core::RenewAnswer& answer : answers) {
+        const Response one = answer_renewal(answer, client_time, moment);
+        renewed += one.code ? 0 : 1;
+        std::string id;
+        JsonWriter(id).text(core::to_string(answer.name));
+        list.raw("{\"id\":" + id + "," + one.body.substr(1));
+    }
+    list.close_array();
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("renewed", renewed).field("rejected", answers.size() - renewed);
+    json.key("results").raw(results).close_object();
+    return response;
+}
+
+Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& answer) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("id", core::to_string(name)).flag("released", answer.released);
+    json.field("state", core::to_string(answer.state)).close_object();
+    return response;
+}
+
+Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment) {
+    const core::Verified& verified = answer.verified;
+    if (verified.state == core::LeaseState::unknown) return failure(Code::unknown_lease);
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("lease");
+    if (verified.lease) {
+        const core::Timeline timeline = answer.timeline.value_or(core::timeline_of(*verified.lease, answer.at));
+        put_lease(json, {answer.name.resource, *verified.lease, timeline}, {}, moment);
+    } else {
+        json.open_object();
+        put_names(json, answer.name.resource, answer.name.token);
+        json.field("token", answer.name.token).field("state", core::to_string(verified.state));
+        json.field("ended_ago_ms", to_ms(verified.ended_ago.value_or(Duration::zero()))).close_object();
+    }
+    json.close_object();
+    return response;
+}
+
+Response answer_list(const core::ListPage& page, const Moment& moment) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("leases").open_array();
+    for (const core::NamedLease& named : page.leases)
+        put_lease(json, {named.resource, named.lease, core::timeline_of(named.lease, moment.now)}, {}, moment);
+    json.close_array().key("next");
+    page.next == 0 ? json.null() : json.text(std::to_string(page.next));
+    json.close_object();
+    return response;
+}
+
+Response answer_verify(const std::vector<core::VerifyAnswer>& answers) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("results").open_array();
+    for (const core::VerifyAnswer& answer : answers)
+        put_verified(json, answer);
+    json.close_array().close_object();
+    return response;
+}
+
+Response answer_bar(const core::HeldLease& held, const Moment& moment) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("lease");
+    put_lease(json, {held.resource, held.lease, held.timeline}, {}, moment);
+    json.close_object();
+    return response;
+}
+
+Response answer_revoke(const core::LeaseName& name) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("id", core::to_string(name));
+    json.field("state", core::to_string(core::LeaseState::revoked)).close_object();
+    return response;
+}
+
+Response answer_policy(const core::Policy& policy) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min)).field("ttl_max_ms", to_ms(policy.ttl_max));
+    json.field("ttl_default_ms", to_ms(policy.ttl_default));
+    json.field("ttl_over_max", policy.reject_above_max ? "reject" : "cut");
+    json.field("wait_max_ms", to_ms(policy.wait_max)).key("name_pattern");
+    policy.name_pattern.text().empty() ? json.null() : json.text(policy.name_pattern.text());
+    json.close_object();
+    return response;
+}
+
+Response answer_ban(const std::string& holder, const core::Ban& ban) {
+    Response response;
+    JsonWriter json(response.body);
+    put_ban(json, holder, ban);
+    return response;
+}
+
+Response answer_unban(const std::string& holder, bool unbanned) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("holder", holder).flag("unbanned", unbanned).close_object();
+    return response;
+}
+
+Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("bans").open_array();
+    auto at = policy.bans.upper_bound(after);
+    std::string last;
+    for (; at != policy.bans.end() && limit > 0; ++at, --limit) {
+        put_ban(json, at->first, at->second);
+        last = at->first;
+    }
+    json.close_array().key("next");
+    at == policy.bans.end() ? json.null() : json.text(last);
+    json.close_object();
+    return response;
+}
+
+std::string event_json(const core::Event& event, const Moment& moment) {
+    std::string text;
+    JsonWriter json(text);
+    const core::SplitName split = core::split_name(event.resource);
+    json.open_object().field("type", core::to_string(event.kind));
+    json.field("lease", core::to_string(core::LeaseName{event.resource, event.token}));
+    json.field("namespace", split.name_space).field("resource", split.resource);
+    json.field("predicate", core::to_string(event.predicate)).field("holder", event.holder);
+    json.field("token", event.token).field("at", moment.shown(event.at)).close_object();
+    return text;
+}
+
+}  // namespace holdfast::http

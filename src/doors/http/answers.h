@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "authority/authority.h"
+#include "doors/http/json_writer.h"
+#include "doors/http/response.h"
+
+namespace holdfast::http {
+
+/// Answers of the authority as docs/http-api.md writes them.
+
+/// One moment on both clocks, so that an instant of the store can be shown as the wall clock's. For people only (T1).
+struct Moment {
+    Instant now;
+    std::int64_t wall_ms = 0;
+
+    std::string shown(Instant instant) const;
+};
+
+/// The holder's own time, if it told us (T4).
+using ClientTime = std::optional<std::uint64_t>;
+
+Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment);
+Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment);
+Response answer_renewals(const std::vector<core::RenewAnswer>& answers, ClientTime client_time, const Moment& moment);
+Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& answer);
+Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment);
+Response answer_list(const core::ListPage& page, const Moment& moment);
+Response answer_verify(const std::vector<core::VerifyAnswer>& answers);
+Response answer_bar(const core::HeldLease& held, const Moment& moment);
+Response answer_revoke(const core::LeaseName& name);
+Response answer_policy(const core::Policy& policy);
+Response answer_ban(const std::string& holder, const core::Ban& ban);
+Response answer_unban(const std::string& holder, bool unbanned);
+/// At most `limit` bans of holders after `after`, in the order of their names.
+Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit);
+
+Response failure(const core::Refused& refused);
+
+/// `data` of an event.
+std::string event_json(const core::Event& event, const Moment& moment);
+
+}  // namespace holdfast::http

@@ -1,0 +1,127 @@
+#include "doors/http/event_stream.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "doors/http/answers.h"
+#include "lease/manifest.h"
+
+namespace holdfast::http {
+namespace {
+
+std::string id_line(std::string_view epoch, std::uint64_t sequence) {
+    std::string line = "id: ";
+    line += epoch;
+    line += '-';
+    line += std::to_string(sequence);
+    line += '\n';
+    return line;
+}
+
+}  // namespace
+
+std::string event_text(const core::Event& event, std::string_view epoch, const core::Authority& authority) {
+    std::string text;
+    if (event.sequence != 0) text += id_line(epoch, event.sequence);
+    text += "event: ";
+    text += core::to_string(event.kind);
+    text += "\ndata: ";
+    text += event_json(event, {authority.now(), wall_clock_ms()});
+    text += "\n\n";
+    return text;
+}
+
+EventStream::EventStream(core::Authority& authority, std::string epoch, EventFilter filter)
+    : authority_(authority), epoch_(std::move(epoch)), filter_(std::move(filter)) {}
+
+std::optional<std::uint64_t> EventStream::sequence_in(std::string_view id) const {
+    const std::size_t dash = id.rfind('-');
+    if (dash == std::string_view::npos || id.substr(0, dash) != epoch_) return std::nullopt;
+    return parse_number(id.substr(dash + 1));
+}
+
+std::string EventStream::missed() {
+    told_ = authority_.events().latest();
+    live_ = true;
+    return id_line(epoch_, told_) + "event: missed\ndata: {\"type\":\"missed\"}\n\n";
+}
+
+std::string EventStream::start(const std::optional<std::string>& last_event_id) {
+    const core::Events& events = authority_.events();
+    if (!last_event_id) {
+        // An id without data is no event, but the client that reconnects before the first event sends it back.
+        told_ = events.latest();
+        live_ = true;
+        return id_line(epoch_, told_) + "\n";
+    }
+    const auto sequence = sequence_in(*last_event_id);
+    if (!sequence || *sequence > events.latest() || !events.keeps_all_after(*sequence)) return missed();
+    told_ = *sequence;
+    live_ = told_ == events.latest();
+    return ": resumed\n\n";
+}
+
+std::string EventStream::pull(std::size_t room) {
+    const core::Events& events = authority_.events();
+    if (!events.keeps_all_after(told_)) return missed();
+    std::string text;
+    events.replay(told_, [&](const core::Event& event) {
+        if (text.size() >= room) return;
+        told_ = event.sequence;
+        if (matches(event)) text += event_text(event, epoch_, authority_);
+    });
+    live_ = told_ == events.latest();
+    return text;
+}
+
+bool EventStream::wants(const core::Event& event) {
+    if (!live_) return false;
+    if (event.sequence != 0) told_ = event.sequence;
+    return matches(event);
+}
+
+bool EventStream::matches(const core::Event& event) const {
+    if (event.kind == core::EventKind::renewed && !filter_.renewed) return false;
+    if (!filter_.holder.empty() && event.holder != filter_.holder) return false;
+    const core::SplitName split = core::split_name(event.resource);
+    return (filter_.name_space.empty() || split.name_space == filter_.name_space) &&
+           split.resource.starts_with(filter_.prefix);
+}
+
+EventHub::EventHub(core::Authority& authority) : authority_(authority), epoch_(random_hex(4)) {
+    subscription_ = authority_.events().subscribe([this](const core::Event& event) { tell(event); });
+}
+
+EventHub::~EventHub() {
+    shut();
+}
+
+void EventHub::shut() {
+    if (subscription_) authority_.events().unsubscribe(*subscription_);
+    subscription_.reset();
+    sinks_.clear();
+}
+
+void EventHub::leave(EventSink& sink) {
+    std::replace(sinks_.begin(), sinks_.end(), &sink, static_cast<EventSink*>(nullptr));
+    if (!telling_) std::erase(sinks_, nullptr);
+}
+
+void EventHub::tell(const core::Event& event) {
+    if (sinks_.empty()) return;
+    text_.clear();
+    telling_ = true;
+    for (std::size_t i = 0; i < sinks_.size(); ++i)
+        if (sinks_[i] != nullptr) sinks_[i]->on_event(event);
+    telling_ = false;
+    std::erase(sinks_, nullptr);
+}
+
+const std::string& EventHub::text_of(const core::Event& event) {
+    if (text_.empty()) text_ = event_text(event, epoch_, authority_);
+    return text_;
+}
+
+}  // namespace holdfast::http

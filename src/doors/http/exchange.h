@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "authority/authority.h"
+#include "doors/http/decode.h"
+#include "doors/http/response.h"
+
+namespace holdfast::http {
+
+class Metrics;
+
+/// One end of a connection, as the handlers see it: where the answer to a numbered request goes.
+class Exchange {
+ public:
+    virtual ~Exchange() = default;
+
+    /// True while the request with this number waits for its answer and somebody may still read it.
+    virtual bool open(std::uint64_t number) const = 0;
+    virtual void answer(std::uint64_t number, Response response) = 0;
+    /// The request waits in the authority under this ticket; whoever goes away while it does gives it up.
+    virtual void wait(std::uint64_t number, core::Authority::WaitTicket ticket) = 0;
+    /// The connection carries events from now on, and nothing else.
+    virtual void stream(std::uint64_t number, EventFilter filter) = 0;
+};
+
+/// The right to answer one request, once. May outlive the connection: then it does nothing.
+class Reply {
+ public:
+    Reply(std::weak_ptr<Exchange> exchange, std::uint64_t number) : exchange_(std::move(exchange)), number_(number) {}
+
+    bool open() const {
+        const auto exchange = exchange_.lock();
+        return exchange && exchange->open(number_);
+    }
+    void operator()(Response response) const {
+        if (const auto exchange = exchange_.lock()) exchange->answer(number_, std::move(response));
+    }
+    void wait(core::Authority::WaitTicket ticket) const {
+        if (const auto exchange = exchange_.lock()) exchange->wait(number_, ticket);
+    }
+    void stream(EventFilter filter) const {
+        if (const auto exchange = exchange_.lock()) exchange->stream(number_, std::move(filter));
+    }
+
+ private:
+    std::weak_ptr<Exchange> exchange_;
+    std::uint64_t number_;
+};
+
+/// What the handlers work with. Outlives every open Reply.
+struct Services {
+    core::Authority& authority;
+    Metrics& metrics;
+    std::string version;
+};
+
+}  // namespace holdfast::http

@@ -1,0 +1,83 @@
+#include "doors/http/fields.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "lease/code.h"
+
+namespace holdfast::http {
+namespace {
+
+constexpr std::size_t shown_bytes_max = 80;
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+    if (text.size() <= shown_bytes_max && is_utf8(text) && !has_control_characters(text)) return std::string(text);
+    return percent_encode(text.substr(0, shown_bytes_max)) + (text.size() > shown_bytes_max ? "…" : "");
+}
+
+Fields::Fields(const JsonValue& object, std::string path) : object_(object), path_(std::move(path)) {}
+
+const JsonValue* Fields::any(std::string_view name) {
+    known_.push_back(name);
+    return object_.find(name);
+}
+
+const JsonValue* Fields::of_kind(std::string_view name, JsonValue::Kind kind, std::string_view what) {
+    const JsonValue* value = any(name);
+    if (value == nullptr || value->kind == kind) return value;
+    refuse(path_ + std::string(name) + " must be " + std::string(what));
+    return nullptr;
+}
+
+std::optional<std::string> Fields::text(std::string_view name) {
+    const JsonValue* value = of_kind(name, JsonValue::Kind::string, "text");
+    if (value == nullptr) return std::nullopt;
+    return value->text;
+}
+
+std::optional<std::uint64_t> Fields::whole(std::string_view name, std::uint64_t most) {
+    const std::string what = "a whole number from 0 to " + std::to_string(most);
+    const JsonValue* value = of_kind(name, JsonValue::Kind::number, what);
+    if (value == nullptr) return std::nullopt;
+    if (value->whole && value->number <= most) return value->number;
+    refuse(path_ + std::string(name) + " must be " + what);
+    return std::nullopt;
+}
+
+std::optional<bool> Fields::boolean(std::string_view name) {
+    const JsonValue* value = of_kind(name, JsonValue::Kind::boolean, "true or false");
+    if (value == nullptr) return std::nullopt;
+    return value->truth;
+}
+
+const JsonValue* Fields::array(std::string_view name, std::size_t most) {
+    const JsonValue* value = of_kind(name, JsonValue::Kind::array, "a list");
+    if (value == nullptr || value->items.size() <= most) return value;
+    refuse(path_ + std::string(name) + " may have at most " + std::to_string(most) + " entries");
+    return nullptr;
+}
+
+const JsonValue* Fields::object(std::string_view name) {
+    return of_kind(name, JsonValue::Kind::object, "an object");
+}
+
+void Fields::refuse(std::string message) {
+    if (!mistake_) mistake_ = Error{std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
+}
+
+void Fields::check(const Result<void>& result) {
+    if (!result && !mistake_) mistake_ = Error{result.error().code, path_ + result.error().message};
+}
+
+std::optional<Error> Fields::error() const {
+    for (const auto& member : object_.members) {
+        if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
+        return Error{std::string(core::name_of(core::Code::unknown_field)),
+                     "this route does not know the field " + path_ + shown(member.key)};
+    }
+    return mistake_;
+}
+
+}  // namespace holdfast::http

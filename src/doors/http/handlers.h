@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "doors/http/exchange.h"
+#include "doors/http/request.h"
+
+namespace holdfast::http {
+
+/// One per route: decode, ask the authority, encode. A handler answers before it returns or later, but once; it keeps
+/// no reference to the request.
+
+void handle_acquire(Services&, const Request&, const std::string&, Reply);
+void handle_list(Services&, const Request&, const std::string&, Reply);
+void handle_get(Services&, const Request&, const std::string& id, Reply);
+void handle_release(Services&, const Request&, const std::string& id, Reply);
+void handle_renew(Services&, const Request&, const std::string& id, Reply);
+void handle_renew_many(Services&, const Request&, const std::string&, Reply);
+void handle_verify(Services&, const Request&, const std::string&, Reply);
+
+void handle_bar(Services&, const Request&, const std::string& id, Reply);
+void handle_revoke(Services&, const Request&, const std::string& id, Reply);
+void handle_get_policy(Services&, const Request&, const std::string&, Reply);
+void handle_change_policy(Services&, const Request&, const std::string&, Reply);
+void handle_list_bans(Services&, const Request&, const std::string&, Reply);
+void handle_get_ban(Services&, const Request&, const std::string& holder, Reply);
+void handle_ban(Services&, const Request&, const std::string& holder, Reply);
+void handle_unban(Services&, const Request&, const std::string& holder, Reply);
+
+void handle_events(Services&, const Request&, const std::string&, Reply);
+void handle_health(Services&, const Request&, const std::string&, Reply);
+void handle_metrics(Services&, const Request&, const std::string&, Reply);
+void handle_openapi(Services&, const Request&, const std::string&, Reply);
+
+}  // namespace holdfast::http

@@ -1,0 +1,239 @@
+#include "doors/http/http_door.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <vector>
+
+#include "base/text.h"
+#include "doors/http/session.h"
+
+namespace holdfast {
+namespace {
+
+using boost::asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t refused_max = 64;  // connections over the limit that are told so; more are just closed
+constexpr auto accept_pause = 100ms;     // after the system refused, which it will go on doing for a while
+constexpr auto delay_period = 100ms;     // of the timer that measures the loop's delay
+constexpr auto stop_grace = 2s;
+
+struct HostPort {
+    std::string host;
+    std::string port;
+};
+
+Result<HostPort> split_address(const std::string& address) {
+    const std::size_t colon = address.rfind(':');
+    const Error malformed{"cannot_listen", "'" + address + "' is not HOST:PORT"};
+    if (colon == std::string::npos || colon == 0) return malformed;
+    HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
+    const auto port = parse_number(parts.port);
+    if (!port || *port > 65535) return malformed;
+    if (parts.host.front() == '[' && parts.host.back() == ']') parts.host = parts.host.substr(1, parts.host.size() - 2);
+    return parts;
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+    const std::string host = endpoint.address().to_string();
+    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+}
+
+}  // namespace
+
+struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
+    Impl(boost::asio::io_context& loop_given, std::shared_ptr<http::Shared> shared_given)
+        : loop(loop_given),
+          shared(std::move(shared_given)),
+          acceptor(loop),
+          accept_timer(loop),
+          check_timer(loop),
+          delay_timer(loop),
+          stop_timer(loop) {}
+
+    boost::asio::io_context& loop;
+    std::shared_ptr<http::Shared> shared;
+    tcp::acceptor acceptor;
+    boost::asio::steady_timer accept_timer, check_timer, delay_timer, stop_timer;
+    std::function<void()> on_stopped;
+    std::uint64_t connections = 0;
+
+    Result<std::string> listen();
+    boost::system::error_code bind(const HostPort& parts);
+    void accept();
+    void on_accept(boost::system::error_code error, tcp::socket socket);
+    void admit(tcp::socket socket);
+    std::vector<std::shared_ptr<http::Session>> all_sessions() const;
+    void check_sessions();
+    void measure_delay();
+    void close_all();
+    void stop(std::function<void()> done);
+    void stopped();
+};
+
+boost::system::error_code HttpDoor::Impl::bind(const HostPort& parts) {
+    boost::system::error_code error;
+    tcp::resolver resolver(loop);
+    const auto found = resolver.resolve(parts.host, parts.port, tcp::resolver::passive, error);
+    if (error) return error;
+    const tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+    return error;
+}
+
+Result<std::string> HttpDoor::Impl::listen() {
+    const std::string& address = shared->options.address;
+    auto parts = split_address(address);
+    if (!parts) return parts.error();
+    if (const auto error = bind(*parts)) {
+        boost::system::error_code ignored;
+        acceptor.close(ignored);
+        return Error{"cannot_listen", "cannot listen on " + address + ": " + error.message()};
+    }
+    boost::system::error_code error;
+    const tcp::endpoint bound = acceptor.local_endpoint(error);
+    if (error) return Error{"cannot_listen", "cannot listen on " + address + ": " + error.message()};
+    shared->on_loopback = bound.address().is_loopback();
+    accept();
+    check_sessions();
+    measure_delay();
+    return text_of(bound);
+}
+
+void HttpDoor::Impl::accept() {
+    acceptor.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket socket) {
+        self->on_accept(error, std::move(socket));
+    });
+}
+
+void HttpDoor::Impl::on_accept(boost::system::error_code error, tcp::socket socket) {
+    if (!acceptor.is_open()) return;
+    if (!error) {
+        admit(std::move(socket));
+        return accept();
+    }
+    if (error == boost::asio::error::connection_aborted) return accept();
+    // Out of files or memory: the connection still waits, and asking again at once would spin.
+    accept_timer.expires_after(accept_pause);
+    accept_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (!cancelled && self->acceptor.is_open()) self->accept();
+    });
+}
+
+void HttpDoor::Impl::admit(tcp::socket socket) {
+    boost::system::error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    const bool full = shared->sessions.size() - shared->refused >= shared->options.max_connections;
+    if (error || (full && shared->refused >= refused_max)) return;
+    auto session = std::make_shared<http::Session>(std::move(socket), shared, text_of(peer), ++connections);
+    shared->sessions.emplace(session.get(), session);
+    if (full) {
+        session->refuse(core::Code::too_many_connections);
+    } else {
+        session->start();
+        shared->metrics.set_connections(shared->sessions.size() - shared->refused);
+    }
+}
+
+/// A copy: whoever is called may leave.
+std::vector<std::shared_ptr<http::Session>> HttpDoor::Impl::all_sessions() const {
+    std::vector<std::shared_ptr<http::Session>> all;
+    all.reserve(shared->sessions.size());
+    for (const auto& entry : shared->sessions)
+        all.push_back(entry.second);
+    return all;
+}
+
+/// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
+void HttpDoor::Impl::check_sessions() {
+    const auto now = Clock::now();
+    for (const auto& session : all_sessions())
+        session->check(now);
+    const HttpDoorOptions& options = shared->options;
+    const Duration shortest = std::min({options.idle_timeout, options.read_timeout, options.write_timeout});
+    check_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, 1s));
+    check_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (!cancelled && !self->shared->gone) self->check_sessions();
+    });
+}
+
+void HttpDoor::Impl::measure_delay() {
+    delay_timer.expires_after(delay_period);
+    delay_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (cancelled || self->shared->gone) return;
+        self->shared->metrics.observe_loop_delay(Clock::now() - self->delay_timer.expiry());
+        self->measure_delay();
+    });
+}
+
+void HttpDoor::Impl::close_all() {
+    for (const auto& session : all_sessions())
+        session->close();
+}
+
+void HttpDoor::Impl::stop(std::function<void()> done) {
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+    accept_timer.cancel();
+    on_stopped = std::move(done);
+    shared->stopping = true;
+    for (const auto& session : all_sessions())
+        session->stop();
+    if (shared->sessions.empty()) return stopped();
+    shared->on_last_session = [self = shared_from_this()] { self->stopped(); };
+    stop_timer.expires_after(stop_grace);
+    stop_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (cancelled || self->shared->gone) return;
+        self->shared->on_last_session = nullptr;
+        self->close_all();
+        self->stopped();
+    });
+}
+
+void HttpDoor::Impl::stopped() {
+    stop_timer.cancel();
+    check_timer.cancel();
+    delay_timer.cancel();
+    // Not from within: the last session is still closing, and done() may destroy the door.
+    boost::asio::post(loop, [self = shared_from_this()] {
+        self->shared->on_last_session = nullptr;
+        if (const auto done = std::exchange(self->on_stopped, nullptr)) done();
+    });
+}
+
+HttpDoor::HttpDoor(boost::asio::io_context& loop, core::Authority& authority, prometheus::Registry& metrics,
+                   HttpDoorOptions options, std::function<void()> before_request)
+    : impl_(std::make_shared<Impl>(
+          loop, std::make_shared<http::Shared>(authority, metrics, std::move(options), std::move(before_request)))) {
+    authority.on_expiry_lateness([shared = impl_->shared](Duration late) {
+        if (!shared->gone) shared->metrics.observe_expiry_lateness(late);
+    });
+}
+
+HttpDoor::~HttpDoor() {
+    http::Shared& shared = *impl_->shared;
+    shared.gone = true;
+    shared.on_last_session = nullptr;
+    boost::system::error_code ignored;
+    impl_->acceptor.close(ignored);
+    impl_->on_stopped = nullptr;
+    for (auto* timer : {&impl_->accept_timer, &impl_->check_timer, &impl_->delay_timer, &impl_->stop_timer})
+        timer->cancel();
+    impl_->close_all();
+    shared.sessions.clear();
+    shared.hub.shut();
+}
+
+Result<std::string> HttpDoor::listen() {
+    return impl_->listen();
+}
+
+void HttpDoor::stop(std::function<void()> done) {
+    impl_->stop(std::move(done));
+}
+
+}  // namespace holdfast

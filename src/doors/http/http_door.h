@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "authority/authority.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace boost::asio {
+class io_context;
+}
+namespace prometheus {
+class Registry;
+}
+
+namespace holdfast {
+
+struct HttpDoorOptions {
+    std::string address = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
+    std::size_t max_connections = 10'000;
+    Duration idle_timeout = 60s;
+    Duration read_timeout = 10s;
+    Duration write_timeout = 10s;
+    std::string version;
+};
+
+/// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.
+/// Everything runs on the io_context's one thread.
+class HttpDoor {
+ public:
+    /// `before_request` tells the authority and its store the time; it is called once before each request (T6).
+    HttpDoor(boost::asio::io_context& loop, core::Authority& authority, prometheus::Registry& metrics,
+             HttpDoorOptions options, std::function<void()> before_request);
+    ~HttpDoor();
+
+    /// Starts to listen. Returns the address bound, as HOST:PORT; error `cannot_listen` says why not.
+    Result<std::string> listen();
+
+    /// Accepts nothing more, lets answers under way finish for a moment (bounded), closes the rest, then calls done.
+    void stop(std::function<void()> done);
+
+ private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast

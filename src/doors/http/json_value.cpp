@@ -1,0 +1,192 @@
+#include "doors/http/json_value.h"
+
+#include <algorithm>
+#include <boost/json/basic_parser_impl.hpp>
+
+#include "doors/http/json_writer.h"
+#include "lease/code.h"
+
+namespace holdfast::http {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t depth_max = 16;
+constexpr std::size_t values_max = 10'000;
+
+Error invalid(const std::string& why) {
+    return {std::string(core::name_of(core::Code::invalid_json)), "the body is not a JSON object in UTF-8: " + why};
+}
+
+bool has_repeated_key(const JsonValue& object) {
+    std::vector<std::string_view> keys;
+    keys.reserve(object.members.size());
+    for (const auto& member : object.members)
+        keys.push_back(member.key);
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+/// Builds a JsonValue from what the parser meets. The names are the ones Boost.JSON calls.
+struct Builder {
+    static constexpr std::size_t max_array_size = values_max;
+    static constexpr std::size_t max_object_size = values_max;
+    static constexpr std::size_t max_string_size = -1;
+    static constexpr std::size_t max_key_size = -1;
+
+    JsonValue root;
+    std::string problem;  // what Boost.JSON has no error for
+
+    bool on_document_begin(json::error_code&) { return true; }
+    bool on_document_end(json::error_code&) { return true; }
+    bool on_comment_part(json::string_view, json::error_code&) { return true; }
+    bool on_comment(json::string_view, json::error_code&) { return true; }
+
+    bool on_array_begin(json::error_code& error) { return open(JsonValue::Kind::array, error); }
+    bool on_object_begin(json::error_code& error) { return open(JsonValue::Kind::object, error); }
+    bool on_array_end(std::size_t, json::error_code&) { return close(); }
+    bool on_object_end(std::size_t, json::error_code& error) {
+        if (has_repeated_key(open_.back())) return refuse("a key stands twice in one object", error);
+        return close();
+    }
+
+    bool on_string_part(json::string_view part, std::size_t, json::error_code&) { return collect(part); }
+    bool on_string(json::string_view rest, std::size_t, json::error_code& error) {
+        collect(rest);
+        return add({.kind = JsonValue::Kind::string, .text = std::exchange(text_, {})}, error);
+    }
+    bool on_key_part(json::string_view part, std::size_t, json::error_code&) { return collect(part); }
+    bool on_key(json::string_view rest, std::size_t, json::error_code&) {
+        collect(rest);
+        open_.back().members.push_back({std::exchange(text_, {}), {}});
+        return true;
+    }
+
+    bool on_number_part(json::string_view part, json::error_code&) { return collect(part); }
+    bool on_int64(std::int64_t number, json::string_view rest, json::error_code& error) {
+        return add_number(static_cast<std::uint64_t>(number), rest, error);
+    }
+    bool on_uint64(std::uint64_t number, json::string_view rest, json::error_code& error) {
+        return add_number(number, rest, error);
+    }
+    bool on_double(double, json::string_view rest, json::error_code& error) { return add_number(0, rest, error); }
+    bool on_bool(bool truth, json::error_code& error) {
+        return add({.kind = JsonValue::Kind::boolean, .truth = truth}, error);
+    }
+    bool on_null(json::error_code& error) { return add({}, error); }
+
+ private:
+    std::vector<JsonValue> open_;  // containers that have not ended, outermost first
+    std::string text_;
+    std::size_t values_ = 0;
+
+    bool refuse(const char* why, json::error_code& error) {
+        problem = why;
+        error = json::error::syntax;
+        return false;
+    }
+
+    bool collect(json::string_view part) {
+        text_.append(part.data(), part.size());
+        return true;
+    }
+
+    bool add_number(std::uint64_t number, json::string_view rest, json::error_code& error) {
+        collect(rest);
+        const bool whole = text_.find_first_not_of("0123456789") == std::string::npos;
+        // Boost.JSON makes a double of a number too large for 64 bits; it stays digits, but is no number to compute
+        // with.
+        const bool fits = whole && std::to_string(number) == text_;
+        return add({.kind = JsonValue::Kind::number, .whole = fits, .number = number, .text = std::exchange(text_, {})},
+                   error);
+    }
+
+    bool open(JsonValue::Kind kind, json::error_code& error) {
+        if (++values_ > values_max) return refuse("it has too many values", error);
+        open_.push_back({.kind = kind});
+        return true;
+    }
+
+    bool close() {
+        JsonValue ended = std::move(open_.back());
+        open_.pop_back();
+        place(std::move(ended));
+        return true;
+    }
+
+    bool add(JsonValue value, json::error_code& error) {
+        if (++values_ > values_max) return refuse("it has too many values", error);
+        place(std::move(value));
+        return true;
+    }
+
+    void place(JsonValue value) {
+        if (open_.empty()) {
+            root = std::move(value);
+        } else if (open_.back().kind == JsonValue::Kind::array) {
+            open_.back().items.push_back(std::move(value));
+        } else {
+            open_.back().members.back().value = std::move(value);
+        }
+    }
+};
+
+void write(JsonWriter& writer, const JsonValue& value) {
+    switch (value.kind) {
+        case JsonValue::Kind::null:
+            writer.null();
+            break;
+        case JsonValue::Kind::boolean:
+            writer.boolean(value.truth);
+            break;
+        case JsonValue::Kind::number:
+            writer.raw(value.text);
+            break;
+        case JsonValue::Kind::string:
+            writer.text(value.text);
+            break;
+        case JsonValue::Kind::array:
+            writer.open_array();
+            for (const JsonValue& item : value.items)
+                write(writer, item);
+            writer.close_array();
+            break;
+        case JsonValue::Kind::object:
+            writer.open_object();
+            for (const auto& member : value.members)
+                write(writer.key(member.key), member.value);
+            writer.close_object();
+            break;
+    }
+}
+
+}  // namespace
+
+const JsonValue* JsonValue::find(std::string_view key) const {
+    const auto found = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.key == key; });
+    return found == members.end() ? nullptr : &found->value;
+}
+
+Result<JsonValue> read_json_object(std::string_view text) {
+    if (text.empty()) return JsonValue{.kind = JsonValue::Kind::object};
+    json::parse_options options;
+    options.max_depth = depth_max;
+    json::basic_parser<Builder> parser(options);
+    json::error_code error;
+    const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
+    Builder& builder = parser.handler();
+    if (!builder.problem.empty()) return invalid(builder.problem);
+    if (error) return invalid(error.message() + " at byte " + std::to_string(used));
+    if (used != text.size()) return invalid("something follows it at byte " + std::to_string(used));
+    if (builder.root.kind != JsonValue::Kind::object) return invalid("it is another kind of JSON");
+    return std::move(builder.root);
+}
+
+std::string to_text(const JsonValue& value) {
+    std::string text;
+    JsonWriter writer(text);
+    write(writer, value);
+    return text;
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,70 @@
+#include "doors/http/json_writer.h"
+
+namespace holdfast::http {
+
+void JsonWriter::separate() {
+    if (comma_) out_ += ',';
+    comma_ = true;
+}
+
+JsonWriter& JsonWriter::open(char bracket) {
+    separate();
+    out_ += bracket;
+    comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+    out_ += bracket;
+    comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+    separate();
+    quote(name);
+    out_ += ':';
+    comma_ = false;
+    return *this;
+}
+
+JsonWriter& JsonWriter::text(std::string_view value) {
+    separate();
+    quote(value);
+    return *this;
+}
+
+JsonWriter& JsonWriter::number(std::int64_t value) {
+    return raw(std::to_string(value));
+}
+
+JsonWriter& JsonWriter::number(std::uint64_t value) {
+    return raw(std::to_string(value));
+}
+
+JsonWriter& JsonWriter::raw(std::string_view json) {
+    separate();
+    out_ += json;
+    return *this;
+}
+
+void JsonWriter::quote(std::string_view value) {
+    static constexpr char digits[] = "0123456789abcdef";
+    out_ += '"';
+    for (const char c : value) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out_ += '\\';
+            out_ += c;
+        } else if (byte >= 0x20) {
+            out_ += c;
+        } else {
+            out_ += "\\u00";
+            out_ += digits[byte >> 4];
+            out_ += digits[byte & 15];
+        }
+    }
+    out_ += '"';
+}
+
+}  // namespace holdfast::http

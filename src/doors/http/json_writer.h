@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::http {
+
+/// Appends compact JSON to a string, commas included. Whether containers match is up to the caller.
+class JsonWriter {
+ public:
+    explicit JsonWriter(std::string& out) : out_(out) {}
+
+    JsonWriter& open_object() { return open('{'); }
+    JsonWriter& close_object() { return close('}'); }
+    JsonWriter& open_array() { return open('['); }
+    JsonWriter& close_array() { return close(']'); }
+    JsonWriter& key(std::string_view name);
+
+    JsonWriter& text(std::string_view value);
+    JsonWriter& number(std::int64_t value);
+    JsonWriter& number(std::uint64_t value);
+    JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
+    JsonWriter& null() { return raw("null"); }
+    /// Something that is JSON already.
+    JsonWriter& raw(std::string_view json);
+
+    JsonWriter& field(std::string_view name, std::string_view value) { return key(name).text(value); }
+    JsonWriter& field(std::string_view name, std::int64_t value) { return key(name).number(value); }
+    JsonWriter& field(std::string_view name, std::uint64_t value) { return key(name).number(value); }
+    JsonWriter& flag(std::string_view name, bool value) { return key(name).boolean(value); }
+
+ private:
+    std::string& out_;
+    bool comma_ = false;  // the next value or key needs one before it
+
+    JsonWriter& open(char bracket);
+    JsonWriter& close(char bracket);
+    void separate();
+    void quote(std::string_view value);
+};
+
+}  // namespace holdfast::http

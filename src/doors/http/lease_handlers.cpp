@@ -1,0 +1,106 @@
+#include "base/clock.h"
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+
+namespace holdfast::http {
+namespace {
+
+using core::Refused;
+
+Moment moment_of(const Services& services) {
+    return {services.authority.now(), wall_clock_ms()};
+}
+
+}  // namespace
+
+void handle_acquire(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_acquire(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    const ClientTime client_time = decoded->client_time_ms;
+    const auto ticket = services.authority.acquire(
+        std::move(decoded->request), [reply, client_time, &services](const core::AcquireAnswer& answer) {
+            if (reply.open()) reply(answer_acquire(answer, client_time, moment_of(services)));
+        });
+    if (ticket != 0) reply.wait(ticket);
+}
+
+void handle_renew(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto decoded = decode_single_renewal(request, id);
+    if (!decoded) return reply(failure(decoded.error()));
+    const ClientTime client_time = decoded->client_time_ms;
+    services.authority.renew(std::move(decoded->request),
+                             [reply, client_time, &services](const std::vector<core::RenewAnswer>& answers) {
+                                 if (!reply.open()) return;
+                                 HOLDFAST_ASSERT(answers.size() == 1);
+                                 reply(answer_renewal(answers.front(), client_time, moment_of(services)));
+                             });
+}
+
+void handle_renew_many(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_renewal(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    const ClientTime client_time = decoded->client_time_ms;
+    const auto tell = [reply, client_time, &services](const std::vector<core::RenewAnswer>& answers) {
+        if (reply.open()) reply(answer_renewals(answers, client_time, moment_of(services)));
+    };
+    if (!decoded->all) return services.authority.renew(std::move(decoded->request), tell);
+    services.authority.renew_all(std::move(decoded->request),
+                                 [reply, tell](const core::Answer<std::vector<core::RenewAnswer>>& answer) {
+                                     if (const auto* refused = std::get_if<Refused>(&answer))
+                                         return reply(failure(*refused));
+                                     tell(std::get<std::vector<core::RenewAnswer>>(answer));
+                                 });
+}
+
+void handle_release(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto decoded = decode_release(request, id);
+    if (!decoded) return reply(failure(decoded.error()));
+    core::LeaseName name = decoded->name;
+    services.authority.release(std::move(*decoded),
+                               [reply, name = std::move(name)](const core::Answer<core::ReleaseAnswer>& answer) {
+                                   if (const auto* refused = std::get_if<Refused>(&answer))
+                                       return reply(failure(*refused));
+                                   reply(answer_release(name, std::get<core::ReleaseAnswer>(answer)));
+                               });
+}
+
+void handle_get(Services& services, const Request& request, const std::string& id, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    auto name = decode_lease_name(id);
+    if (!name) return reply(failure(name.error()));
+    std::vector<core::LeaseName> names{std::move(*name)};
+    services.authority.verify(std::move(names), [reply, &services](const std::vector<core::VerifyAnswer>& answers) {
+        if (!reply.open()) return;
+        HOLDFAST_ASSERT(answers.size() == 1);
+        reply(answer_lease(answers.front(), moment_of(services)));
+    });
+}
+
+void handle_list(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_list(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    const core::ListQuery query{decoded->name_space, decoded->prefix, decoded->holder, decoded->limit, decoded->after};
+    services.authority.list(query, [reply, &services](const core::Answer<core::ListPage>& answer) {
+        if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_list(std::get<core::ListPage>(answer), moment_of(services)));
+    });
+}
+
+void handle_verify(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_verify(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    if (decoded->holder.empty())
+        return services.authority.verify(
+            std::move(decoded->leases),
+            [reply](const std::vector<core::VerifyAnswer>& answers) { reply(answer_verify(answers)); });
+    services.authority.verify_all(std::move(decoded->holder),
+                                  [reply](const core::Answer<std::vector<core::VerifyAnswer>>& answer) {
+                                      if (const auto* refused = std::get_if<Refused>(&answer))
+                                          return reply(failure(*refused));
+                                      reply(answer_verify(std::get<std::vector<core::VerifyAnswer>>(answer)));
+                                  });
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "doors/http/routes.h"
+#include "lease/code.h"
+
+namespace prometheus {
+class Registry;
+}
+
+namespace holdfast::http {
+
+/// What GET /metrics tells. Counters are looked up by number, not by label.
+class Metrics {
+ public:
+    explicit Metrics(prometheus::Registry& registry);
+    ~Metrics();
+
+    /// A request was answered: on a route, or on none if there was no such route or no such request.
+    void count(const Route* route, std::optional<core::Code> outcome);
+    void set_connections(std::size_t connections);
+    void set_leases(std::size_t active, std::size_t waiters);
+    void observe_expiry_lateness(Duration late);
+    void observe_loop_delay(Duration delay);
+
+    /// Everything in the registry, in Prometheus' text format.
+    std::string text() const;
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::http

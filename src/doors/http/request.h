@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::http {
+
+/// A whole request as the routes see it. The target is split and, apart from that, as it was sent: still
+/// percent-encoded.
+struct Request {
+    std::string method;
+    std::string path;
+    std::string query;  ///< without the question mark
+    std::string host;
+    std::string origin;
+    std::string content_type;
+    std::string last_event_id;
+    std::string body;
+    bool http_1_0 = false;
+    bool keep_alive = true;
+    bool has_origin = false;  ///< an empty Origin is still one
+    bool has_last_event_id = false;
+    std::string peer;  ///< the address it came from
+    std::uint64_t connection = 0;
+};
+
+}  // namespace holdfast::http

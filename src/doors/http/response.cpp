@@ -1,0 +1,183 @@
+#include "doors/http/response.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "base/text.h"
+#include "doors/http/json_writer.h"
+
+namespace holdfast::http {
+namespace {
+
+using core::Code;
+
+std::string_view reason_of(int status) {
+    switch (status) {
+        case 200:
+            return "OK";
+        case 201:
+            return "Created";
+        case 400:
+            return "Bad Request";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 408:
+            return "Request Timeout";
+        case 409:
+            return "Conflict";
+        case 410:
+            return "Gone";
+        case 413:
+            return "Content Too Large";
+        case 422:
+            return "Unprocessable Content";
+        case 431:
+            return "Request Header Fields Too Large";
+        case 503:
+            return "Service Unavailable";
+        default:
+            return "Internal Server Error";
+    }
+}
+
+Code code_named(std::string_view name) {
+    for (std::size_t i = 0; i < core::code_count; ++i)
+        if (core::name_of(static_cast<Code>(i)) == name) return static_cast<Code>(i);
+    return Code::storage_failed;
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+    out += name;
+    out += ": ";
+    out += value;
+    out += "\r\n";
+}
+
+std::int64_t seconds_up(Duration duration) {
+    return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(duration).count());
+}
+
+}  // namespace
+
+int status_of(Code code) {
+    switch (code) {
+        case Code::invalid_json:
+        case Code::unknown_field:
+        case Code::invalid_argument:
+        case Code::bad_request:
+            return 400;
+        case Code::banned:
+        case Code::name_refused:
+        case Code::not_holder:
+        case Code::renewal_barred:
+        case Code::origin_refused:
+            return 403;
+        case Code::unknown_lease:
+        case Code::not_banned:
+        case Code::not_found:
+            return 404;
+        case Code::method_not_allowed:
+            return 405;
+        case Code::request_timeout:
+            return 408;
+        case Code::busy:
+        case Code::wait_timeout:
+        case Code::cancelled:
+        case Code::too_many_leases:
+        case Code::idempotency_in_progress:
+            return 409;
+        case Code::lease_expired:
+        case Code::lease_released:
+        case Code::lease_revoked:
+            return 410;
+        case Code::body_too_large:
+            return 413;
+        case Code::idempotency_mismatch:
+        case Code::ttl_too_short:
+        case Code::ttl_too_long:
+        case Code::invalid_policy:
+            return 422;
+        case Code::header_too_large:
+            return 431;
+        case Code::recovering:
+        case Code::stopping:
+        case Code::tokens_exhausted:
+        case Code::too_many_waiters:
+        case Code::too_many_connections:
+            return 503;
+        case Code::storage_failed:
+            break;
+    }
+    return 500;
+}
+
+std::string message_of(Code code, std::string_view detail) {
+    if (detail.empty()) return std::string(core::advice_of(code));
+    return is_utf8(detail) ? std::string(detail) : percent_encode(detail);
+}
+
+Response failure(Code code, std::string_view detail, std::optional<Duration> retry_in) {
+    Response response{.status = status_of(code), .code = code, .retry_in = retry_in};
+    JsonWriter json(response.body);
+    json.open_object().key("error").open_object();
+    json.field("code", core::name_of(code)).field("message", message_of(code, detail));
+    json.close_object();
+    if (retry_in) json.field("retry_in_ms", to_ms(*retry_in));
+    json.close_object();
+    return response;
+}
+
+Response failure(const Error& error) {
+    return failure(code_named(error.code), error.message);
+}
+
+void append(std::string& out, const Response& response, const Framing& framing) {
+    out.reserve(out.size() + response.body.size() + 256);
+    out += "HTTP/1.1 ";
+    out += std::to_string(response.status);
+    out += ' ';
+    out += reason_of(response.status);
+    out += "\r\n";
+    append_field(out, "Date", framing.date);
+    append_field(out, "Content-Type", response.content_type);
+    append_field(out, "Content-Length", std::to_string(response.body.size()));
+    if (!framing.keep_alive) append_field(out, "Connection", "close");
+    if (framing.keep_alive && framing.http_1_0) append_field(out, "Connection", "keep-alive");
+    if (!response.allow.empty()) append_field(out, "Allow", response.allow);
+    if (response.status == 503 && response.retry_in)
+        append_field(out, "Retry-After", std::to_string(seconds_up(*response.retry_in)));
+    out += "\r\n";
+    if (!framing.head_only) out += response.body;
+}
+
+void append_stream_head(std::string& out, std::string_view date) {
+    out += "HTTP/1.1 200 OK\r\n";
+    append_field(out, "Date", date);
+    append_field(out, "Content-Type", "text/event-stream");
+    append_field(out, "Cache-Control", "no-store");
+    append_field(out, "Connection", "close");
+    out += "\r\n";
+}
+
+std::string http_date(std::int64_t wall_ms) {
+    static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const std::time_t seconds = wall_ms / 1000;
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 64> buffer{};
+    const int length = std::snprintf(buffer.data(), buffer.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                                     days[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
+                                     months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900,
+                                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+    return {buffer.data(), static_cast<std::size_t>(length)};
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "lease/code.h"
+
+namespace holdfast::http {
+
+/// An answer before it is put into bytes.
+struct Response {
+    int status = 200;
+    std::string body{};
+    std::optional<core::Code> code{};    ///< why it is not a plain success; for the metrics
+    std::optional<Duration> retry_in{};  ///< becomes Retry-After on a 503
+    std::string allow{};                 ///< the methods this path takes, on a 405
+    std::string_view content_type = "application/json";
+};
+
+/// The HTTP status of each code, as docs/http-api.md lists them.
+int status_of(core::Code code);
+
+/// The detail, or the code's own advice if there is none. Safe to put into JSON, whatever a library wrote into the
+/// detail.
+std::string message_of(core::Code code, std::string_view detail);
+
+/// `{"error": {code, message}}`. Without a detail the message is the code's own advice.
+Response failure(core::Code code, std::string_view detail = {}, std::optional<Duration> retry_in = {});
+Response failure(const Error& error);
+
+/// How the answer is to be put into bytes.
+struct Framing {
+    bool keep_alive = true;
+    bool http_1_0 = false;  ///< where keeping alive must be said
+    bool head_only = false;
+    std::string_view date{};
+};
+void append(std::string& out, const Response& response, const Framing& framing);
+
+/// The head of an event stream, which ends with the connection.
+void append_stream_head(std::string& out, std::string_view date);
+
+/// `Sun, 15 Nov 2026 12:00:00 GMT`.
+std::string http_date(std::int64_t wall_ms);
+
+}  // namespace holdfast::http

@@ -1,0 +1,50 @@
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+#include "doors/http/metrics.h"
+#include "doors/http/openapi.h"
+
+namespace holdfast::http {
+namespace {
+
+std::string_view status_of(const core::Authority& authority) {
+    if (authority.stopping()) return "stopping";
+    return authority.recovering_for() > Duration::zero() ? "recovering" : "ok";
+}
+
+}  // namespace
+
+void handle_health(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    const core::Authority& authority = services.authority;
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("status", status_of(authority));
+    json.field("recovering_for_ms", to_ms(authority.recovering_for())).field("version", services.version);
+    json.field("active_leases", authority.active_leases()).field("waiters", authority.waiters()).close_object();
+    reply(std::move(response));
+}
+
+void handle_metrics(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    services.metrics.set_leases(services.authority.active_leases(), services.authority.waiters());
+    Response response;
+    response.body = services.metrics.text();
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    reply(std::move(response));
+}
+
+void handle_openapi(Services&, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    Response response;
+    response.body = openapi_json();
+    reply(std::move(response));
+}
+
+void handle_events(Services&, const Request& request, const std::string&, Reply reply) {
+    auto filter = decode_event_filter(request);
+    if (!filter) return reply(failure(filter.error()));
+    reply.stream(std::move(*filter));
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,254 @@
+#include "doors/http/session.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "doors/http/origin.h"
+#include "doors/http/routes.h"
+
+namespace holdfast::http {
+namespace {
+
+constexpr int requests_per_turn = 64;                  // then others have theirs
+constexpr std::size_t answers_bytes_max = 256 * 1024;  // unread answers before the next request is looked at
+constexpr std::size_t stream_bytes_max = 1024 * 1024;
+constexpr std::size_t catch_up_bytes = 64 * 1024;
+constexpr auto stream_keep_alive = 15s;
+
+/// A page elsewhere can send a form, but no JSON, without asking first.
+bool is_json(std::string_view content_type) {
+    static constexpr std::string_view json = "application/json";
+    std::string type(content_type.substr(0, content_type.find(';')));
+    type.erase(type.find_last_not_of(" \t") + 1);
+    std::transform(type.begin(), type.end(), type.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return type.empty() || type == json;
+}
+
+}  // namespace
+
+Shared::Shared(core::Authority& authority, prometheus::Registry& registry, HttpDoorOptions given,
+               std::function<void()> tell_time)
+    : options(std::move(given)),
+      metrics(registry),
+      services{authority, metrics, options.version},
+      hub(authority),
+      before_request(std::move(tell_time)) {}
+
+std::string_view Shared::date() {
+    const std::int64_t now_ms = wall_clock_ms();
+    if (now_ms / 1000 != date_s_ || date_.empty()) {
+        date_s_ = now_ms / 1000;
+        date_ = http_date(now_ms);
+    }
+    return date_;
+}
+
+void Shared::forget(Session& session) {
+    sessions.erase(&session);
+    metrics.set_connections(sessions.size() - refused);
+    if (sessions.empty() && on_last_session) on_last_session();
+}
+
+Session::Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
+                 std::uint64_t number)
+    : Connection(std::move(socket), shared->options.write_timeout),
+      shared_(std::move(shared)),
+      peer_(std::move(peer)),
+      connection_(number),
+      deadline_(Clock::now() + shared_->options.idle_timeout) {}
+
+void Session::start() {
+    read_on();
+}
+
+void Session::refuse(core::Code code) {
+    refused_ = true;
+    ++shared_->refused;
+    reject(code);
+}
+
+void Session::stop() {
+    if (is_lingering()) return close();
+    if (!busy_) finish();
+}
+
+void Session::on_input() {
+    if (stream_) {
+        consume(input().size());
+        if (has_ended()) close();
+        return;
+    }
+    if (has_ended()) give_up_waiting();
+    process();
+}
+
+void Session::on_written() {
+    if (stream_) return tell();
+    process();
+}
+
+/// Handles what has come in, as far as that is allowed, and then writes all answers at once.
+void Session::process() {
+    if (processing_ || is_closed()) return;
+    processing_ = true;
+    int budget = requests_per_turn;
+    while (budget > 0 && !busy_ && !stream_ && !is_finishing() && queued() < answers_bytes_max && next_request())
+        --budget;
+    processing_ = false;
+    flush();
+    read_on();
+    if (budget == 0) later(&Session::process);
+}
+
+/// Reads on in the input. False if there is no whole request in it.
+bool Session::next_request() {
+    std::string_view rest = input();
+    const RequestReader::Step step = reader_.feed(rest);
+    consume(input().size() - rest.size());
+    if (step == RequestReader::Step::ready) {
+        receiving_ = false;
+        handle(reader_.take());
+        return true;
+    }
+    if (step == RequestReader::Step::failed) {
+        reject(reader_.failure(), reader_.detail());
+    } else {
+        receive();
+    }
+    return false;
+}
+
+/// A request has not come whole yet.
+void Session::receive() {
+    if (has_ended()) return finish();
+    if (is_input_full()) return reject(core::Code::header_too_large);
+    if (reader_.wants_continue()) output() += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (receiving_ || (input().empty() && !reader_.started())) return;
+    receiving_ = true;
+    deadline_ = Clock::now() + shared_->options.read_timeout;
+}
+
+void Session::handle(Request request) {
+    ++number_;
+    busy_ = true;
+    route_ = nullptr;
+    keep_alive_ = request.keep_alive;
+    http_1_0_ = request.http_1_0;
+    head_only_ = request.method == "HEAD";
+    last_event_id_.reset();
+    if (request.has_last_event_id) last_event_id_ = request.last_event_id;
+    request.peer = peer_;
+    request.connection = connection_;
+    dispatch(request);
+}
+
+void Session::dispatch(const Request& request) {
+    const std::string problem = origin_problem(request, shared_->on_loopback);
+    if (!problem.empty()) return answer(number_, failure(core::Code::origin_refused, problem));
+    const Match match = find_route(request.method, request.path);
+    if (match.route == nullptr) {
+        const core::Code code = match.allow.empty() ? core::Code::not_found : core::Code::method_not_allowed;
+        Response response = failure(code);
+        response.allow = match.allow;
+        return answer(number_, std::move(response));
+    }
+    route_ = match.route;
+    if (!request.body.empty() && !is_json(request.content_type))
+        return answer(number_, failure(core::Code::bad_request, "send the body with Content-Type: application/json"));
+    shared_->before_request();
+    const auto self = std::static_pointer_cast<Session>(shared_from_this());
+    match.route->handler(shared_->services, request, match.parameter, Reply(self, number_));
+}
+
+void Session::answer(std::uint64_t number, Response response) {
+    if (!open(number)) return;
+    busy_ = false;
+    ticket_ = 0;
+    keep_alive_ = keep_alive_ && !shared_->stopping;
+    send(response);
+    deadline_ = Clock::now() + shared_->options.idle_timeout;
+    if (!keep_alive_) return finish();
+    if (processing_) return;
+    // The authority is at work on somebody's request here; ours can wait until it is done.
+    later(&Session::process);
+    flush();
+}
+
+void Session::send(const Response& response) {
+    shared_->metrics.count(route_, response.code);
+    append(output(), response, {keep_alive_, http_1_0_, head_only_, shared_->date()});
+}
+
+/// Ends the connection with an answer to what is not, or not in time, a request.
+void Session::reject(core::Code code, std::string_view detail) {
+    route_ = nullptr;
+    keep_alive_ = false;
+    head_only_ = false;
+    send(failure(code, detail));
+    finish();
+}
+
+void Session::wait(std::uint64_t number, core::Authority::WaitTicket ticket) {
+    if (!open(number)) return;
+    ticket_ = ticket;
+    if (has_ended()) give_up_waiting();
+}
+
+void Session::give_up_waiting() {
+    if (ticket_ == 0) return;
+    shared_->before_request();  // which may answer it just now
+    const auto ticket = std::exchange(ticket_, 0);
+    if (ticket != 0) shared_->services.authority.cancel(ticket);
+}
+
+void Session::stream(std::uint64_t number, EventFilter filter) {
+    if (!open(number)) return;
+    busy_ = false;
+    shared_->metrics.count(route_, {});
+    append_stream_head(output(), shared_->date());
+    if (head_only_ || shared_->stopping || has_ended()) return finish();
+    stream_.emplace(shared_->services.authority, shared_->hub.epoch(), std::move(filter));
+    output() += stream_->start(last_event_id_);
+    shared_->hub.join(*this);
+    keep_alive_at_ = Clock::now() + stream_keep_alive;
+    tell();
+}
+
+void Session::on_event(const core::Event& event) {
+    if (is_finishing() || !stream_->wants(event)) return;
+    output() += shared_->hub.text_of(event);
+    if (queued() > stream_bytes_max) return close();
+    if (telling_later_) return;
+    telling_later_ = true;  // one write for all that happens in this turn
+    later(&Session::tell);
+}
+
+/// Writes events: those that happened before the client came back first, in pieces.
+void Session::tell() {
+    telling_later_ = false;
+    if (!stream_->is_live() && queued() < catch_up_bytes) output() += stream_->pull(catch_up_bytes);
+    flush();
+}
+
+void Session::on_check(Clock::time_point now) {
+    if (stream_) {
+        if (now < keep_alive_at_) return;
+        keep_alive_at_ = now + stream_keep_alive;
+        output() += ": still here\n\n";
+        return flush();
+    }
+    if (busy_ || now < deadline_ || queued() > 0) return;
+    if (!receiving_) return finish();
+    reject(core::Code::request_timeout);
+}
+
+void Session::on_close() {
+    if (shared_->gone) return;
+    give_up_waiting();
+    if (stream_) shared_->hub.leave(*this);
+    if (refused_) --shared_->refused;
+    shared_->forget(*this);
+}
+
+}  // namespace holdfast::http

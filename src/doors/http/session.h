@@ -1,0 +1,102 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "doors/http/connection.h"
+#include "doors/http/event_stream.h"
+#include "doors/http/exchange.h"
+#include "doors/http/http_door.h"
+#include "doors/http/metrics.h"
+#include "doors/http/request_reader.h"
+
+namespace holdfast::http {
+
+class Session;
+
+/// What the sessions of one door share. Held by each of them: a session may be the last to go.
+struct Shared {
+    Shared(core::Authority& authority, prometheus::Registry& registry, HttpDoorOptions given,
+           std::function<void()> tell_time);
+
+    HttpDoorOptions options;
+    Metrics metrics;
+    Services services;
+    EventHub hub;
+    std::function<void()> before_request;
+    bool on_loopback = true;
+    bool stopping = false;
+    bool gone = false;  ///< the door was destroyed: the authority may be, too
+    std::unordered_map<Session*, std::shared_ptr<Session>> sessions;
+    std::size_t refused = 0;                ///< of the sessions, those over the limit, which are only told so
+    std::function<void()> on_last_session;  ///< while stopping
+
+    std::string_view date();
+    void forget(Session& session);
+
+ private:
+    std::string date_;
+    std::int64_t date_s_ = 0;
+};
+
+/// One client's connection: requests in, answers out, strictly in order, one request at a time.
+class Session final : public Connection, public Exchange, private EventSink {
+ public:
+    Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
+            std::uint64_t number);
+
+    void start();
+    /// Tells the client why nothing it may ask will be answered, and ends.
+    void refuse(core::Code code);
+    /// Ends as soon as nothing is under way.
+    void stop();
+
+    bool open(std::uint64_t number) const override { return busy_ && number == number_ && !is_closed(); }
+    void answer(std::uint64_t number, Response response) override;
+    void wait(std::uint64_t number, core::Authority::WaitTicket ticket) override;
+    void stream(std::uint64_t number, EventFilter filter) override;
+
+ private:
+    std::shared_ptr<Shared> shared_;
+    RequestReader reader_;
+    std::string peer_;
+    std::uint64_t connection_;
+
+    // The request under way.
+    std::uint64_t number_ = 0;
+    const Route* route_ = nullptr;
+    std::optional<std::string> last_event_id_;
+    bool busy_ = false, keep_alive_ = true, http_1_0_ = false, head_only_ = false;
+    core::Authority::WaitTicket ticket_ = 0;
+
+    std::optional<EventStream> stream_;
+    Clock::time_point keep_alive_at_;
+    bool telling_later_ = false;
+
+    Clock::time_point deadline_;  // for the next request to begin, or, if it has, to be whole
+    bool receiving_ = false;
+    bool processing_ = false;
+    bool refused_ = false;
+
+    void on_input() override;
+    void on_written() override;
+    void on_close() override;
+    bool may_linger() const override { return !shared_->stopping; }
+    void on_check(Clock::time_point now) override;
+    void on_event(const core::Event& event) override;
+
+    void process();
+    bool next_request();
+    void receive();
+    void handle(Request request);
+    void dispatch(const Request& request);
+    void reject(core::Code code, std::string_view detail = {});
+    void send(const Response& response);
+    void give_up_waiting();
+    void tell();
+};
+
+}  // namespace holdfast::http

@@ -1,0 +1,101 @@
+#include "server/driver.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "authority/authority.h"
+#include "base/clock.h"
+#include "server/boot_timer.h"
+#include "store/memory/memory_store.h"
+#include "store/state/durable_state.h"
+
+namespace holdfast {
+namespace {
+
+// Pieces of work, each about a microsecond: what one turn of the loop may spend on the sweep. In a request it is
+// little, because the sweep is not the requester's business.
+constexpr std::size_t steps_per_turn = 500;
+constexpr std::size_t steps_per_request = 8;
+
+}  // namespace
+
+struct Driver::Impl : std::enable_shared_from_this<Impl> {
+    explicit Impl(Parts given) : parts(given), timer(parts.loop, [this] { turn(); }) {}
+
+    void advance(std::size_t steps) {
+        const Instant now = store_clock_now();
+        more = parts.store.advance(now, steps);
+        parts.authority.advance(now);
+        parts.durable.advance(now);
+    }
+
+    /// One turn of the sweep. If there is more, the next turn comes after whatever else the loop has to do.
+    void turn() {
+        armed = Instant::max();
+        advance(steps_per_turn);
+        rearm();
+    }
+
+    void rearm() {
+        if (stopped || turn_posted) return;
+        if (more) {
+            turn_posted = true;
+            asio_post([](Impl& self) {
+                self.turn_posted = false;
+                self.turn();
+            });
+            return;
+        }
+        const Instant due =
+            std::min({parts.store.next_due(), parts.authority.next_deadline(), parts.durable.next_deadline()});
+        if (due >= armed) return;  // it wakes early enough; what is then not due is only looked at
+        armed = due;
+        timer.set(due);
+    }
+
+    /// What a request changes is known when its handler is through.
+    void rearm_soon() {
+        if (stopped || rearm_posted) return;
+        rearm_posted = true;
+        asio_post([](Impl& self) {
+            self.rearm_posted = false;
+            self.rearm();
+        });
+    }
+
+    template <class Function>
+    void asio_post(Function function) {
+        boost::asio::post(parts.loop, [self = shared_from_this(), function] {
+            if (!self->stopped) function(*self);
+        });
+    }
+
+    Parts parts;
+    BootTimer timer;
+    Instant armed = Instant::max();
+    bool more = false;
+    bool turn_posted = false;
+    bool rearm_posted = false;
+    bool stopped = false;
+};
+
+Driver::Driver(Parts parts) : impl_(std::make_shared<Impl>(parts)) {
+    impl_->rearm_soon();
+}
+
+Driver::~Driver() {
+    stop();
+}
+
+void Driver::tick() {
+    impl_->advance(steps_per_request);
+    impl_->rearm_soon();
+}
+
+void Driver::stop() {
+    impl_->stopped = true;
+    impl_->timer.stop();
+}
+
+}  // namespace holdfast

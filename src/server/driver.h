@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+namespace boost::asio {
+class io_context;
+}
+namespace holdfast::core {
+class Authority;
+class MemoryStore;
+}  // namespace holdfast::core
+
+namespace holdfast {
+
+class DurableState;
+
+/// Tells the store, the authority and the durable state what time it is: before each request, and whenever one of them
+/// has something to do. Sweeps in bounded steps, so that a storm of ends never keeps a request waiting for long (T5).
+class Driver {
+ public:
+    struct Parts {
+        boost::asio::io_context& loop;
+        core::MemoryStore& store;
+        core::Authority& authority;
+        DurableState& durable;
+    };
+    explicit Driver(Parts parts);
+    ~Driver();
+
+    /// Reads the clock, once for all that happens now (T6): before each request, and when something came from
+    /// elsewhere.
+    void tick();
+
+    /// From now on nothing happens but in tick().
+    void stop();
+
+ private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/time.h"
+
+namespace holdfast {
+
+/// What `holdfast serve` can be told. Every option has a default that works.
+struct ServeOptions {
+    std::string http = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
+    std::string state_dir;                ///< empty: under the user's state home
+    bool insecure = false;                ///< allow addresses beyond loopback
+    bool try_hints = false;               ///< print three commands to try
+    std::size_t max_connections = 10'000;
+    Duration idle_timeout = 60s;
+    Duration read_timeout = 10s;
+    std::string log_level = "info";
+    bool log_json = false;
+};
+
+/// Serves until SIGTERM or SIGINT. Returns the exit code: 0 after a clean stop, 1 if it could not start.
+int run_server(const ServeOptions& options);
+
+}  // namespace holdfast

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+
+#include "base/time.h"
+
+namespace holdfast {
+
+/// The longest TTL that a lease alive now may have been granted with: how long a start after an unclean stop must wait
+/// (S1). Knows when the durable bound may come down.
+///
+/// Why it is right. The bound is raised on disk before a policy with a longer maximum takes effect, so no lease ever
+/// has more than the bound on disk. After the maximum was lowered, grants and renewals get at most the new one (R1
+/// passes the policy, R7), and every lease from before has ended one old bound later (T2): only then does the bound
+/// come down. The same holds from a start on: what earlier lives granted, and the wait for it, are over one bound after
+/// it.
+class LongestTtl {
+ public:
+    /// `ttl_max` is in force from the first advance() on, and nobody waits yet.
+    LongestTtl(Duration bound, Duration ttl_max) : bound_(bound), ttl_max_(ttl_max) {}
+
+    /// A policy with this maximum was made durable and took effect, before the next advance().
+    void policy_took_effect(Duration ttl_max);
+
+    /// The time. A change counts from the first reading after it, which is late, never early.
+    void advance(Instant now);
+
+    /// What the durable bound may come down to at the last reading; nothing if it must stay.
+    std::optional<Duration> may_lower_to(Instant now) const;
+    void lowered(Duration bound) { bound_ = bound; }
+
+    /// When may_lower_to() will have an answer; the far future if it will not.
+    Instant due() const;
+
+ private:
+    Duration bound_;
+    Duration ttl_max_;
+    Duration longest_wait_{};  ///< of the requests admitted before
+    std::optional<Instant> since_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,95 @@
+#include "store/state/record_codec.h"
+
+#include "record.pb.h"
+
+namespace holdfast {
+namespace {
+
+Instant instant_of(std::int64_t ns) {
+    return Instant{Duration{ns}};
+}
+
+std::int64_t ns_of(Instant instant) {
+    return instant.time_since_epoch().count();
+}
+
+// On disk zero means that nothing was written, so every choice is one above its place in the program.
+saved::Predicate to_saved(core::Predicate predicate) {
+    return static_cast<saved::Predicate>(static_cast<int>(predicate) + 1);
+}
+
+saved::Ending to_saved(core::Ending ending) {
+    return static_cast<saved::Ending>(static_cast<int>(ending) + 1);
+}
+
+static_assert(static_cast<int>(core::Predicate::renames) + 1 == saved::RENAMES);
+static_assert(static_cast<int>(core::Predicate::mutates) + 1 == saved::MUTATES);
+static_assert(static_cast<int>(core::Ending::revoked) + 1 == saved::REVOKED);
+
+void encode(const core::Lease& lease, saved::Lease& out) {
+    out.set_token(lease.token);
+    out.set_predicate(to_saved(lease.predicate));
+    out.set_barred(!lease.renewable);
+    out.set_ttl_ns(lease.ttl.count());
+    out.set_acquired_at_ns(ns_of(lease.acquired_at));
+    out.set_expires_at_ns(ns_of(lease.expires_at));
+    out.set_holder(lease.holder);
+    out.set_session(lease.session);
+    out.set_reason(lease.reason);
+    out.set_metadata(lease.metadata);
+}
+
+bool is_choice(int value, int last) {
+    return value >= 1 && value <= last;
+}
+
+std::optional<core::Lease> decode(const saved::Lease& in) {
+    if (in.token() == 0 || in.token() >= core::token_limit || in.ttl_ns() <= 0) return std::nullopt;
+    if (!is_choice(in.predicate(), saved::RENAMES) || in.holder().empty()) return std::nullopt;
+    return core::Lease{.token = in.token(),
+                       .predicate = static_cast<core::Predicate>(in.predicate() - 1),
+                       .renewable = !in.barred(),
+                       .ttl = Duration{in.ttl_ns()},
+                       .acquired_at = instant_of(in.acquired_at_ns()),
+                       .expires_at = instant_of(in.expires_at_ns()),
+                       .holder = in.holder(),
+                       .session = in.session(),
+                       .reason = in.reason(),
+                       .metadata = in.metadata()};
+}
+
+}  // namespace
+
+std::string encode_record(const core::Record& record) {
+    saved::Record out;
+    for (const core::Lease& lease : record.leases)
+        encode(lease, *out.add_leases());
+    for (const core::EndedLease& ended : record.ended) {
+        saved::EndedLease& one = *out.add_ended();
+        one.set_token(ended.token);
+        one.set_how(to_saved(ended.how));
+        one.set_at_ns(ns_of(ended.at));
+    }
+    out.set_last_token(record.last_token);
+    return out.SerializeAsString();
+}
+
+std::optional<core::Record> decode_record(std::string_view bytes) {
+    saved::Record in;
+    if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+    if (in.last_token() >= core::token_limit) return std::nullopt;
+    core::Record record;
+    record.last_token = in.last_token();
+    for (const saved::Lease& one : in.leases()) {
+        auto lease = decode(one);
+        if (!lease || (!record.leases.empty() && record.leases.back().token >= lease->token)) return std::nullopt;
+        record.leases.push_back(std::move(*lease));
+    }
+    for (const saved::EndedLease& one : in.ended()) {
+        if (one.token() == 0 || !is_choice(one.how(), saved::REVOKED)) return std::nullopt;
+        record.ended.push_back({one.token(), static_cast<core::Ending>(one.how() - 1), instant_of(one.at_ns())});
+    }
+    return record;
+}
+
+}  // namespace holdfast

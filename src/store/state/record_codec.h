@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lease/record.h"
+
+namespace holdfast {
+
+/// A record as bytes that a later version of the program can read (record.proto). Waiters are not kept: their
+/// connections end with the process.
+std::string encode_record(const core::Record& record);
+
+/// Nothing if the bytes are not a record or break what a record promises.
+std::optional<core::Record> decode_record(std::string_view bytes);
+
+}  // namespace holdfast

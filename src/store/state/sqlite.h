@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace holdfast {
+
+/// One SQLite database, for one thread at a time.
+///
+/// The first failure sticks: from then on statements do nothing, and the transaction under way cannot be committed. So
+/// a list of statements needs one check, at its end. Error codes: `state_corrupt` if the file is damaged or none of
+/// ours, `storage_failed` for everything else the disk may do.
+class Sqlite {
+ public:
+    explicit Sqlite(std::string path);
+    ~Sqlite();
+    Sqlite(const Sqlite&) = delete;
+    Sqlite& operator=(const Sqlite&) = delete;
+
+    /// Runs statements that return nothing of interest.
+    void run(const char* sql);
+
+    const std::string& path() const { return path_; }
+    const std::optional<Error>& failure() const { return failure_; }
+    /// Sets the failure that sticks, if there was none.
+    void fail(Error error);
+    /// The failure, no longer sticking.
+    std::optional<Error> take_failure();
+
+ private:
+    friend class Statement;
+    void check(int code);
+
+    std::string path_;
+    sqlite3* handle_ = nullptr;
+    std::optional<Error> failure_;
+};
+
+/// A prepared statement. Parameters and columns count from 1 and 0, as SQLite has it.
+class Statement {
+ public:
+    Statement(Sqlite& database, std::string_view sql);
+    ~Statement();
+    Statement(const Statement&) = delete;
+    Statement& operator=(const Statement&) = delete;
+
+    Statement& bind(int parameter, std::int64_t value);
+    Statement& bind_text(int parameter, std::string_view value);
+    Statement& bind_blob(int parameter, std::string_view value);
+
+    /// True if there is a row. False at the end and after a failure.
+    bool step();
+    /// Runs it to its end and makes it ready for new parameters.
+    void execute();
+
+    std::int64_t number(int column) const;
+    /// Text or blob. Until the next step.
+    std::string_view bytes(int column) const;
+
+ private:
+    Sqlite& database_;
+    sqlite3_stmt* handle_ = nullptr;
+};
+
+/// All of it or nothing. Rolls back unless commit() succeeded.
+class Transaction {
+ public:
+    explicit Transaction(Sqlite& database);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+
+    /// Durable once it returns success. A failure of any statement before is returned here.
+    Result<void> commit();
+
+ private:
+    Sqlite& database_;
+    bool open_ = true;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,184 @@
+#include "store/state/state_db.h"
+
+#include <algorithm>
+
+#include "store/state/record_codec.h"
+#include "store/state/state_file.h"
+
+namespace holdfast {
+namespace {
+
+Error corrupt(const Sqlite& database, const std::string& what) {
+    return {"state_corrupt", "the state file " + database.path() + " is damaged (" + what + "); nothing was changed"};
+}
+
+/// Instants of another clock become instants of ours that are as far from now as they were from the stop: what is left
+/// of a lease is passed on undiminished, for nobody knows how long the machine was off.
+void shift(core::Record& record, Duration by) {
+    for (core::Lease& lease : record.leases) {
+        lease.acquired_at += by;
+        lease.expires_at += by;
+    }
+    for (core::EndedLease& ended : record.ended)
+        ended.at += by;
+}
+
+}  // namespace
+
+StateDb::StateDb(std::unique_ptr<Sqlite> database, ClockReading clock)
+    : database_(std::move(database)), clock_(std::move(clock)) {}
+
+Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockReading clock) {
+    auto database = open_state_file(path);
+    if (!database) return database.error();
+    std::unique_ptr<StateDb> state(new StateDb(std::move(*database), std::move(clock)));
+    state->read_found();
+    state->read_policy();
+    if (state->database_->failure()) return *state->database_->failure();
+    return state;
+}
+
+void StateDb::read_found() {
+    const std::int64_t ceiling = meta("token_ceiling");
+    if (ceiling < 0 || static_cast<core::Token>(ceiling) >= core::token_limit)
+        database_->fail(corrupt(*database_, "token_ceiling"));
+    found_.token_ceiling = static_cast<core::Token>(ceiling);
+    if (meta("starts") == 0) return;
+    if (meta("clean") != 1) {
+        found_.last_stop = LastStop::unclean;
+        found_.recovering_until = clock_.now + Duration{meta("longest_ttl_ns")};
+        return;
+    }
+    found_.last_stop = LastStop::clean;
+    const Instant stopped_at{Duration{meta("stopped_at_ns")}};
+    Statement clock(*database_, "SELECT value FROM meta WHERE name = 'stopped_clock'");
+    // A clock that went back is not the same clock, whatever it is called.
+    const bool same_clock = clock.step() && clock.bytes(0) == clock_.clock && stopped_at <= clock_.now;
+    if (!same_clock) shift_ = clock_.now - stopped_at;
+    found_.recovering_until = stopped_at + Duration{meta("recovering_ns")} + shift_;
+}
+
+void StateDb::read_policy() {
+    core::Policy& policy = found_.policy;
+    Statement settings(*database_, "SELECT setting, value FROM policy");
+    while (settings.step()) {
+        const std::string_view setting = settings.bytes(0);
+        const Duration duration{settings.number(1)};
+        if (setting == "ttl_min_ns") policy.ttl_min = duration;
+        if (setting == "ttl_max_ns") policy.ttl_max = duration;
+        if (setting == "ttl_default_ns") policy.ttl_default = duration;
+        if (setting == "wait_max_ns") policy.wait_max = duration;
+        if (setting == "reject_above_max") policy.reject_above_max = settings.number(1) != 0;
+        if (setting != "name_pattern") continue;
+        auto pattern = core::NamePattern::compile(std::string(settings.bytes(1)));
+        if (!pattern) return database_->fail(corrupt(*database_, pattern.error().message));
+        policy.name_pattern = std::move(*pattern);
+    }
+    Statement bans(*database_, "SELECT holder, reason, since_wall_ms FROM bans");
+    while (bans.step())
+        policy.bans.emplace(std::string(bans.bytes(0)), core::Ban{std::string(bans.bytes(1)), bans.number(2)});
+    saved_bans_ = policy.bans;
+    if (auto checked = policy.check(); !checked) database_->fail(corrupt(*database_, checked.error().message));
+}
+
+Result<Duration> StateDb::begin(const TakeUp& take_up) {
+    Transaction transaction(*database_);
+    Duration longest = found_.policy.ttl_max;
+    if (found_.last_stop == LastStop::unclean) {
+        longest = std::max(longest, Duration{meta("longest_ttl_ns")});
+    } else {
+        // Whatever is alive after a clean stop is in the records, or is what a recovery still waits for.
+        longest = std::max({longest, take_up_records(take_up), found_.recovering_until - clock_.now});
+        database_->run("DELETE FROM records");
+    }
+    set_meta("longest_ttl_ns", longest.count());
+    set_meta("clean", 0);
+    set_meta("starts", meta("starts") + 1);
+    if (auto committed = transaction.commit(); !committed) return committed.error();
+    return longest;
+}
+
+Duration StateDb::take_up_records(const TakeUp& take_up) {
+    Duration longest{};
+    Statement rows(*database_, "SELECT resource, record FROM records");
+    while (rows.step()) {
+        auto record = decode_record(rows.bytes(1));
+        if (!record) {
+            database_->fail(corrupt(*database_, "the record of '" + std::string(rows.bytes(0)) + "'"));
+            break;
+        }
+        shift(*record, shift_);
+        core::settle(*record, clock_.now);  // what ended while nobody served has expired, on its own time (T2)
+        for (const core::Lease& lease : record->leases)
+            longest = std::max(longest, lease.ttl);
+        if (!record->empty()) take_up(rows.bytes(0), *record);
+    }
+    return longest;
+}
+
+Result<void> StateDb::reserve_tokens(core::Token ceiling) {
+    Transaction transaction(*database_);
+    Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'token_ceiling' AND value < ?1");
+    raise.bind(1, static_cast<std::int64_t>(ceiling)).execute();
+    return transaction.commit();
+}
+
+Result<void> StateDb::save_policy(const core::Policy& policy) {
+    Transaction transaction(*database_);
+    Statement setting(*database_, "INSERT OR REPLACE INTO policy VALUES (?1, ?2)");
+    setting.bind_text(1, "ttl_min_ns").bind(2, policy.ttl_min.count()).execute();
+    setting.bind_text(1, "ttl_max_ns").bind(2, policy.ttl_max.count()).execute();
+    setting.bind_text(1, "ttl_default_ns").bind(2, policy.ttl_default.count()).execute();
+    setting.bind_text(1, "wait_max_ns").bind(2, policy.wait_max.count()).execute();
+    setting.bind_text(1, "reject_above_max").bind(2, policy.reject_above_max ? 1 : 0).execute();
+    setting.bind_text(1, "name_pattern").bind_text(2, policy.name_pattern.text()).execute();
+    Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'longest_ttl_ns' AND value < ?1");
+    raise.bind(1, policy.ttl_max.count()).execute();
+    Statement lift(*database_, "DELETE FROM bans WHERE holder = ?1");
+    for (const auto& [holder, ban] : saved_bans_)
+        if (!policy.bans.contains(holder)) lift.bind_text(1, holder).execute();
+    Statement add(*database_, "INSERT OR REPLACE INTO bans VALUES (?1, ?2, ?3)");
+    for (const auto& [holder, ban] : policy.bans) {
+        const auto saved = saved_bans_.find(holder);
+        const bool same = saved != saved_bans_.end() && saved->second.reason == ban.reason &&
+                          saved->second.since_wall_ms == ban.since_wall_ms;
+        if (!same) add.bind_text(1, holder).bind_text(2, ban.reason).bind(3, ban.since_wall_ms).execute();
+    }
+    if (auto committed = transaction.commit(); !committed) return committed;
+    saved_bans_ = policy.bans;
+    return {};
+}
+
+Result<void> StateDb::lower_longest_ttl(Duration ttl) {
+    Transaction transaction(*database_);
+    set_meta("longest_ttl_ns", ttl.count());
+    return transaction.commit();
+}
+
+Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT INTO records VALUES (?1, ?2)");
+    records([&](std::string_view resource, const core::Record& record) {
+        save.bind_text(1, resource).bind_blob(2, encode_record(record)).execute();
+    });
+    Statement stopped_clock(*database_, "UPDATE meta SET value = ?1 WHERE name = 'stopped_clock'");
+    stopped_clock.bind_text(1, clock.clock).execute();
+    set_meta("stopped_at_ns", clock.now.time_since_epoch().count());
+    set_meta("recovering_ns", std::max(recovering_until - clock.now, Duration::zero()).count());
+    set_meta("clean", 1);
+    return transaction.commit();
+}
+
+std::int64_t StateDb::meta(std::string_view name) {
+    Statement read(*database_, "SELECT value FROM meta WHERE name = ?1");
+    if (read.bind_text(1, name).step()) return read.number(0);
+    if (!database_->failure()) database_->fail(corrupt(*database_, std::string(name) + " is missing"));
+    return 0;
+}
+
+void StateDb::set_meta(std::string_view name, std::int64_t value) {
+    Statement write(*database_, "UPDATE meta SET value = ?2 WHERE name = ?1");
+    write.bind_text(1, name).bind(2, value).execute();
+}
+
+}  // namespace holdfast

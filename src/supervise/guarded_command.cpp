@@ -1,0 +1,136 @@
+#include "supervise/guarded_command.h"
+
+#include <cstring>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "supervise/guardian.h"
+#include "supervise/processes.h"
+
+extern char** environ;
+
+namespace holdfast {
+namespace {
+
+Error failed(const std::string& what, int error) {
+    return {"cannot_run", what + ": " + std::strerror(error)};
+}
+
+/// posix_spawn, because other threads may run by now: nothing of this program executes between fork and exec.
+Result<pid_t> spawn_guardian(const GuardedCommand::Options& options, int socket) {
+    std::vector<std::string> arguments{"holdfast", guardian_command, std::to_string(socket)};
+    arguments.insert(arguments.end(), options.command.begin(), options.command.end());
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments)
+        pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, socket, socket);  // onto itself: this one survives exec
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &options.mask);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    pid_t guardian = 0;
+    const int error = posix_spawn(&guardian, options.guardian.c_str(), &actions, &attributes, pointers.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) return failed("cannot start the guardian", error);
+    return guardian;
+}
+
+}  // namespace
+
+Result<GuardedCommand> GuardedCommand::prepare(const Options& options) {
+    HOLDFAST_ASSERT(!options.command.empty());
+    std::vector<pid_t> strangers;
+    for (const Process& child : ProcessTable::read().children_of(getpid()))
+        strangers.push_back(child.id);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would take exit statuses away
+
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return failed("cannot make a socket", errno);
+    Fd ours{ends[0]};
+    const Fd theirs{ends[1]};
+    const auto guardian = spawn_guardian(options, theirs.get());
+    if (!guardian) return guardian.error();
+    return GuardedCommand{*guardian, std::move(ours), std::move(strangers)};
+}
+
+GuardedCommand::GuardedCommand(pid_t guardian, Fd socket, std::vector<pid_t> strangers)
+    : guardian_(guardian), guardian_socket_(std::move(socket)), strangers_(std::move(strangers)) {}
+
+GuardedCommand::GuardedCommand(GuardedCommand&& other) noexcept
+    : guardian_(std::exchange(other.guardian_, 0)),
+      group_(std::exchange(other.group_, 0)),
+      guardian_socket_(std::move(other.guardian_socket_)),
+      strangers_(std::move(other.strangers_)),
+      hard_(other.hard_.load()) {}
+
+GuardedCommand::~GuardedCommand() {
+    destroy();
+}
+
+Result<void> GuardedCommand::start(const StartOrder& order) {
+    hard_ = order.deadlines.hard.time_since_epoch().count();
+    const std::string bytes = encode(Order{order});
+    if (bytes.size() > message_bytes_max) return failed("cannot run the command", E2BIG);
+    if (!send_message(guardian_socket_.get(), bytes, true)) return failed("cannot talk to the guardian", errno);
+    return {};
+}
+
+void GuardedCommand::renewed(WorkDeadlines deadlines) {
+    if (!send_message(guardian_socket_.get(), encode(Order{RenewedOrder{deadlines}}), false)) return;
+    hard_ = deadlines.hard.time_since_epoch().count();
+}
+
+void GuardedCommand::lost() {
+    (void)send_message(guardian_socket_.get(), encode(Order{LostOrder{}}), false);
+}
+
+GuardedCommand::Heard GuardedCommand::hear() {
+    const auto bytes = receive_message(guardian_socket_.get());
+    if (!bytes) return {};
+    const auto report = decode_report(*bytes);
+    if (!report) return {.guardian_gone = true, .report = {}};
+    if (const auto* started = std::get_if<StartedReport>(&*report)) group_ = started->group;
+    const bool over = std::holds_alternative<EndedReport>(*report) || std::holds_alternative<CannotRunReport>(*report);
+    if (over) guardian_ = group_ = 0;  // nothing is left to kill; a daemon that left the group is not ours
+    return {.guardian_gone = false, .report = report};
+}
+
+void GuardedCommand::signal(int signal) {
+    if (group_ != 0) ::kill(-group_, signal);
+}
+
+void GuardedCommand::kill_command() {
+    if (guardian_ == 0) return;
+    signal(SIGKILL);
+    for (const pid_t process : ProcessTable::read().living_below(guardian_))
+        ::kill(process, SIGKILL);
+}
+
+void GuardedCommand::destroy() {
+    if (guardian_ == 0) return;
+    kill_command();
+    ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed: another thread may be about to use it
+    ::kill(guardian_, SIGKILL);
+    // With the guardian dead, what it watched over is below this process. New ones may be forked while we kill.
+    for (;;) {
+        while (waitpid(guardian_, nullptr, WNOHANG) > 0 || (group_ != 0 && waitpid(-group_, nullptr, WNOHANG) > 0)) {
+        }
+        const auto living = ProcessTable::read().living_below(getpid(), strangers_);
+        if (living.empty()) break;
+        for (const pid_t process : living)
+            ::kill(process, SIGKILL);
+        ::poll(nullptr, 0, 5);
+    }
+    guardian_ = group_ = 0;
+}
+
+}  // namespace holdfast

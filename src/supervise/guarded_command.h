@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "base/result.h"
+#include "supervise/fd.h"
+#include "supervise/messages.h"
+#include "supervise/work_deadlines.h"
+
+namespace holdfast {
+
+/// The keeper's end of a guarded command: starts the guardian, tells it how the lease fares, hears what becomes of the
+/// command. The guardian is this executable again, run with a hidden argument (guardian.h), so that it shares no
+/// thread, lock or connection with the keeper. Make it before connecting anywhere: the guardian inherits what is open.
+///
+/// This process becomes the subreaper of what it starts, so that it can clean up even if the guardian is killed.
+class GuardedCommand {
+ public:
+    struct Options {
+        std::vector<std::string> command;         ///< REQUIRES: not empty
+        sigset_t mask{};                          ///< what the command starts with blocked
+        std::string guardian = "/proc/self/exe";  ///< the executable to run as guardian
+    };
+
+    /// Starts the guardian, not yet the command.
+    static Result<GuardedCommand> prepare(const Options& options);
+
+    GuardedCommand(GuardedCommand&& other) noexcept;
+    GuardedCommand& operator=(GuardedCommand&&) = delete;
+    /// Kills whatever is left.
+    ~GuardedCommand();
+
+    /// Lets the guardian start the command. Fails if the environment is too large or the guardian is gone.
+    Result<void> start(const StartOrder& order);
+
+    /// From any thread, never blocking. An order that cannot be sent is dropped: the guardian then acts on the last
+    /// deadlines it knows, which come sooner.
+    void renewed(WorkDeadlines deadlines);
+    void lost();
+
+    /// The hard deadline the guardian was last told.
+    HolderInstant hard() const { return HolderInstant{Duration{hard_.load()}}; }
+
+    /// Readable when there is a report, or when the guardian is gone.
+    int fd() const { return guardian_socket_.get(); }
+    struct Heard {
+        bool guardian_gone = false;
+        std::optional<Report> report;
+    };
+    Heard hear();
+
+    /// The command's process group; zero before it runs.
+    pid_t group() const { return group_; }
+    /// Sends a signal to the command's group, if it runs.
+    void signal(int signal);
+
+    /// Kills the command and all it started, but leaves the guardian to report.
+    void kill_command();
+    /// Kills the command and the guardian, and waits until nothing of them lives. Does nothing once the end was heard.
+    void destroy();
+
+ private:
+    GuardedCommand(pid_t guardian, Fd socket, std::vector<pid_t> strangers);
+
+    pid_t guardian_ = 0;
+    pid_t group_ = 0;
+    Fd guardian_socket_;
+    std::vector<pid_t> strangers_;  ///< children this process had before: not ours to kill
+    std::atomic<std::int64_t> hard_{0};
+};
+
+}  // namespace holdfast

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "supervise/work_deadlines.h"
+
+namespace holdfast {
+
+/// What the guardian decides, with time as an argument and no system call. It starts with the deadlines of a lease,
+/// hears how the keeper fares, and says when to ask the command to stop and when to kill it.
+///
+/// Stopping is never taken back: a command that was told to stop is dead by the deadline known then, even if a late
+/// renewal gets through. Half-stopped work is nothing to go on with.
+class GuardianRules {
+ public:
+    /// What the command gets to clean up, if the hard deadline leaves that much.
+    static constexpr Duration grace_when_lost = 1s;         ///< the server may grant it to another already
+    static constexpr Duration grace_when_keeper_gone = 5s;  ///< the lease still runs, but nobody renews it
+
+    enum class Step {
+        none,
+        terminate,  ///< ask everything to stop; asked for once
+        kill        ///< kill everything; asked for until nothing is left
+    };
+
+    explicit GuardianRules(WorkDeadlines deadlines);
+
+    /// The lease was renewed. Ignored once stopping.
+    void renewed(WorkDeadlines deadlines);
+    /// The server said that the lease is not ours any more.
+    void lost(HolderInstant now) { stop(now, grace_when_lost); }
+    /// The keeper died: nobody will renew.
+    void keeper_gone(HolderInstant now) { stop(now, grace_when_keeper_gone); }
+
+    /// What is due now.
+    Step step(HolderInstant now);
+
+    /// When step() should be asked next, if nothing happens before.
+    HolderInstant wake_at() const { return stopping_ ? kill_at_ : soft_; }
+
+    /// True once the command has been, or is about to be, told to stop.
+    bool stopping() const { return stopping_; }
+
+ private:
+    void stop(HolderInstant now, Duration grace);
+
+    HolderInstant soft_;
+    HolderInstant kill_at_;
+    bool stopping_ = false;
+    bool terminated_ = false;
+};
+
+}  // namespace holdfast

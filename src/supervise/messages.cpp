@@ -1,0 +1,134 @@
+#include "supervise/messages.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <type_traits>
+
+namespace holdfast {
+namespace {
+
+/// The fixed part of every message; what a kind does not use is zero.
+struct Frame {
+    std::uint32_t kind = 0;
+    std::uint32_t flag = 0;
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+};
+static_assert(std::is_trivially_copyable_v<Frame>);
+
+std::string bytes_of(const Frame& frame) {
+    return {reinterpret_cast<const char*>(&frame), sizeof frame};
+}
+
+std::optional<Frame> frame_of(std::string_view bytes) {
+    if (bytes.size() < sizeof(Frame)) return std::nullopt;
+    Frame frame;
+    std::memcpy(&frame, bytes.data(), sizeof frame);
+    return frame;
+}
+
+Frame frame_of(std::size_t kind, WorkDeadlines deadlines) {
+    return {static_cast<std::uint32_t>(kind), 0, deadlines.soft.time_since_epoch().count(),
+            deadlines.hard.time_since_epoch().count()};
+}
+
+WorkDeadlines deadlines_of(const Frame& frame) {
+    return {HolderInstant{Duration{frame.first}}, HolderInstant{Duration{frame.second}}};
+}
+
+std::vector<std::string> environment_of(std::string_view bytes) {
+    std::vector<std::string> environment;
+    while (!bytes.empty()) {
+        const std::size_t end = bytes.find('\0');
+        if (end == std::string_view::npos) break;
+        environment.emplace_back(bytes.substr(0, end));
+        bytes.remove_prefix(end + 1);
+    }
+    return environment;
+}
+
+}  // namespace
+
+std::string encode(const Order& order) {
+    if (const auto* start = std::get_if<StartOrder>(&order)) {
+        Frame frame = frame_of(order.index(), start->deadlines);
+        frame.flag = start->foreground;
+        std::string bytes = bytes_of(frame);
+        for (const std::string& variable : start->environment)
+            bytes.append(variable).push_back('\0');
+        return bytes;
+    }
+    if (const auto* renewed = std::get_if<RenewedOrder>(&order))
+        return bytes_of(frame_of(order.index(), renewed->deadlines));
+    return bytes_of({.kind = static_cast<std::uint32_t>(order.index())});
+}
+
+std::string encode(const Report& report) {
+    Frame frame{.kind = static_cast<std::uint32_t>(report.index())};
+    if (const auto* started = std::get_if<StartedReport>(&report)) frame.first = started->group;
+    if (const auto* cannot = std::get_if<CannotRunReport>(&report)) frame.first = cannot->error;
+    if (const auto* stopped = std::get_if<StoppedReport>(&report)) frame.first = stopped->signal;
+    if (const auto* ended = std::get_if<EndedReport>(&report)) {
+        frame.flag = ended->forced;
+        frame.first = ended->status;
+        frame.second = ended->left_behind;
+    }
+    return bytes_of(frame);
+}
+
+std::optional<Order> decode_order(std::string_view bytes) {
+    const auto frame = frame_of(bytes);
+    if (!frame) return std::nullopt;
+    switch (frame->kind) {
+        case 0:
+            return StartOrder{deadlines_of(*frame), frame->flag != 0, environment_of(bytes.substr(sizeof(Frame)))};
+        case 1:
+            return RenewedOrder{deadlines_of(*frame)};
+        case 2:
+            return LostOrder{};
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<Report> decode_report(std::string_view bytes) {
+    const auto frame = frame_of(bytes);
+    if (!frame) return std::nullopt;
+    const auto first = static_cast<std::int32_t>(frame->first);
+    switch (frame->kind) {
+        case 0:
+            return StartedReport{first};
+        case 1:
+            return CannotRunReport{first};
+        case 2:
+            return StoppedReport{first};
+        case 3:
+            return EndedReport{first, frame->flag != 0, static_cast<std::int32_t>(frame->second)};
+        default:
+            return std::nullopt;
+    }
+}
+
+bool send_message(int socket, std::string_view bytes, bool wait) {
+    const int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
+    ssize_t sent = 0;
+    do {
+        sent = ::send(socket, bytes.data(), bytes.size(), flags);
+    } while (sent < 0 && errno == EINTR);
+    return sent == static_cast<ssize_t>(bytes.size());
+}
+
+std::optional<std::string> receive_message(int socket) {
+    std::string bytes(message_bytes_max, '\0');
+    ssize_t received = 0;
+    do {
+        received = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        // An end that closed without reading all it was sent is told of once; what it wrote before is still to be read.
+    } while (received < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;
+    bytes.resize(received > 0 ? static_cast<std::size_t>(received) : 0);
+    return bytes;
+}
+
+}  // namespace holdfast

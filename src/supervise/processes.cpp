@@ -1,0 +1,81 @@
+#include "supervise/processes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <dirent.h>
+#include <fcntl.h>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "supervise/fd.h"
+
+namespace holdfast {
+namespace {
+
+/// Reads /proc/PID/stat: `pid (name) state parent group …`. The name may hold blanks and brackets, so count from the
+/// last closing one.
+std::optional<Process> read_process(pid_t id) {
+    const Fd file{::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!file) return std::nullopt;
+    std::array<char, 512> buffer{};
+    const ssize_t length = ::read(file.get(), buffer.data(), buffer.size() - 1);
+    if (length <= 0) return std::nullopt;
+    const std::string_view text{buffer.data(), static_cast<std::size_t>(length)};
+    const std::size_t bracket = text.rfind(')');
+    if (bracket == std::string_view::npos) return std::nullopt;
+    char state = 0;
+    Process process{.id = id};
+    if (std::sscanf(buffer.data() + bracket + 1, " %c %d %d", &state, &process.parent, &process.group) != 3)
+        return std::nullopt;
+    process.dead = state == 'Z' || state == 'X';
+    return process;
+}
+
+bool contains(const std::vector<pid_t>& list, pid_t id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+}  // namespace
+
+ProcessTable ProcessTable::read() {
+    std::vector<Process> processes;
+    DIR* directory = ::opendir("/proc");
+    if (directory == nullptr) return ProcessTable{{}};
+    while (const dirent* entry = ::readdir(directory)) {
+        const auto id = parse_number(entry->d_name);
+        if (!id) continue;
+        if (const auto process = read_process(static_cast<pid_t>(*id))) processes.push_back(*process);
+    }
+    ::closedir(directory);
+    return ProcessTable{std::move(processes)};
+}
+
+std::vector<Process> ProcessTable::children_of(pid_t parent) const {
+    std::vector<Process> children;
+    for (const Process& process : processes_)
+        if (process.parent == parent) children.push_back(process);
+    return children;
+}
+
+std::vector<pid_t> ProcessTable::living_below(pid_t ancestor, const std::vector<pid_t>& except) const {
+    std::vector<pid_t> living;
+    std::vector<pid_t> seen{ancestor};
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        for (const Process& child : children_of(seen[i])) {
+            if (contains(except, child.id) || contains(seen, child.id)) continue;
+            seen.push_back(child.id);
+            if (!child.dead) living.push_back(child.id);
+        }
+    }
+    return living;
+}
+
+bool ProcessTable::lives(pid_t group) const {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [&](const Process& process) { return process.group == group && !process.dead; });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sys/types.h>
+#include <vector>
+
+namespace holdfast {
+
+/// One process as /proc shows it.
+struct Process {
+    pid_t id = 0;
+    pid_t parent = 0;
+    pid_t group = 0;
+    bool dead = false;  ///< a zombie: ended, and not yet waited for
+};
+
+/// A picture of all processes, to find what a command left running wherever it went.
+class ProcessTable {
+ public:
+    static ProcessTable read();
+    explicit ProcessTable(std::vector<Process> processes) : processes_(std::move(processes)) {}
+
+    /// The children of a process, dead or alive.
+    std::vector<Process> children_of(pid_t parent) const;
+    /// What lives below a process, not counting itself or anything below `except`.
+    std::vector<pid_t> living_below(pid_t ancestor, const std::vector<pid_t>& except = {}) const;
+    /// True if a process of this group lives.
+    bool lives(pid_t group) const;
+
+ private:
+    std::vector<Process> processes_;
+};
+
+}  // namespace holdfast

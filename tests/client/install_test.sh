@@ -1,0 +1,78 @@
+#!/bin/sh
+# Installs the library into an empty prefix, builds the example project against it as a stranger would, by CMake and by
+# pkg-config, and runs both with an authority of their own and with a real server.
+set -eu
+
+: "${HOLDFAST_BUILD:?}" "${HOLDFAST_SOURCE:?}" "${HOLDFAST_BIN:?}"
+scratch=$(mktemp -d)
+server=
+finish() {
+    if [ -n "$server" ]; then kill "$server" 2>/dev/null && wait "$server" || true; fi
+    rm -rf "$scratch"
+}
+trap finish EXIT
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+prefix=$scratch/prefix
+for component in library development; do
+    cmake --install "$HOLDFAST_BUILD" --prefix "$prefix" --component $component >"$scratch/install.log" ||
+        fail "cmake --install: $(cat "$scratch/install.log")"
+done
+library=$(find "$prefix" -name libholdfast.so)
+[ -n "$library" ] || fail "no libholdfast.so was installed"
+libdir=$(dirname "$library")
+
+# Only what the headers offer is to be seen from outside.
+nm -DC --defined-only "$library" | sed 's/^[0-9a-f]* . //' >"$scratch/symbols"
+grep -q '^holdfast::Client::acquire' "$scratch/symbols" || fail "the library does not offer Client::acquire"
+hidden=$(grep -vE '^(non-virtual |typeinfo |vtable )?(for )?holdfast::(Client|Lease|Local)::|^holdfast::to_string\(holdfast::Outcome\)' \
+    "$scratch/symbols" || true)
+[ -z "$hidden" ] || fail "the library shows what it should hide: $hidden"
+
+# By CMake. The headers must do without any other library's.
+cp -r "$HOLDFAST_SOURCE/examples" "$scratch/examples"
+cmake -S "$scratch/examples" -B "$scratch/by-cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+    >"$scratch/cmake.log" 2>&1 || fail "configuring the example: $(cat "$scratch/cmake.log")"
+cmake --build "$scratch/by-cmake" >"$scratch/cmake.log" 2>&1 || fail "building the example: $(cat "$scratch/cmake.log")"
+
+# By pkg-config, with every warning an error.
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+flags=$(pkg-config --cflags --libs holdfast)
+compiler=${CXX:-c++}
+# shellcheck disable=SC2086
+$compiler -std=c++20 -Wall -Wextra -Wpedantic -Werror "$scratch/examples/worker.cpp" $flags -Wl,-rpath,"$libdir" \
+    -o "$scratch/by-pkg-config"
+# shellcheck disable=SC2086
+if $compiler -std=c++20 -M "$scratch/examples/worker.cpp" $flags | grep -q '/boost/'; then fail "a header needs Boost"; fi
+
+check_run() {
+    output=$("$@") || fail "$* ended with $?"
+    echo "$output" | grep -q 'holds example:report#[0-9]' || fail "$* said: $output"
+    echo "$output" | grep -q 'page 3' || fail "$* said: $output"
+}
+check_run "$scratch/by-cmake/worker" --local
+check_run "$scratch/by-pkg-config" --local
+
+"$HOLDFAST_BIN" serve --http 127.0.0.1:0 --state-dir "$scratch/state" >"$scratch/serve.log" 2>&1 &
+server=$!
+tries=0
+until address=$(grep -o 'http://127.0.0.1:[0-9]*' "$scratch/serve.log"); do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] && kill -0 $server 2>/dev/null || fail "the server did not start: $(cat "$scratch/serve.log")"
+    sleep 0.05
+done
+HOLDFAST_SERVER=$(echo "$address" | head -n 1)
+export HOLDFAST_SERVER
+check_run "$scratch/by-cmake/worker"
+check_run "$scratch/by-pkg-config"
+
+kill $server
+wait $server || true
+server=
+status=0
+HOLDFAST_SERVER="$HOLDFAST_SERVER" timeout 60 "$scratch/by-cmake/worker" 2>"$scratch/unreachable" || status=$?
+[ $status -eq 4 ] || fail "without a server the example ended with $status: $(cat "$scratch/unreachable")"
+echo "the installed library works by CMake and by pkg-config, locally and with a server"

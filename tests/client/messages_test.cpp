@@ -1,0 +1,128 @@
+#include "client/messages.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+const AcquireAsk one_resource{.holder = "alice", .session = "s", .intents = {{"a"}}};
+
+AcquireReply read(int status, const std::string& body) {
+    return read_acquire(one_resource, {status, body});
+}
+
+TEST(Messages, ask_only_for_what_was_given) {
+    EXPECT_EQ(*acquire_body(one_resource),
+              R"({"holder":"alice","session":"s","intents":[{"resource":"a","predicate":"MUTATES"}]})");
+}
+
+TEST(Messages, carry_everything_that_was_given) {
+    AcquireAsk ask = one_resource;
+    ask.name_space = "n";
+    ask.ttl = 1500ms;
+    ask.wait = 2s;
+    ask.reason = "r";
+    ask.metadata = R"({ "k" : [1] })";
+    ask.idempotency_key = "i";
+    EXPECT_EQ(*acquire_body(ask),
+              R"({"holder":"alice","session":"s","intents":[{"resource":"a","predicate":"MUTATES"}],"namespace":"n",)"
+              R"("ttl_ms":1500,"wait_ms":2000,"reason":"r","idempotency_key":"i","metadata":{"k":[1]}})");
+}
+
+TEST(Messages, refuse_metadata_that_is_not_a_json_object) {
+    for (const char* metadata : {"[]", "1", "{", "{}{}", "nonsense"}) {
+        AcquireAsk ask = one_resource;
+        ask.metadata = metadata;
+        ASSERT_FALSE(acquire_body(ask)) << metadata;
+        EXPECT_EQ(acquire_body(ask).error().code, "invalid_argument");
+    }
+}
+
+TEST(Messages, take_the_grant_out_of_an_answer) {
+    const auto reply =
+        read(201, R"({"verdict": "GRANTED", "leases": [{"id": "a#7", "resource": "a", "predicate": "MUTATES",
+        "token": 7, "ttl_ms": 60000, "timeline": {"renew_in_ms": 20000, "soft_terminate_in_ms": 40000,
+        "hard_terminate_in_ms": 50000, "expires_in_ms": 60000}, "something_new": true}]})");
+    const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply);
+    ASSERT_NE(grants, nullptr);
+    ASSERT_EQ(grants->size(), 1U);
+    EXPECT_EQ(grants->front().grant.id, "a#7");
+    EXPECT_EQ(grants->front().grant.token, 7U);
+    EXPECT_EQ(grants->front().timing.ttl, 60s);
+    EXPECT_EQ(grants->front().timing.timeline, (core::Timeline{20s, 40s, 50s, 60s}));
+}
+
+TEST(Messages, take_a_grant_that_makes_no_sense_for_no_answer) {
+    const std::string good =
+        R"({"leases": [{"id": "a#7", "resource": "a", "predicate": "MUTATES", "token": 7, "ttl_ms": 6,
+        "timeline": {"renew_in_ms": 1, "soft_terminate_in_ms": 2, "hard_terminate_in_ms": 3, "expires_in_ms": 6}}]})";
+    ASSERT_TRUE(std::holds_alternative<std::vector<TimedGrant>>(read(201, good)));
+    const auto with = [&](const std::string& from, const std::string& to) {
+        std::string changed = good;
+        changed.replace(changed.find(from), from.size(), to);
+        return changed;
+    };
+    for (const std::string& body :
+         {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string(R"({"leases": []})"),
+          std::string(R"({"leases": [1]})"), with("\"token\": 7", "\"token\": \"7\""),
+          with("\"token\": 7", "\"token\": -7"), with("\"expires_in_ms\": 6", "\"expires_in_ms\": 9e18"),
+          with("\"expires_in_ms\": 6", "\"expires_in_ms\": null"), with("\"timeline\"", "\"time\""),
+          with("\"a#7\"", "null")})
+        EXPECT_TRUE(std::holds_alternative<NoAnswer>(read(201, body))) << body;
+}
+
+TEST(Messages, tell_who_stands_in_the_way) {
+    const auto reply =
+        read(409, R"({"verdict": "BUSY", "error": {"code": "busy", "message": "no"}, "retry_in_ms": 41200,
+        "conflicts": [{"resource": "a", "predicate": "MUTATES", "holder": "bob", "token": 6, "reason": "formatting",
+        "expires_in_ms": 41200, "waiting": false}, {"resource": "a", "predicate": "CONSUMES", "holder": "eve",
+        "expires_in_ms": 5, "waiting": true}]})");
+    const auto* failure = std::get_if<Failure>(&reply);
+    ASSERT_NE(failure, nullptr);
+    EXPECT_EQ(failure->outcome, Outcome::busy);
+    EXPECT_EQ(failure->retry_in, 41200ms);
+    ASSERT_EQ(failure->conflicts.size(), 2U);
+    EXPECT_EQ(failure->conflicts[0].holder, "bob");
+    EXPECT_EQ(failure->conflicts[0].reason, "formatting");
+    EXPECT_FALSE(failure->conflicts[0].waiting);
+    EXPECT_TRUE(failure->conflicts[1].waiting);
+}
+
+TEST(Messages, tell_refusals_from_what_passes) {
+    EXPECT_EQ(outcome_of("wait_timeout", 409), Outcome::busy);
+    EXPECT_EQ(outcome_of("recovering", 503), Outcome::busy);
+    EXPECT_EQ(outcome_of("stopping", 503), Outcome::unreachable);
+    EXPECT_EQ(outcome_of("banned", 403), Outcome::refused);
+    EXPECT_EQ(outcome_of("invalid_argument", 400), Outcome::refused);
+    EXPECT_EQ(outcome_of("storage_failed", 500), Outcome::unreachable);
+    EXPECT_EQ(outcome_of("a_code_of_the_future", 400), Outcome::refused);
+}
+
+TEST(Messages, read_an_error_that_is_none_as_a_bad_answer) {
+    EXPECT_EQ(read_error({404, R"({"error": {"code": "unknown_lease", "message": "m"}})"}).code, "unknown_lease");
+    EXPECT_EQ(read_error({502, "<html>Bad Gateway</html>"}).code, "bad_answer");
+    EXPECT_TRUE(std::holds_alternative<NoAnswer>(read(502, "<html>Bad Gateway</html>")));
+}
+
+TEST(Messages, match_renewals_by_name_and_not_by_order) {
+    const std::string timing = R"("lease": {"ttl_ms": 9, "timeline": {"renew_in_ms": 3, "soft_terminate_in_ms": 6,
+        "hard_terminate_in_ms": 7, "expires_in_ms": 9}})";
+    const auto replies = read_renew({"alice", {"a#1", "b#2"}},
+                                    {200, R"({"results": [{"id": "b#2", "result": "REJECTED", "error": {"code":
+        "lease_expired", "message": "m"}}, {"id": "a#1", "result": "RENEWED", )" +
+                                              timing + "}]}"});
+    ASSERT_TRUE(replies);
+    ASSERT_EQ(replies->size(), 2U);
+    EXPECT_EQ(std::get<Timing>((*replies)[0]).ttl, 9ms);
+    EXPECT_EQ(std::get<Error>((*replies)[1]).code, "lease_expired");
+}
+
+TEST(Messages, do_not_believe_an_answer_that_leaves_a_renewal_out) {
+    EXPECT_FALSE(read_renew({"alice", {"a#1"}}, {200, R"({"results": []})"}));
+    EXPECT_FALSE(read_renew({"alice", {"a#1"}}, {200, "nonsense"}));
+    EXPECT_EQ(read_renew({"alice", {"a#1"}}, {503, R"({"error": {"code": "stopping", "message": "m"}})"}).error().code,
+              "stopping");
+}
+
+}  // namespace
+}  // namespace holdfast

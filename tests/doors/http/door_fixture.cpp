@@ -1,0 +1,124 @@
+#include "doors/http/door_fixture.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <prometheus/registry.h>
+#include <thread>
+
+#include "base/text.h"
+
+namespace holdfast::http {
+namespace {
+
+constexpr std::int64_t wall_ms_at_start = 1'763'208'000'000;
+constexpr auto patience = 30s;
+
+Result<void> outcome(bool fails) {
+    if (fails) return Error{"storage_failed", "the test's disk refuses"};
+    return {};
+}
+
+}  // namespace
+
+void TestDurable::reserve_tokens(core::Token, Callback<Result<void>> done) {
+    done(outcome(fails));
+}
+
+void TestDurable::save_policy(const core::Policy&, Callback<Result<void>> done) {
+    done(outcome(fails));
+}
+
+struct TestDoor::Loop {
+    boost::asio::io_context context{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};
+    prometheus::Registry registry;
+    std::thread thread;
+};
+
+TestDoor::TestDoor(DoorSetting setting) : loop_(std::make_unique<Loop>()), now_(Instant{} + 1h) {
+    durable_.fails = setting.tokens_fail;
+    core::Authority::Parts parts{.durable = durable_, .policy = {}};
+    parts.policy.ttl_min = 1ms;
+    parts.wall_ms = wall_ms_at_start;
+    parts.recovering_until = now_ + setting.recovering;
+    authority_ = std::make_unique<core::Authority>(std::move(parts));
+    store_ = std::make_unique<core::MemoryStore>(authority_->listener(), HashKey{1, 2});
+    authority_->use(*store_);
+    tell_time();
+    durable_.fails = false;
+    door_ = std::make_unique<HttpDoor>(loop_->context, *authority_, loop_->registry, setting.options,
+                                       [this] { tell_time(); });
+    auto address = door_->listen();
+    if (!address) throw std::runtime_error(address.error().message);
+    port_ = static_cast<int>(*parse_number(address->substr(address->rfind(':') + 1)));
+    loop_->thread = std::thread([this] { loop_->context.run(); });
+}
+
+TestDoor::~TestDoor() {
+    run([this] { door_.reset(); });
+    loop_->work.reset();
+    loop_->context.stop();
+    loop_->thread.join();
+}
+
+void TestDoor::tell_time() {
+    while (store_->advance(now_)) {
+    }
+    authority_->advance(now_);
+}
+
+void TestDoor::run(const std::function<void()>& function) {
+    std::promise<void> done;
+    boost::asio::post(loop_->context, [&] {
+        function();
+        done.set_value();
+    });
+    done.get_future().get();
+}
+
+void TestDoor::advance(Duration by) {
+    run([&] {
+        now_ += by;
+        tell_time();
+    });
+}
+
+void TestDoor::wait_until(const std::function<bool()>& condition) {
+    const auto limit = std::chrono::steady_clock::now() + patience;
+    bool met = false;
+    while (!met) {
+        run([&] { met = condition(); });
+        if (std::chrono::steady_clock::now() > limit) throw std::runtime_error("what was waited for never came");
+        std::this_thread::yield();
+    }
+}
+
+void TestDoor::wait_for_waiters(std::size_t count) {
+    wait_until([&] { return authority_->waiters() == count; });
+}
+
+void TestDoor::stop() {
+    std::promise<void> stopped;
+    boost::asio::post(loop_->context, [&] { door_->stop([&] { stopped.set_value(); }); });
+    ASSERT_EQ(stopped.get_future().wait_for(patience), std::future_status::ready);
+}
+
+std::string TestDoor::metrics_text() {
+    TestClient client = connect();
+    return client.ask("GET", "/metrics").body;
+}
+
+std::string take(TestClient& client, const std::string& resource, const std::string& holder, const std::string& more) {
+    const std::string body = R"({"holder":")" + holder + R"(","resource":")" + resource + '"' + more + "}";
+    const Answer answer = client.ask("POST", "/v1/leases", body);
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return answer.status == 201 ? answer.text("/leases/0/id") : "";
+}
+
+std::string lease_path(const std::string& id, const std::string& verb) {
+    return "/v1/leases/" + percent_encode(id) + (verb.empty() ? "" : "/" + verb);
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "authority/authority.h"
+#include "doors/http/http_door.h"
+#include "doors/http/test_client.h"
+#include "store/memory/memory_store.h"
+
+namespace holdfast::http {
+
+/// Says that everything is on disk, or, if told to, that the disk refuses.
+class TestDurable final : public core::Durable {
+ public:
+    bool fails = false;
+
+    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
+    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
+};
+
+struct DoorSetting {
+    HttpDoorOptions options{.address = "127.0.0.1:0", .version = "test"};
+    Duration recovering{};
+    bool tokens_fail = false;
+};
+
+/// An HTTP door with a real authority and a memory store behind it, on a loop and a thread of its own. Time stands
+/// still until the test moves it; only the connections' timeouts run on the real clock.
+class TestDoor {
+ public:
+    explicit TestDoor(DoorSetting setting = {});
+    ~TestDoor();
+
+    TestClient connect(int receive_buffer = 0) const { return TestClient(port_, receive_buffer); }
+    int port() const { return port_; }
+
+    /// Runs on the loop's thread, and waits for it.
+    void run(const std::function<void()>& function);
+    /// Moves time on, and does all that is due by then.
+    void advance(Duration by);
+    /// Lets the loop run until this is true, which is asked on the loop's thread. Fails the test if it never is.
+    void wait_until(const std::function<bool()>& condition);
+    void wait_for_waiters(std::size_t count);
+    /// Stops the door as the server does; returns when it is done.
+    void stop();
+
+    core::Authority& authority() { return *authority_; }
+    TestDurable& durable() { return durable_; }
+    std::string metrics_text();
+
+ private:
+    struct Loop;
+    std::unique_ptr<Loop> loop_;
+    TestDurable durable_;
+    Instant now_;
+    std::unique_ptr<core::Authority> authority_;
+    std::unique_ptr<core::MemoryStore> store_;
+    std::unique_ptr<HttpDoor> door_;
+    int port_ = 0;
+
+    void tell_time();
+};
+
+/// The lease id of a plain lock taken by `holder`.
+std::string take(TestClient& client, const std::string& resource, const std::string& holder,
+                 const std::string& more = {});
+/// As it stands in a path.
+std::string lease_path(const std::string& id, const std::string& verb = {});
+
+}  // namespace holdfast::http

@@ -1,0 +1,57 @@
+#include "doors/http/json_value.h"
+
+#include <gtest/gtest.h>
+
+#include "doors/http/json_writer.h"
+
+namespace holdfast::http {
+namespace {
+
+std::string round_trip(std::string_view text) {
+    auto value = read_json_object(text);
+    return value ? to_text(*value) : value.error().code;
+}
+
+TEST(JsonValue, comes_back_compact_and_otherwise_unchanged) {
+    EXPECT_EQ(round_trip(" { \"a\" : [ 1 , -2.50, 1E5, true, false, null, {} , [] ] } "),
+              "{\"a\":[1,-2.50,1E5,true,false,null,{},[]]}");
+    EXPECT_EQ(round_trip(R"({"n":123456789012345678901234567890,"s":"\u00e9\ud83d\ude00\"\\\/\t"})"),
+              "{\"n\":123456789012345678901234567890,\"s\":\"é😀\\\"\\\\/\\u0009\"}");
+    EXPECT_EQ(round_trip(""), "{}");
+}
+
+TEST(JsonValue, is_an_object_without_repeated_keys) {
+    for (const char* text : {"[1]", "1", "{\"a\":1,\"a\":2}", "{\"a\":1,\"\\u0061\":2}", "{\"x\":{\"a\":1,\"a\":2}}",
+                             "{}x", "{\"a\":\"\\ud800\"}", "{\"a\"}", "\n"})
+        EXPECT_EQ(round_trip(text), "invalid_json") << text;
+}
+
+TEST(JsonValue, tells_whole_numbers_from_others) {
+    auto value = read_json_object(R"({"a":18446744073709551615,"b":18446744073709551616,"c":1.0,"d":-1,"e":0})");
+    ASSERT_TRUE(value);
+    EXPECT_TRUE(value->find("a")->whole);
+    EXPECT_EQ(value->find("a")->number, 18446744073709551615U);
+    EXPECT_FALSE(value->find("b")->whole);
+    EXPECT_FALSE(value->find("c")->whole);
+    EXPECT_FALSE(value->find("d")->whole);
+    EXPECT_TRUE(value->find("e")->whole);
+    EXPECT_EQ(value->find("f"), nullptr);
+}
+
+TEST(JsonWriter, puts_commas_where_they_belong) {
+    std::string text;
+    JsonWriter json(text);
+    json.open_object()
+        .field("a", "x")
+        .key("b")
+        .open_array()
+        .number(std::int64_t{-1})
+        .null()
+        .open_object()
+        .close_object();
+    json.close_array().flag("c", true).key("d").open_array().close_array().close_object();
+    EXPECT_EQ(text, R"({"a":"x","b":[-1,null,{}],"c":true,"d":[]})");
+}
+
+}  // namespace
+}  // namespace holdfast::http

@@ -1,0 +1,191 @@
+#include <gtest/gtest.h>
+#include <optional>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "doors/http/door_fixture.h"
+
+namespace holdfast::http {
+namespace {
+
+const std::string health = request_text("GET", "/health");
+
+std::string acquire(const char* holder, const char* resource, int wait_ms = 0) {
+    return request_text("POST", "/v1/leases",
+                        std::string(R"({"holder":")") + holder + R"(","resource":")" + resource + R"(","wait_ms":)" +
+                            std::to_string(wait_ms) + "}");
+}
+
+TEST(HttpLimits, keep_a_body_to_a_mebibyte) {
+    TestDoor door;
+    TestClient told = door.connect();
+    told.try_send(request_text("POST", "/v1/leases", std::string(1024 * 1024 + 1, ' ')));
+    const Answer answer = told.read();
+    EXPECT_EQ(answer.status, 413);
+    EXPECT_EQ(answer.code(), "body_too_large");
+    EXPECT_EQ(answer.headers.at("connection"), "close");
+    EXPECT_EQ(told.read_to_end(), "");
+    TestClient chunked = door.connect();
+    chunked.try_send("POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 17; ++i)
+        chunked.try_send("10000\r\n" + std::string(0x10000, ' ') + "\r\n");
+    EXPECT_EQ(chunked.read().code(), "body_too_large");
+    TestClient within = door.connect();
+    const std::string body = std::string(1024 * 1024 - 29, ' ') + R"({"holder":"a","resource":"r"})";
+    EXPECT_EQ(within.ask("POST", "/v1/leases", body).status, 201);
+}
+
+TEST(HttpLimits, keep_a_header_to_16_kibibytes) {
+    TestDoor door;
+    for (const std::string& request :
+         {"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n",
+          "GET /" + std::string(20'000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+          "GET /" + std::string(10'000, 'x') + " HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(10'000, 'x') +
+              "\r\n\r\n",
+          "GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(200'000, 'x')}) {
+        TestClient client = door.connect();
+        client.try_send(request);
+        const Answer answer = client.read();
+        EXPECT_EQ(answer.status, 431);
+        EXPECT_EQ(answer.code(), "header_too_large");
+        EXPECT_EQ(client.read_to_end(), "");
+    }
+    TestClient within = door.connect();
+    within.send(request_text("GET", "/health", {}, "X: " + std::string(16'000, 'x') + "\r\n") + health);
+    EXPECT_EQ(within.read().status, 200);
+    EXPECT_EQ(within.read().status, 200);
+}
+
+TEST(HttpLimits, drop_a_client_that_sends_too_slowly) {
+    DoorSetting setting;
+    setting.options.read_timeout = 300ms;
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    const std::string request = request_text("GET", "/health", {}, "X: " + std::string(10'000, 'x') + "\r\n");
+    std::size_t sent = 0;
+    // Byte by byte until it is cut off; each wait is for the door's loop, which tells the time passed.
+    while (sent < request.size() && client.try_send(request.substr(sent, 1))) {
+        ++sent;
+        door.run([] {});
+        if (door.metrics_text().find("request_timeout") != std::string::npos) break;
+    }
+    EXPECT_LT(sent, request.size());
+    const Answer answer = client.read();
+    EXPECT_EQ(answer.status, 408);
+    EXPECT_EQ(answer.code(), "request_timeout");
+    EXPECT_EQ(answer.headers.at("connection"), "close");
+    EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST(HttpLimits, drop_a_client_that_sends_half_a_body) {
+    DoorSetting setting;
+    setting.options.read_timeout = 200ms;
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    client.send("POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"holder\"");
+    EXPECT_EQ(client.read().status, 408);
+    EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST(HttpLimits, close_a_connection_that_asks_nothing) {
+    DoorSetting setting;
+    setting.options.idle_timeout = 2s;
+    TestDoor door(setting);
+    TestClient silent = door.connect(), once = door.connect();
+    EXPECT_EQ(once.ask("GET", "/health").status, 200);
+    EXPECT_EQ(once.read_to_end(), "");
+    EXPECT_EQ(silent.read_to_end(), "");
+}
+
+TEST(HttpLimits, let_a_request_wait_longer_than_an_idle_connection) {
+    DoorSetting setting;
+    setting.options.idle_timeout = setting.options.read_timeout = 2s;
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    client.send(acquire("bob", "r") + acquire("alice", "r", 120'000));
+    EXPECT_EQ(client.read().status, 201);
+    door.wait_for_waiters(1);
+    TestClient idle = door.connect();
+    EXPECT_EQ(idle.read_to_end(), "") << "meanwhile an idle one was closed";
+    door.advance(61s);
+    EXPECT_EQ(client.read().status, 201) << "bob's lease ran out before alice's wait did";
+}
+
+TEST(HttpLimits, drop_a_client_that_never_reads) {
+    DoorSetting setting;
+    setting.options.write_timeout = 200ms;
+    TestDoor door(setting);
+    TestClient filler = door.connect();
+    const std::string metadata = R"(,"metadata":{"x":")" + std::string(8000, 'm') + R"("})";
+    for (int i = 0; i < 1000; ++i)
+        take(filler, "big" + std::to_string(i), "bob", metadata);
+    TestClient client = door.connect(4096);
+    for (int i = 0; i < 20; ++i)
+        client.try_send(request_text("GET", "/v1/leases?limit=1000"));
+    filler.close();
+    std::string text;
+    do {
+        text = door.metrics_text();
+    } while (text.find("holdfast_connections 1\n") == std::string::npos);
+    EXPECT_FALSE(client.read_to_end().ends_with("null}")) << "it got everything";
+}
+
+TEST(HttpLimits, tell_a_connection_over_the_limit_so) {
+    DoorSetting setting;
+    setting.options.max_connections = 2;
+    TestDoor door(setting);
+    TestClient first = door.connect(), second = door.connect();
+    EXPECT_EQ(first.ask("GET", "/health").status, 200);
+    EXPECT_EQ(second.ask("GET", "/health").status, 200);
+    {
+        TestClient third = door.connect();
+        third.try_send(health);
+        const Answer answer = third.read();
+        EXPECT_EQ(answer.status, 503);
+        EXPECT_EQ(answer.code(), "too_many_connections");
+        EXPECT_EQ(third.read_to_end(), "");
+    }
+    EXPECT_EQ(first.ask("GET", "/health").status, 200) << "those who are in stay in";
+    second.close();
+    for (;;) {
+        TestClient next = door.connect();
+        next.try_send(health);
+        if (next.read().status == 200) break;
+    }
+}
+
+/// Leaves this process no file descriptor above those in use and `more`.
+class FewFiles {
+ public:
+    explicit FewFiles(rlim_t more) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int lowest_free = ::dup(0);
+        ::close(lowest_free);
+        rlimit few = before_;
+        few.rlim_cur = static_cast<rlim_t>(lowest_free) + more;
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+    rlimit before_{};
+};
+
+TEST(HttpLimits, of_the_system_delay_a_connection_but_break_nothing) {
+    TestDoor door;
+    TestClient before = door.connect();
+    EXPECT_EQ(before.ask("GET", "/health").status, 200);
+    std::optional<TestClient> client;
+    {
+        const FewFiles few(1);
+        client.emplace(door.connect());
+        client->send(health);
+        for (int i = 0; i < 100; ++i)
+            ASSERT_EQ(before.ask("GET", "/health").status, 200) << "others are served meanwhile";
+        EXPECT_EQ(before.ask("GET", "/metrics").body.find("holdfast_connections 2"), std::string::npos);
+    }
+    EXPECT_EQ(client->read().status, 200);
+}
+
+}  // namespace
+}  // namespace holdfast::http

@@ -1,0 +1,88 @@
+// What a lease costs in memory, measured in a process of its own: at most 150 bytes with a million of them.
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "authority/authority.h"
+#include "store/memory/memory_store.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr std::size_t million = 1'000'000;
+constexpr double most_bytes_per_lease = 150;
+
+class PromptDurable final : public Durable {
+ public:
+    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }
+    void save_policy(const Policy&, Callback<Result<void>> done) override { done({}); }
+};
+
+std::size_t resident_bytes() {
+    std::size_t total = 0;
+    std::size_t resident = 0;
+    std::ifstream("/proc/self/statm") >> total >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// A name of exactly so many bytes.
+std::string name(const char* prefix, std::size_t number, std::size_t bytes) {
+    std::string text = prefix + std::to_string(number);
+    text.resize(bytes, '.');
+    return text;
+}
+
+class Filling {
+ public:
+    Filling() : authority_({.durable = durable_, .policy = {}}), store_(authority_.listener(), {1, 2}) {
+        authority_.use(store_);
+        advance();
+    }
+
+    bool acquire(std::size_t number) {
+        AcquireRequest request;
+        request.holder = name("holder-", number, 24);
+        request.intents = {{name("FILE:/src/module/", number, 40), Predicate::mutates}};
+        request.ttl = 5min;
+        bool granted = false;
+        authority_.acquire(std::move(request), [&](const AcquireAnswer& answer) {
+            granted = std::holds_alternative<AcquireGranted>(answer);
+        });
+        if (number % 1000 == 0) advance();
+        return granted;
+    }
+
+    std::size_t active_leases() const { return store_.active_leases(); }
+
+ private:
+    void advance() {
+        now_ += 10ms;
+        store_.advance(now_);
+        authority_.advance(now_);
+    }
+
+    Instant now_{1000s};
+    PromptDurable durable_;
+    Authority authority_;
+    MemoryStore store_;
+};
+
+TEST(Memory, a_lease_costs_at_most_150_bytes_at_a_million_of_them) {
+    Filling filling;
+    for (std::size_t i = 0; i < 20'000; ++i)
+        ASSERT_TRUE(filling.acquire(i));  // fills the buffer of events, too
+    const std::size_t before = resident_bytes();
+    for (std::size_t i = 20'000; i < million + 20'000; ++i)
+        ASSERT_TRUE(filling.acquire(i));
+    const std::size_t after = resident_bytes();
+    ASSERT_EQ(filling.active_leases(), million + 20'000);
+    const double each = static_cast<double>(after - before) / million;
+    std::printf("%zu leases: %.1f bytes of resident memory each\n", million, each);
+    EXPECT_GT(each, 64) << "less than the names alone: this measured nothing";
+    EXPECT_LE(each, most_bytes_per_lease);
+}
+
+}  // namespace
+}  // namespace holdfast::core

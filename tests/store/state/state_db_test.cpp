@@ -1,0 +1,292 @@
+#include "store/state/state_db.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <map>
+
+#include "store/state/scratch_dir.h"
+#include "store/state/state_file.h"
+
+namespace holdfast {
+namespace {
+
+using Records = std::map<std::string, core::Record>;
+
+constexpr Instant noon{100'000s};
+
+core::Record held_for(Duration ttl, Instant since) {
+    core::Lease lease;
+    lease.token = 41;
+    lease.ttl = ttl;
+    lease.acquired_at = since;
+    lease.expires_at = since + ttl;
+    lease.holder = "alice";
+    core::Record record;
+    record.leases.push_back(lease);
+    record.last_token = 41;
+    return record;
+}
+
+/// One state file over several lives.
+class StateDbTest : public testing::Test {
+ protected:
+    std::string path() const { return scratch_.file("state.db"); }
+
+    std::unique_ptr<StateDb> open(ClockReading clock) {
+        auto opened = StateDb::open(path(), std::move(clock));
+        if (!opened) {
+            ADD_FAILURE() << opened.error().message;
+            return nullptr;
+        }
+        return std::move(*opened);
+    }
+
+    /// A life that begins; what it took up is in taken_up_.
+    std::unique_ptr<StateDb> begin(ClockReading clock) {
+        auto db = open(std::move(clock));
+        taken_up_.clear();
+        const auto begun = db->begin(
+            [&](std::string_view resource, const core::Record& record) { taken_up_.emplace(resource, record); });
+        EXPECT_TRUE(begun) << begun.error().message;
+        if (begun) longest_ttl_ = *begun;
+        return db;
+    }
+
+    static void stop(StateDb& db, const ClockReading& clock, const Records& records, Instant recovering_until = {}) {
+        const auto stopped = db.stop_cleanly(clock, recovering_until, [&](const StateDb::TakeUp& save) {
+            for (const auto& [resource, record] : records)
+                save(resource, record);
+        });
+        ASSERT_TRUE(stopped) << stopped.error().message;
+    }
+
+    std::string content() const {
+        std::ifstream file(path(), std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    /// What opening says of a file with this content, which must stay as it is.
+    std::string refusal_of(const std::string& bytes) {
+        std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
+        const auto opened = StateDb::open(path(), {"boot", noon});
+        EXPECT_EQ(content(), bytes) << "a file that is refused is left alone";
+        if (opened) return "accepted";
+        EXPECT_NE(opened.error().message.find(path()), std::string::npos) << opened.error().message;
+        return opened.error().code;
+    }
+
+    ScratchDir scratch_;
+    Records taken_up_;
+    Duration longest_ttl_{};
+};
+
+TEST_F(StateDbTest, has_nothing_to_wait_for_at_the_first_start) {
+    const auto db = open({"boot", noon});
+    EXPECT_EQ(db->found().last_stop, LastStop::none);
+    EXPECT_EQ(db->found().token_ceiling, 0U);
+    EXPECT_LE(db->found().recovering_until, noon);
+}
+
+TEST_F(StateDbTest, a_start_that_never_began_leaves_no_trace) {
+    open({"boot", noon});
+    EXPECT_EQ(open({"boot", noon + 1s})->found().last_stop, LastStop::none);
+}
+
+TEST_F(StateDbTest, waits_for_the_longest_ttl_after_an_unclean_stop) {
+    begin({"boot", noon});
+    const auto db = open({"boot", noon + 1s});
+    EXPECT_EQ(db->found().last_stop, LastStop::unclean);
+    EXPECT_EQ(db->found().recovering_until, noon + 1s + core::Policy{}.ttl_max);
+}
+
+TEST_F(StateDbTest, waits_again_when_it_dies_while_it_waits) {
+    begin({"boot", noon});
+    begin({"boot", noon + 1s});
+    EXPECT_EQ(open({"boot", noon + 2s})->found().recovering_until, noon + 2s + core::Policy{}.ttl_max);
+}
+
+TEST_F(StateDbTest, a_raised_maximum_counts_from_the_moment_it_is_saved_and_a_lowered_one_does_not) {
+    auto db = begin({"boot", noon});
+    core::Policy policy;
+    policy.ttl_max = 10min;
+    ASSERT_TRUE(db->save_policy(policy));
+    policy.ttl_max = 2min;
+    ASSERT_TRUE(db->save_policy(policy));
+    db = nullptr;
+    db = begin({"boot", noon});
+    EXPECT_EQ(db->found().recovering_until, noon + 10min);
+    EXPECT_EQ(longest_ttl_, 10min);
+    ASSERT_TRUE(db->lower_longest_ttl(2min));
+    db = nullptr;
+    EXPECT_EQ(open({"boot", noon})->found().recovering_until, noon + 2min);
+}
+
+TEST_F(StateDbTest, a_clean_stop_brings_the_wait_down_to_what_is_alive) {
+    auto db = begin({"boot", noon});
+    core::Policy policy;
+    policy.ttl_max = policy.ttl_default = 2s;
+    ASSERT_TRUE(db->save_policy(policy));
+    stop(*db, {"boot", noon}, {});
+    db = nullptr;
+    begin({"boot", noon});
+    EXPECT_EQ(longest_ttl_, 2s);
+    EXPECT_EQ(open({"boot", noon + 1s})->found().recovering_until, noon + 3s);
+}
+
+TEST_F(StateDbTest, the_wait_covers_a_restored_lease_that_is_longer_than_the_policy_allows_now) {
+    auto db = begin({"boot", noon});
+    core::Policy policy;
+    policy.ttl_max = policy.ttl_default = 2s;
+    ASSERT_TRUE(db->save_policy(policy));
+    stop(*db, {"boot", noon}, {{"r", held_for(4min, noon)}});
+    db = nullptr;
+    begin({"boot", noon});
+    EXPECT_EQ(longest_ttl_, 4min);
+}
+
+TEST_F(StateDbTest, a_clean_stop_hands_every_lease_over_as_it_was) {
+    const Records records{{"a", held_for(60s, noon)}, {"b", held_for(30s, noon + 1s)}};
+    stop(*begin({"boot", noon}), {"boot", noon + 2s}, records);
+    const auto db = begin({"boot", noon + 10s});
+    EXPECT_EQ(db->found().last_stop, LastStop::clean);
+    EXPECT_LE(db->found().recovering_until, noon + 10s);
+    EXPECT_EQ(taken_up_, records);
+}
+
+TEST_F(StateDbTest, hands_records_over_once) {
+    stop(*begin({"boot", noon}), {"boot", noon}, {{"a", held_for(60s, noon)}});
+    begin({"boot", noon + 1s});
+    EXPECT_EQ(taken_up_.size(), 1U);
+    begin({"boot", noon + 2s});
+    EXPECT_EQ(taken_up_.size(), 0U) << "after the unclean stop nobody knows what became of them";
+}
+
+TEST_F(StateDbTest, a_lease_that_ended_while_nobody_served_has_expired) {
+    stop(*begin({"boot", noon}), {"boot", noon}, {{"a", held_for(5s, noon)}, {"old", held_for(1s, noon)}});
+    begin({"boot", noon + 5min + 2s});
+    ASSERT_TRUE(taken_up_.contains("a"));
+    EXPECT_TRUE(taken_up_["a"].leases.empty());
+    EXPECT_EQ(taken_up_["a"].ended, (std::vector<core::EndedLease>{{41, core::Ending::expired, noon + 5s}}));
+    EXPECT_FALSE(taken_up_.contains("old")) << "history is kept for five minutes (R3)";
+}
+
+TEST_F(StateDbTest, after_a_reboot_what_was_left_of_a_lease_is_left_undiminished) {
+    stop(*begin({"boot", noon}), {"boot", noon + 20s}, {{"a", held_for(60s, noon)}});
+    const Instant early{3s};
+    begin({"another boot", early});
+    ASSERT_EQ(taken_up_["a"].leases.size(), 1U);
+    EXPECT_EQ(taken_up_["a"].leases[0].expires_at, early + 40s);
+    EXPECT_EQ(taken_up_["a"].leases[0].acquired_at, early - 20s);
+}
+
+TEST_F(StateDbTest, a_clock_that_went_back_is_not_the_same_clock) {
+    stop(*begin({"boot", noon}), {"boot", noon + 20s}, {{"a", held_for(60s, noon)}});
+    begin({"boot", noon - 50s});
+    ASSERT_EQ(taken_up_["a"].leases.size(), 1U);
+    EXPECT_EQ(taken_up_["a"].leases[0].expires_at, noon - 10s);
+}
+
+TEST_F(StateDbTest, a_clean_stop_in_the_middle_of_a_recovery_does_not_cut_it_short) {
+    begin({"boot", noon});
+    auto db = begin({"boot", noon});
+    const Instant until = db->found().recovering_until;
+    stop(*db, {"boot", noon + 1min}, {}, until);
+    db = nullptr;
+    EXPECT_EQ(open({"boot", noon + 2min})->found().recovering_until, until);
+    EXPECT_EQ(open({"another boot", Instant{9s}})->found().recovering_until, Instant{9s} + 4min);
+    begin({"boot", noon + 2min});
+    EXPECT_GE(longest_ttl_, until - (noon + 2min)) << "a crash from here on must wait for the same leases";
+}
+
+TEST_F(StateDbTest, the_token_ceiling_only_goes_up) {
+    auto db = begin({"boot", noon});
+    ASSERT_TRUE(db->reserve_tokens(1000));
+    ASSERT_TRUE(db->reserve_tokens(999));
+    db = nullptr;
+    EXPECT_EQ(open({"boot", noon})->found().token_ceiling, 1000U);
+}
+
+TEST_F(StateDbTest, policy_and_bans_survive_whole) {
+    auto db = begin({"boot", noon});
+    core::Policy policy;
+    policy.ttl_min = 20ms;
+    policy.ttl_max = 7min;
+    policy.ttl_default = 90s;
+    policy.reject_above_max = true;
+    policy.wait_max = 11s;
+    policy.name_pattern = *core::NamePattern::compile("FILE:.*");
+    policy.bans = {{"eve", {"greedy", 17}}, {"mallory", {"", 18}}};
+    ASSERT_TRUE(db->save_policy(policy));
+    policy.bans.erase("mallory");
+    policy.bans["eve"].reason = "still greedy";
+    policy.bans["trudy"] = {"new", 19};
+    ASSERT_TRUE(db->save_policy(policy));
+    db = nullptr;
+
+    db = open({"boot", noon});
+    const core::Policy& found = db->found().policy;
+    EXPECT_EQ(found.ttl_min, 20ms);
+    EXPECT_EQ(found.ttl_max, 7min);
+    EXPECT_EQ(found.ttl_default, 90s);
+    EXPECT_TRUE(found.reject_above_max);
+    EXPECT_EQ(found.wait_max, 11s);
+    EXPECT_EQ(found.name_pattern.text(), "FILE:.*");
+    EXPECT_TRUE(found.name_pattern.matches("FILE:/x"));
+    ASSERT_EQ(found.bans.size(), 2U);
+    EXPECT_EQ(found.bans.at("eve").reason, "still greedy");
+    EXPECT_EQ(found.bans.at("eve").since_wall_ms, 17);
+    EXPECT_EQ(found.bans.at("trudy").reason, "new");
+}
+
+TEST_F(StateDbTest, refuses_a_damaged_file_and_leaves_it_alone) {
+    stop(*begin({"boot", noon}), {"boot", noon}, {{"a", held_for(60s, noon)}});
+    const std::string good = content();
+    ASSERT_GT(good.size(), 8192U);
+    std::string torn = good;
+    torn.replace(4096, 4096, 4096, '\x5a');
+    EXPECT_EQ(refusal_of(torn), "state_corrupt");
+    EXPECT_EQ(refusal_of(good.substr(0, 5000)), "state_corrupt");
+    EXPECT_EQ(refusal_of("this is no database, but it is long enough to look at"), "state_corrupt");
+    EXPECT_EQ(refusal_of(""), "state_corrupt");
+    EXPECT_EQ(refusal_of(good), "accepted");
+}
+
+TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
+    std::ofstream(path() + "-wal") << "log";
+    const auto opened = StateDb::open(path(), {"boot", noon});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, "state_corrupt");
+    EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
+    begin({"boot", noon});
+    Sqlite(path()).run("PRAGMA user_version = 2");
+    const auto opened = StateDb::open(path(), {"boot", noon});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, "state_too_new");
+}
+
+TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_read) {
+    begin({"boot", noon});
+    Sqlite(path()).run("UPDATE meta SET value = -1 WHERE name = 'token_ceiling'");
+    const auto negative = StateDb::open(path(), {"boot", noon});
+    ASSERT_FALSE(negative);
+    EXPECT_EQ(negative.error().code, "state_corrupt");
+
+    Sqlite(path()).run("UPDATE meta SET value = 5 WHERE name = 'token_ceiling'; DELETE FROM meta WHERE name = 'clean'");
+    const auto missing = StateDb::open(path(), {"boot", noon});
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, "state_corrupt");
+
+    Sqlite(path()).run("INSERT INTO meta VALUES ('clean', 1); INSERT INTO records VALUES ('a', x'ff')");
+    const auto begun = open({"boot", noon})->begin([](std::string_view, const core::Record&) {});
+    ASSERT_FALSE(begun);
+    EXPECT_EQ(begun.error().code, "state_corrupt");
+    EXPECT_EQ(open({"boot", noon})->found().last_stop, LastStop::clean) << "a start that failed changed nothing";
+}
+
+}  // namespace
+}  // namespace holdfast

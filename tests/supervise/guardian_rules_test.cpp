@@ -1,0 +1,108 @@
+#include "supervise/guardian_rules.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+using Step = GuardianRules::Step;
+
+constexpr HolderInstant at(Duration since_start) {
+    return HolderInstant{1000s + since_start};
+}
+
+/// A lease of 60 s: asked to stop after 40, dead by 50.
+GuardianRules lease_of_a_minute() {
+    return GuardianRules{{.soft = at(40s), .hard = at(50s)}};
+}
+
+TEST(GuardianRules, do_nothing_before_the_soft_deadline) {
+    GuardianRules rules = lease_of_a_minute();
+    EXPECT_EQ(rules.step(at(40s) - 1ns), Step::none);
+    EXPECT_FALSE(rules.stopping());
+    EXPECT_EQ(rules.wake_at(), at(40s));
+}
+
+TEST(GuardianRules, terminate_once_at_soft_and_kill_at_hard) {
+    GuardianRules rules = lease_of_a_minute();
+    EXPECT_EQ(rules.step(at(40s)), Step::terminate);
+    EXPECT_TRUE(rules.stopping());
+    EXPECT_EQ(rules.wake_at(), at(50s));
+    EXPECT_EQ(rules.step(at(41s)), Step::none);
+    EXPECT_EQ(rules.step(at(50s) - 1ns), Step::none);
+    EXPECT_EQ(rules.step(at(50s)), Step::kill);
+    EXPECT_EQ(rules.step(at(51s)), Step::kill) << "until nothing is left";
+}
+
+TEST(GuardianRules, kill_at_once_after_sleeping_past_both_deadlines) {
+    GuardianRules rules = lease_of_a_minute();
+    EXPECT_EQ(rules.step(at(3h)), Step::kill);
+    EXPECT_TRUE(rules.stopping());
+}
+
+TEST(GuardianRules, a_renewal_moves_both_deadlines) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.renewed({.soft = at(60s), .hard = at(70s)});
+    EXPECT_EQ(rules.step(at(59s)), Step::none);
+    EXPECT_EQ(rules.wake_at(), at(60s));
+    EXPECT_EQ(rules.step(at(60s)), Step::terminate);
+    EXPECT_EQ(rules.step(at(70s)), Step::kill);
+}
+
+TEST(GuardianRules, a_renewal_may_shorten_the_deadlines) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.renewed({.soft = at(10s), .hard = at(12s)});
+    EXPECT_EQ(rules.step(at(10s)), Step::terminate);
+    EXPECT_EQ(rules.step(at(12s)), Step::kill);
+}
+
+TEST(GuardianRules, stopping_is_never_taken_back) {
+    GuardianRules rules = lease_of_a_minute();
+    EXPECT_EQ(rules.step(at(40s)), Step::terminate);
+    rules.renewed({.soft = at(100s), .hard = at(110s)});
+    EXPECT_EQ(rules.step(at(50s)), Step::kill);
+}
+
+TEST(GuardianRules, a_lost_lease_is_terminated_at_once_with_a_short_grace) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.lost(at(10s));
+    EXPECT_EQ(rules.step(at(10s)), Step::terminate);
+    EXPECT_EQ(rules.wake_at(), at(10s) + GuardianRules::grace_when_lost);
+    EXPECT_EQ(rules.step(at(10s) + GuardianRules::grace_when_lost), Step::kill);
+}
+
+TEST(GuardianRules, a_dead_keeper_is_answered_at_once_with_a_longer_grace) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.keeper_gone(at(10s));
+    EXPECT_EQ(rules.step(at(10s)), Step::terminate);
+    EXPECT_EQ(rules.step(at(10s) + GuardianRules::grace_when_keeper_gone - 1ns), Step::none);
+    EXPECT_EQ(rules.step(at(10s) + GuardianRules::grace_when_keeper_gone), Step::kill);
+}
+
+TEST(GuardianRules, no_grace_reaches_past_the_hard_deadline) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.keeper_gone(at(48s));
+    EXPECT_EQ(rules.step(at(48s)), Step::terminate);
+    EXPECT_EQ(rules.wake_at(), at(50s));
+    EXPECT_EQ(rules.step(at(50s)), Step::kill);
+}
+
+TEST(GuardianRules, the_shorter_of_two_graces_counts) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.keeper_gone(at(10s));
+    rules.lost(at(11s));
+    EXPECT_EQ(rules.step(at(12s)), Step::kill);
+    GuardianRules other = lease_of_a_minute();
+    other.lost(at(10s));
+    other.keeper_gone(at(10s) + 500ms);
+    EXPECT_EQ(other.step(at(11s)), Step::kill) << "a later, longer grace does not extend an earlier one";
+}
+
+TEST(GuardianRules, a_soft_deadline_after_the_hard_one_is_drawn_in) {
+    GuardianRules rules{{.soft = at(20s), .hard = at(10s)}};
+    EXPECT_EQ(rules.wake_at(), at(10s));
+    EXPECT_EQ(rules.step(at(10s)), Step::kill);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,216 @@
+#include "supervise/guardian.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "supervise/keeper_process.h"
+#include "supervise/processes.h"
+
+namespace holdfast {
+namespace {
+
+constexpr auto never = 1h;
+
+/// The guardian of a keeper: its only child.
+pid_t guardian_of(const KeeperProcess& keeper) {
+    const auto children = ProcessTable::read().children_of(keeper.id());
+    return children.size() == 1 ? children[0].id : 0;
+}
+
+TEST(Guardian, passes_the_exit_code_through) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "exit 42"}};
+    EXPECT_EQ(keeper.wait(), 42);
+}
+
+TEST(Guardian, passes_the_signal_that_killed_the_command_through) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "kill -SEGV $$"}};
+    EXPECT_EQ(keeper.wait(), 128 + SIGSEGV);
+}
+
+TEST(Guardian, says_what_a_shell_says_of_a_command_that_cannot_be_run) {
+    KeeperProcess missing{never, never, {"/nonexistent/command"}};
+    EXPECT_EQ(missing.wait(), 127);
+    KeeperProcess directory{never, never, {"/"}};
+    EXPECT_EQ(directory.wait(), 126);
+}
+
+TEST(Guardian, gives_the_command_its_environment_and_a_group_of_its_own) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "echo $UNDER; echo $$; cut -d' ' -f5 /proc/$$/stat"}};
+    EXPECT_EQ(keeper.line(), "guard");
+    EXPECT_EQ(keeper.line(), keeper.line());
+    EXPECT_EQ(keeper.wait(), 0);
+}
+
+/// What a command started without us prints.
+std::string plain_output(const std::string& script) {
+    FILE* pipe = popen(script.c_str(), "re");
+    char line[256] = "";
+    const bool read = fgets(line, sizeof line, pipe) != nullptr;
+    pclose(pipe);
+    std::string text = read ? line : "";
+    if (!text.empty()) text.pop_back();
+    return text;
+}
+
+TEST(Guardian, leaves_the_command_no_descriptor_and_no_blocked_signal_of_its_own) {
+    const std::string count = "ls /proc/self/fd | wc -l";
+    const std::string blocked = "grep SigBlk /proc/self/status";
+    KeeperProcess keeper{never, never, {"sh", "-c", count + "; " + blocked}};
+    EXPECT_EQ(keeper.line(), plain_output(count));
+    EXPECT_EQ(keeper.line(), plain_output(blocked));
+    EXPECT_EQ(keeper.wait(), 0);
+}
+
+TEST(Guardian, asks_at_the_soft_deadline) {
+    KeeperProcess keeper{400ms, never, shell("trap 'echo asked; exit 0' TERM; while :; do sleep 0.01; done")};
+    EXPECT_NE(keeper.line(), "");
+    EXPECT_EQ(keeper.line(), "asked");
+    EXPECT_EQ(keeper.wait(), 104) << "told to stop is lost, however politely it ended";
+}
+
+TEST(Guardian, kills_the_whole_group_at_the_hard_deadline) {
+    KeeperProcess keeper{200ms, 600ms, {"sh", "-c", "trap '' TERM; sleep 1000 & echo $!; echo $$; wait; sleep 1000"}};
+    const pid_t child = std::stoi(keeper.line());
+    const pid_t leader = std::stoi(keeper.line());
+    EXPECT_EQ(keeper.wait(), 104);
+    EXPECT_FALSE(lives(child)) << "dead before the keeper says so";
+    EXPECT_FALSE(lives(leader));
+}
+
+TEST(Guardian, kills_what_escaped_from_the_group) {
+    const std::string escape = "trap '' TERM; setsid sh -c 'setsid sleep 1000 & echo $!; wait' & wait; sleep 1000";
+    KeeperProcess keeper{200ms, 800ms, {"sh", "-c", escape}};
+    const pid_t escaped = std::stoi(keeper.line());
+    EXPECT_EQ(keeper.wait(), 104);
+    EXPECT_FALSE(lives(escaped));
+}
+
+TEST(Guardian, kills_a_double_forked_orphan_even_if_the_command_ends_when_asked) {
+    const std::string daemon =
+        "trap 'exit 0' TERM; (setsid sh -c \"trap '' TERM; echo \\$\\$; sleep 1000 & wait; "
+        "sleep 1000\" &); while :; do sleep 0.01; done";
+    KeeperProcess keeper{500ms, 1200ms, {"sh", "-c", daemon}};
+    const pid_t orphan = std::stoi(keeper.line());
+    EXPECT_EQ(keeper.wait(), 104);
+    EXPECT_FALSE(lives(orphan));
+}
+
+TEST(Guardian, wakes_a_suspended_command_so_that_it_can_clean_up) {
+    KeeperProcess keeper{700ms, never, shell("trap 'echo cleaned; exit 0' TERM; kill -STOP $$")};
+    EXPECT_NE(keeper.line(), "");
+    EXPECT_EQ(keeper.line(), "cleaned");
+    EXPECT_EQ(keeper.wait(), 104);
+}
+
+TEST(Guardian, lets_renewed_work_go_on) {
+    KeeperProcess keeper{2s, 3s, shell("sleep 3; exit 9")};
+    EXPECT_NE(keeper.line(), "");
+    keeper.say("renew 3600000 3600000");
+    EXPECT_EQ(keeper.wait(), 9);
+}
+
+TEST(Guardian, stops_work_at_once_when_the_lease_is_lost) {
+    KeeperProcess keeper{never, never, shell("trap 'echo asked; exit 0' TERM; while :; do sleep 0.01; done")};
+    EXPECT_NE(keeper.line(), "");
+    keeper.say("lost");
+    EXPECT_EQ(keeper.line(), "asked");
+    EXPECT_EQ(keeper.wait(), 104);
+}
+
+TEST(Guardian, kills_work_that_ignores_the_loss) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 0.05; done"}};
+    const pid_t leader = std::stoi(keeper.line());
+    keeper.say("lost");
+    EXPECT_EQ(keeper.wait(), 104);
+    EXPECT_FALSE(lives(leader));
+}
+
+TEST(Guardian, ends_the_command_when_the_keeper_is_killed) {
+    KeeperProcess keeper{never, never, shell("sleep 1000 & echo $!; wait")};
+    const pid_t leader = std::stoi(keeper.line());
+    const pid_t child = std::stoi(keeper.line());
+    const pid_t guardian = guardian_of(keeper);
+    ASSERT_NE(guardian, 0);
+    keeper.signal(SIGKILL);
+    EXPECT_TRUE(dies(leader));
+    EXPECT_TRUE(dies(child));
+    EXPECT_TRUE(dies(guardian)) << "nothing stays behind";
+}
+
+TEST(Guardian, survives_a_kill_of_the_keepers_whole_group) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "trap '' TERM; sleep 1000 & echo $!; echo $$; wait; sleep 1000"}};
+    const pid_t child = std::stoi(keeper.line());
+    const pid_t leader = std::stoi(keeper.line());
+    kill(-keeper.id(), SIGKILL);
+    EXPECT_TRUE(dies(leader));
+    EXPECT_TRUE(dies(child));
+}
+
+TEST(Guardian, acts_on_its_own_while_the_keeper_is_stopped) {
+    KeeperProcess keeper{1s, 2s, {"sh", "-c", "trap '' TERM; sleep 1000 & echo $!; echo $$; wait; sleep 1000"}};
+    const pid_t child = std::stoi(keeper.line());
+    const pid_t leader = std::stoi(keeper.line());
+    keeper.signal(SIGSTOP);
+    EXPECT_TRUE(dies(leader));
+    EXPECT_TRUE(dies(child));
+    EXPECT_TRUE(lives(keeper.id())) << "it was stopped all the while";
+    keeper.signal(SIGCONT);
+    EXPECT_EQ(keeper.wait(), 104);
+}
+
+TEST(Keeper, kills_everything_when_the_guardian_is_killed) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "trap '' TERM; setsid sleep 1000 & echo $!; echo $$; wait"}};
+    const pid_t escaped = std::stoi(keeper.line());
+    const pid_t leader = std::stoi(keeper.line());
+    ASSERT_EQ(kill(guardian_of(keeper), SIGKILL), 0);
+    EXPECT_EQ(keeper.wait(), 104);
+    EXPECT_FALSE(lives(leader));
+    EXPECT_FALSE(lives(escaped));
+}
+
+TEST(Keeper, stands_in_for_a_stopped_guardian) {
+    KeeperProcess keeper{1s, 2s, {"sh", "-c", "sleep 1000 & echo $!; echo $$; wait"}};
+    const pid_t child = std::stoi(keeper.line());
+    const pid_t leader = std::stoi(keeper.line());
+    ASSERT_EQ(kill(guardian_of(keeper), SIGSTOP), 0);
+    EXPECT_EQ(keeper.wait(), 104);
+    EXPECT_FALSE(lives(leader));
+    EXPECT_FALSE(lives(child));
+}
+
+TEST(Keeper, waits_for_what_the_command_left_in_its_group) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "(sleep 0.3; echo done) & exit 5"}};
+    EXPECT_EQ(keeper.line(), "done");
+    EXPECT_EQ(keeper.wait(), 5);
+}
+
+TEST(Keeper, does_not_wait_for_a_daemon_that_left_the_group) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "setsid sleep 1000 >/dev/null & echo $!; sleep 0.1; exit 6"}};
+    const pid_t daemon = std::stoi(keeper.line());
+    EXPECT_EQ(keeper.wait(), 6);
+    EXPECT_TRUE(lives(daemon));
+    kill(daemon, SIGKILL);
+}
+
+class PassedSignal : public testing::TestWithParam<std::pair<int, const char*>> {};
+
+TEST_P(PassedSignal, reaches_the_command) {
+    const auto [signal, name] = GetParam();
+    KeeperProcess keeper{never, never,
+                         shell("trap 'echo got; exit 3' " + std::string(name) + "; echo set; while :; do :; done")};
+    EXPECT_NE(keeper.line(), "");
+    ASSERT_EQ(keeper.line(), "set");
+    keeper.signal(signal);
+    EXPECT_EQ(keeper.line(), "got");
+    EXPECT_EQ(keeper.wait(), 3) << "the command's own code: it was not the lease that ended it";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PassedSignal,
+                         testing::Values(std::pair{SIGTERM, "TERM"}, std::pair{SIGINT, "INT"}, std::pair{SIGHUP, "HUP"},
+                                         std::pair{SIGQUIT, "QUIT"}, std::pair{SIGUSR1, "USR1"},
+                                         std::pair{SIGUSR2, "USR2"}, std::pair{SIGWINCH, "WINCH"},
+                                         std::pair{SIGCONT, "CONT"}, std::pair{SIGTSTP, "TSTP"}),
+                         [](const auto& one) { return std::string(one.param.second); });
+
+}  // namespace
+}  // namespace holdfast

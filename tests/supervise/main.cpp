@@ -1,0 +1,14 @@
+#include <gtest/gtest.h>
+
+#include "supervise/guardian.h"
+#include "supervise/keeper_process.h"
+
+/// The tests, or one of the processes they start: all are this one executable.
+int main(int argc, char** argv) {
+    const std::vector<std::string> arguments{argv, argv + argc};
+    if (argc > 1 && arguments[1] == holdfast::guardian_command)
+        return holdfast::guardian_main({arguments.begin() + 2, arguments.end()});
+    if (argc > 1 && arguments[1] == "__keeper") return holdfast::keeper_main({arguments.begin() + 2, arguments.end()});
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}
