@@ -18,6 +18,8 @@ Refused storage_failure(const Error& error) {
     return {Code::storage_failed, error.message, {}};
 }
 
+constexpr Duration pause_after_failure = 1s;
+
 std::optional<TtlCut> cut_from(std::optional<Duration> asked, const GrantedTtl& granted) {
     if (!granted.cut || !asked) return std::nullopt;
     return TtlCut{*asked, granted.ttl};
@@ -60,15 +62,16 @@ struct Authority::Impl {
 
     const Policy& policy() const { return book.policy(); }
 
-    /// Keeps the durable ceiling ahead of the tokens (G3). Fails silently into `tokens_exhausted` if the disk does.
+    /// Keeps the durable ceiling ahead of the tokens (G3). If the disk refuses, tokens run out in the end and requests
+    /// are refused with `tokens_exhausted`; the disk is asked again, but not by every request.
     void keep_tokens_ahead() {
+        if (now < ask_for_tokens_at) return;
         const auto ceiling = tokens.wants_ceiling();
         if (!ceiling) return;
         durable.reserve_tokens(*ceiling, [this, ceiling](const Result<void>& reserved) {
-            if (reserved)
-                tokens.raise(*ceiling);
-            else
-                tokens.raise_failed();
+            if (reserved) return tokens.raise(*ceiling);
+            tokens.raise_failed();
+            ask_for_tokens_at = now + pause_after_failure;
         });
     }
 
@@ -88,6 +91,7 @@ struct Authority::Impl {
     TokenSource tokens;
     Events events;
     Instant now;
+    Instant ask_for_tokens_at;
     Instant recovering_until;
     Acquisitions acquisitions;
     Store* store = nullptr;

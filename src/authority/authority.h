@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "authority/answers.h"
-#include "authority/durable.h"
 #include "authority/events.h"
 #include "authority/requests.h"
 #include "authority/token_source.h"
 #include "base/callback.h"
 #include "base/result.h"
+#include "store/durable.h"
 #include "store/store.h"
 
 namespace holdfast::core {

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "authority/answers.h"
-#include "authority/durable.h"
 #include "base/callback.h"
 #include "lease/policy.h"
+#include "store/durable.h"
 
 namespace holdfast::core {
 

@@ -121,7 +121,7 @@ int unban_command(const Arguments& arguments) {
 int bans_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    const auto answer = api.get("/v1/bans");
+    const auto answer = api.get_all("/v1/bans?limit=1000", "bans");
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
     Table table{{"HOLDER", "SINCE", "REASON"}};

@@ -25,6 +25,20 @@ std::string describe_conflict(const json::value& conflict) {
 
 }  // namespace
 
+Result<Answer> Api::get_all(const std::string& target, std::string_view items) {
+    json::array gathered;
+    std::string page = target;
+    for (;;) {
+        auto answer = get(page);
+        if (!answer || !answer->ok()) return answer;
+        for (const json::value& item : array_of(answer->body, items))
+            gathered.push_back(item);
+        const std::string next = text_of(answer->body, "next");
+        if (next.empty()) return Answer{answer->status, {{items, std::move(gathered)}, {"next", nullptr}}};
+        page = target + "&after=" + percent_encode(next);
+    }
+}
+
 Result<Answer> Api::send(std::string method, std::string target, const json::value& body) {
     return call({std::move(method), std::move(target), json::serialize(body), ""});
 }

@@ -25,6 +25,9 @@ class Api {
 
     /// An answer, also one that says no. The error is `unreachable`, `cancelled` or `not_holdfast`.
     Result<Answer> get(std::string target) { return call({"GET", std::move(target), "", ""}); }
+    /// All pages of a list as one: an answer whose array `items` has what every page had. The target has a query
+    /// already.
+    Result<Answer> get_all(const std::string& target, std::string_view items);
     Result<Answer> send(std::string method, std::string target, const boost::json::value& body);
     Result<Answer> remove(std::string target) { return call({"DELETE", std::move(target), "", ""}); }
 

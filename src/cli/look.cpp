@@ -21,13 +21,12 @@ void add_parameter(std::string& query, std::string_view name, const std::string&
     query.append(name).append("=").append(percent_encode(value));
 }
 
-std::string page_target(const FilterOptions& filter, const std::string& after) {
+std::string list_target(const FilterOptions& filter) {
     std::string query;
     add_parameter(query, "holder", filter.holder);
     add_parameter(query, "prefix", filter.prefix);
     add_parameter(query, "namespace", filter.name_space);
     add_parameter(query, "limit", "1000");
-    add_parameter(query, "after", after);
     return "/v1/leases" + query;
 }
 
@@ -66,16 +65,10 @@ Table table_of(const json::array& leases) {
 int list_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    json::array leases;
-    std::string after;
-    do {
-        auto answer = api.get(page_target(arguments.filter, after));
-        if (!answer) return fail(screen, answer.error());
-        if (!answer->ok()) return fail(screen, *answer);
-        for (const json::value& lease : array_of(answer->body, "leases"))
-            leases.push_back(lease);
-        after = text_of(answer->body, "next");
-    } while (!after.empty());
+    const auto answer = api.get_all(list_target(arguments.filter), "leases");
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    json::array leases = array_of(answer->body, "leases");
     sort(leases);
     if (screen.json())
         screen.show(json::value{{"leases", std::move(leases)}, {"next", nullptr}});

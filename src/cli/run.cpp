@@ -51,7 +51,7 @@ class Taking {
           screen_(screen),
           done_(eventfd(0, EFD_CLOEXEC)),
           thread_([this] { run(); }) {}
-    ~Taking() { thread_.join(); }
+    ~Taking() { answer(); }
     Taking(const Taking&) = delete;
     Taking& operator=(const Taking&) = delete;
 
@@ -61,8 +61,11 @@ class Taking {
         pollfd waiting{fd(), POLLIN, 0};
         return ::poll(&waiting, 1, static_cast<int>(time.count())) == 1;
     }
-    /// REQUIRES: fd() is readable.
-    Acquired& answer() { return *answer_; }
+    /// Waits for it, if fd() is not readable.
+    Acquired& answer() {
+        if (thread_.joinable()) thread_.join();
+        return *answer_;
+    }
 
  private:
     void run() {

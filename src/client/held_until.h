@@ -13,14 +13,19 @@ class HeldUntil {
  public:
     explicit HeldUntil(HolderInstant end) : end_(end.time_since_epoch().count()) {}
 
-    bool held(HolderInstant now) noexcept {
+    /// Reads the clock after the end: a thread that is put to sleep in between then errs on the safe side.
+    template <class Clock>
+    bool held_by(Clock clock) noexcept {
         std::int64_t end = end_.load(std::memory_order_acquire);
         while (end != over) {
-            if (now.time_since_epoch().count() < end) return true;
+            if (clock().time_since_epoch().count() < end) return true;
             // Whoever sees the end first makes it final; if it was moved meanwhile, look again.
             if (end_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) return false;
         }
         return false;
+    }
+    bool held(HolderInstant now) noexcept {
+        return held_by([now] { return now; });
     }
 
     /// Moves the end, if it has not passed; false if it has.

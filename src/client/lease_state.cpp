@@ -29,13 +29,15 @@ void Lease::State::set_soft_and_hard(const Deadlines& deadlines) noexcept {
     hard_.store(deadlines.hard.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
+/// The deadlines first and the clock last, as in HeldUntil: what is left is never overstated.
 Remaining Lease::State::remaining() noexcept {
-    const HolderInstant now = holder_clock_now();
     const HolderInstant end = until_.end();
-    if (born_ != forks() || !until_.held(now)) return {};
+    const HolderInstant soft = instant(soft_.load(std::memory_order_relaxed));
+    const HolderInstant hard = instant(hard_.load(std::memory_order_relaxed));
+    if (!held()) return {};
+    const HolderInstant now = holder_clock_now();
     const auto left = [now](HolderInstant until) { return std::max(until - now, Duration::zero()); };
-    return {left(instant(soft_.load(std::memory_order_relaxed))), left(instant(hard_.load(std::memory_order_relaxed))),
-            left(end)};
+    return {left(soft), left(hard), left(end)};
 }
 
 bool Lease::State::move(const Deadlines& deadlines, HolderInstant now) noexcept {
@@ -73,7 +75,7 @@ void Lease::State::on_change(std::function<void(Outcome)> callback) {
 /// Tells the authority if the lease was still held, or if it was lost for one of its grants and the others may live.
 bool Lease::State::release() {
     if (born_ != forks()) return false;  // it is the parent's
-    bool worth_telling = until_.held(holder_clock_now());
+    bool worth_telling = until_.held_by(holder_clock_now);
     until_.finish();
     std::unique_lock lock(mutex_);
     const auto core = std::exchange(core_, nullptr);

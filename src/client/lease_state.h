@@ -21,7 +21,7 @@ namespace holdfast {
 struct Lease::State {
     State(std::vector<Grant> granted, const Deadlines& deadlines, std::shared_ptr<Client::Core> owner);
 
-    bool held() noexcept { return born_ == forks() && until_.held(holder_clock_now()); }
+    bool held() noexcept { return born_ == forks() && until_.held_by(holder_clock_now); }
     Remaining remaining() noexcept;
     Outcome outcome() noexcept { return held() ? outcome_.load(std::memory_order_relaxed) : Outcome::lost; }
 

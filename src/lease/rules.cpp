@@ -109,7 +109,8 @@ RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy,
     if (const auto* refused = std::get_if<RefusedTtl>(&decision)) return Rejected{refused->code};
     const GrantedTtl& granted = std::get<GrantedTtl>(decision);
     lease->ttl = granted.ttl;
-    lease->expires_at = now + granted.ttl;
+    // Never earlier than promised before: the answer may be lost, and the holder goes by what it last heard (T3).
+    lease->expires_at = std::max(lease->expires_at, now + granted.ttl);
     return Renewed{*lease, granted.cut};
 }
 

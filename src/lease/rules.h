@@ -80,7 +80,8 @@ struct Renewed {
 };
 using RenewVerdict = std::variant<Renewed, Rejected>;
 
-/// Extends a lease from now, if it is still this holder's to extend (R1). Passes the whole policy (R7).
+/// Extends a lease from now, if it is still this holder's to extend (R1). Passes the whole policy (R7). A shorter TTL
+/// does not bring the end forward.
 RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now);
 
 struct Released {

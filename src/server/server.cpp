@@ -16,6 +16,7 @@
 #include "server/greeting.h"
 #include "server/listen_address.h"
 #include "server/log.h"
+#include "server/open_files.h"
 #include "server/service_manager.h"
 #include "server/signals.h"
 #include "store/memory/memory_store.h"
@@ -195,6 +196,7 @@ int run_server(const ServeOptions& options) {
     const ClockReading clock = read_boot_clock();
     const auto db = StateDb::open(directory->file("state.db"), clock);
     if (!db) return refuse(options, db.error());
+    make_room_for_connections(options.max_connections);
     log->info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
     Life life(options, *log, **db, clock.now);
     return life.run();

@@ -1,6 +1,7 @@
 #include "authority/authority.h"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 #include "authority/desk.h"
 
@@ -57,6 +58,25 @@ TEST(Authority, grants_nothing_before_its_tokens_are_durable) {  // G3
     durable.answer_one();
     ask();
     EXPECT_EQ(std::get<AcquireGranted>(*answer).leases[0].lease.token, 501U);
+}
+
+TEST(Authority, asks_a_failing_disk_again_but_not_with_every_request) {  // G3
+    TestDurable durable;
+    durable.outcome = Error{"storage_failed", "disk full"};
+    Authority authority({.durable = durable,
+                         .policy = {},
+                         .tokens_issued = 0,
+                         .tokens_reserved = 0,
+                         .wall_ms = 100,
+                         .recovering_until = {}});
+    MemoryStore store{authority.listener(), {}};
+    authority.use(store);
+    authority.advance(Instant{10s});
+    EXPECT_NE(std::exchange(durable.reserved, 0), 0U);
+    authority.advance(Instant{10s + 999ms});
+    EXPECT_EQ(durable.reserved, 0U);
+    authority.advance(Instant{11s});
+    EXPECT_NE(durable.reserved, 0U);
 }
 
 TEST(Authority, grants_nothing_while_it_recovers_and_says_for_how_long) {  // S1

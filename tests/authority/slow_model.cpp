@@ -1,5 +1,7 @@
 #include "authority/slow_model.h"
 
+#include <algorithm>
+
 namespace holdfast::core {
 namespace {
 
@@ -89,7 +91,7 @@ std::optional<Code> SlowModel::renew(const std::string& resource, Token token, c
     if (!entry->renewable) return Code::renewal_barred;
     if (entry->ttl < policy.ttl_min) return Code::ttl_too_short;
     entry->ttl = std::min(entry->ttl, policy.ttl_max);
-    entry->expires_at = now + entry->ttl;
+    entry->expires_at = std::max(entry->expires_at, now + entry->ttl);
     return std::nullopt;
 }
 

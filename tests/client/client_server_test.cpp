@@ -46,7 +46,7 @@ TEST(ClientAndServer, grant_exclude_and_hand_over) {
 
 TEST(ClientAndServer, keep_a_lease_beyond_its_ttl_and_over_a_clean_restart) {
     ServerProcess server;
-    auto acquired = client_of(server, "alice").acquire("db", {.ttl = 3s});
+    auto acquired = client_of(server, "alice").acquire("db", {.ttl = 5s});
     ASSERT_TRUE(acquired) << acquired.failure().message;
     std::atomic<int> renewals = 0;
     acquired.lease().on_change([&](Outcome outcome) { renewals += outcome == Outcome::granted; });
@@ -126,14 +126,14 @@ TEST(ClientAndServer, keep_many_leases_and_manifests_in_few_messages) {
     Client client = client_of(server, "alice");
     std::vector<Lease> leases;
     for (int i = 0; i < 200; ++i) {
-        auto acquired = client.acquire({{"a" + std::to_string(i)}, {"b" + std::to_string(i), "CONSUMES"}}, {.ttl = 2s});
+        auto acquired = client.acquire({{"a" + std::to_string(i)}, {"b" + std::to_string(i), "CONSUMES"}}, {.ttl = 4s});
         ASSERT_TRUE(acquired) << acquired.failure().message;
         leases.push_back(std::move(acquired.lease()));
     }
     std::atomic<int> renewals = 0;
     for (auto& lease : leases)
         lease.on_change([&](Outcome outcome) { renewals += outcome == Outcome::granted; });
-    ASSERT_TRUE(eventually([&] { return renewals >= 1000; }));
+    ASSERT_TRUE(eventually([&] { return renewals >= 600; }));
     for (const auto& lease : leases)
         EXPECT_TRUE(lease.held());
 }

@@ -134,9 +134,23 @@ class Stopping(ServerTest):
         status, answer = server.acquire("carol", "r")
         self.assertEqual([conflict["holder"] for conflict in answer["conflicts"]], ["alice"])
 
+    def leave_answers_unread(self, server):
+        """A connection with answers that nobody reads: the stop gives them two seconds."""
+        sluggard = socket.socket()
+        self.addCleanup(sluggard.close)
+        sluggard.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sluggard.connect(("127.0.0.1", server.port))
+        sluggard.settimeout(0.5)
+        try:
+            for _ in range(10_000):
+                sluggard.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
+        except TimeoutError:
+            return  # the server takes no more before some are read
+        self.fail("the server took a million requests without an answer being read")
+
     def test_a_second_signal_ends_it_at_once_and_uncleanly(self):
         server = self.start()
-        server.health()  # a connection that stays open holds up the stop for a moment
+        self.leave_answers_unread(server)
         server.process.send_signal(signal.SIGTERM)
         server.wait_for_log("stopping")
         server.process.send_signal(signal.SIGTERM)

@@ -134,9 +134,18 @@ TEST_F(Rules, pass_every_renewal_through_the_policy) {  // R7
 TEST_F(Rules, cut_a_renewal_to_a_maximum_that_was_lowered_since) {
     const Token token = grant("alice");
     policy.ttl_max = 10s;
-    const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start);
-    EXPECT_EQ(std::get<Renewed>(verdict).lease.expires_at, start + 10s);
+    const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start + 55s);
+    EXPECT_EQ(std::get<Renewed>(verdict).lease.expires_at, start + 65s);
     EXPECT_TRUE(std::get<Renewed>(verdict).ttl_cut);
+}
+
+TEST_F(Rules, never_bring_the_end_forward_for_the_answer_may_be_lost) {  // R1, T3
+    const Token token = grant("alice");
+    const auto verdict = renew(record, {token, "alice", "r", Duration{10s}}, policy, start);
+    const Lease& lease = std::get<Renewed>(verdict).lease;
+    EXPECT_EQ(lease.expires_at, start + 60s);
+    EXPECT_EQ(lease.ttl, 10s);
+    EXPECT_EQ(timeline_of(lease, start).expires_in, 60s);
 }
 
 TEST_F(Rules, let_a_barred_lease_run_out_on_its_timeline) {  // R7

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "authority/durable.h"
+#include "store/durable.h"
 #include "store/state/longest_ttl.h"
 #include "store/state/state_db.h"
 

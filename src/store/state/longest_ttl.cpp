@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "lease/limits.h"
-
 namespace holdfast {
 
 void LongestTtl::policy_took_effect(Duration ttl_max) {
     bound_ = std::max(bound_, ttl_max);
     if (ttl_max == ttl_max_) return;
     ttl_max_ = ttl_max;
-    longest_wait_ = core::limits::wait_ceiling;
     since_.reset();
 }
 
@@ -25,7 +22,7 @@ std::optional<Duration> LongestTtl::may_lower_to(Instant now) const {
 
 Instant LongestTtl::due() const {
     if (!since_ || ttl_max_ >= bound_) return Instant::max();
-    return *since_ + longest_wait_ + bound_;
+    return *since_ + bound_;
 }
 
 }  // namespace holdfast

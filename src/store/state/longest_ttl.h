@@ -16,7 +16,7 @@ namespace holdfast {
 /// it.
 class LongestTtl {
  public:
-    /// `ttl_max` is in force from the first advance() on, and nobody waits yet.
+    /// `ttl_max` is in force from the first advance() on.
     LongestTtl(Duration bound, Duration ttl_max) : bound_(bound), ttl_max_(ttl_max) {}
 
     /// A policy with this maximum was made durable and took effect, before the next advance().
@@ -35,7 +35,6 @@ class LongestTtl {
  private:
     Duration bound_;
     Duration ttl_max_;
-    Duration longest_wait_{};  ///< of the requests admitted before
     std::optional<Instant> since_;
 };
 

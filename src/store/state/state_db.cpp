@@ -110,7 +110,7 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
         shift(*record, shift_);
         core::settle(*record, clock_.now);  // what ended while nobody served has expired, on its own time (T2)
         for (const core::Lease& lease : record->leases)
-            longest = std::max(longest, lease.ttl);
+            longest = std::max({longest, lease.ttl, lease.expires_at - clock_.now});
         if (!record->empty()) take_up(rows.bytes(0), *record);
     }
     return longest;

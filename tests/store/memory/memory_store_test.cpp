@@ -138,18 +138,13 @@ TEST_F(MemoryStoreTest, moves_the_end_with_every_renewal) {
     EXPECT_EQ(expired.size(), 1U);
 }
 
-TEST_F(MemoryStoreTest, follows_an_end_that_is_moved_forward) {
-    const Token token = acquire("a", "alice", 60s);
-    update_record(
-        store, "a",
-        [&](Record& record, Instant now) {
-            EXPECT_TRUE(
-                std::holds_alternative<Renewed>(renew(record, {token, "alice", "a", Duration{2s}}, Policy{}, now)));
-            return Effect::changed;
-        },
-        [](const Result<void>&) {});
+TEST_F(MemoryStoreTest, sees_the_end_of_a_second_lease_that_comes_before_the_first) {
+    acquire("a", "alice", 60s, Predicate::consumes);
+    acquire("a", "bob", 2s, Predicate::consumes);
     sweep(start + 2s);
-    EXPECT_EQ(expired.size(), 1U);
+    EXPECT_EQ(expired, std::vector<std::string>{"a#2"});
+    sweep(start + 60s);
+    EXPECT_EQ(expired, (std::vector<std::string>{"a#2", "a#1"}));
 }
 
 TEST_F(MemoryStoreTest, remembers_the_ended_for_five_minutes_and_then_nothing_at_all) {  // R3
