@@ -15,8 +15,7 @@ struct Acquisitions::Request {
     Terms terms;
     Callback<AcquireAnswer> reply;
     std::vector<std::size_t> order;  // the intents by the name of their resource
-    std::vector<Token> tokens;       // of what was taken in this attempt, by intent
-    std::vector<HeldLease> held;     // likewise
+    std::vector<HeldLease> held;     // what was taken in this attempt, by intent
     std::vector<NamedConflict> conflicts;
     std::optional<Instant> wait_until;    // while it is in the queues
     bool trying = false;                  // an attempt is under way
@@ -93,7 +92,6 @@ void Acquisitions::try_again(const RequestPtr& request) {
     auto terms = parts_.admit(request->asked);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
     request->terms = std::get<Terms>(terms);
-    request->tokens.assign(request->order.size(), 0);
     request->held.assign(request->order.size(), {});
     if (request->order.size() == 1)
         take(request, 0);
@@ -102,19 +100,14 @@ void Acquisitions::try_again(const RequestPtr& request) {
 }
 
 void Acquisitions::look(const RequestPtr& request, std::size_t step) {
-    if (step == request->order.size()) {
-        looked(request);
-        return;
-    }
-    const auto found = std::make_shared<std::vector<Conflict>>();
-    update_record(
+    if (step == request->order.size()) return looked(request);
+    apply_rule(
         *store_, request->intent(step).resource,
-        [request, step, found](Record& record, Instant now) {
-            *found = conflicts_of(record, request->claim(step), now);
-            return Effect::none;
+        [request, step](Record& record, Instant now) {
+            return Ruling{conflicts_of(record, request->claim(step), now)};
         },
-        [this, request, step, found](const Result<void>& outcome) {
-            if (!outcome) return fail(request, storage_failure(outcome.error()));
+        [this, request, step](Result<std::vector<Conflict>> found) {
+            if (!found) return fail(request, storage_failure(found.error()));
             request->name_conflicts(step, std::move(*found));
             look(request, step + 1);
         });
@@ -135,44 +128,45 @@ void Acquisitions::take(const RequestPtr& request, std::size_t step) {
         request->ending = Refused{Code::tokens_exhausted, {}, Duration{100ms}};
         return give_back(request, step);
     }
-    const auto verdict = std::make_shared<AcquireVerdict>(Rejected{Code::storage_failed});
-    update_record(
+    apply_rule(
         *store_, request->intent(step).resource,
-        [request, step, token, verdict](Record& record, Instant now) {
-            *verdict = acquire(record, request->claim(step, *token), now);
-            const auto* granted = std::get_if<Granted>(verdict.get());
-            if (granted == nullptr) return Effect::none;
-            HeldLease& held = request->held[request->order[step]];
-            held.lease = granted->lease;
-            held.timeline = timeline_of(granted->lease, now);
-            return Effect::changed;
-        },
-        [this, request, step, token, verdict](const Result<void>& outcome) {
-            if (outcome && std::holds_alternative<Granted>(*verdict)) {
-                request->tokens[step] = *token;
-                return take(request, step + 1);
+        [request, step, token](Record& record, Instant now) {
+            Ruling ruling{acquire(record, request->claim(step, *token), now)};
+            if (const auto* granted = std::get_if<Granted>(&ruling.verdict)) {
+                request->held[request->order[step]].timeline = timeline_of(granted->lease, now);
+                ruling.effect = Effect::changed;
             }
-            if (!outcome) request->ending = storage_failure(outcome.error());
-            if (const auto* rejected = std::get_if<Rejected>(verdict.get()); outcome && rejected != nullptr)
-                request->ending = Refused{rejected->code, {}, {}};
-            if (auto* refused = std::get_if<Busy>(verdict.get()))
-                request->name_conflicts(step, std::move(refused->conflicts));
-            give_back(request, step);
-        });
+            return ruling;
+        },
+        [this, request, step](Result<AcquireVerdict> verdict) { taken(request, step, std::move(verdict)); });
+}
+
+void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<AcquireVerdict> verdict) {
+    if (!verdict) {
+        request->ending = storage_failure(verdict.error());
+    } else if (auto* granted = std::get_if<Granted>(&*verdict)) {
+        request->held[request->order[step]].lease = std::move(granted->lease);
+        return take(request, step + 1);
+    } else if (auto* busy = std::get_if<Busy>(&*verdict)) {
+        request->name_conflicts(step, std::move(busy->conflicts));
+    } else {
+        request->ending = Refused{std::get<Rejected>(*verdict).code, {}, {}};
+    }
+    give_back(request, step);
 }
 
 /// Gives back, last first, what was taken before `step`, keeping the request's place in the queues.
 void Acquisitions::give_back(const RequestPtr& request, std::size_t step) {
     if (step == 0) return busy(request);
     const std::size_t last = step - 1;
-    update_record(
+    apply_rule(
         *store_, request->intent(last).resource,
         [request, last](Record& record, Instant) {
-            roll_back(record, request->tokens[last]);
+            roll_back(record, request->held[request->order[last]].lease.token);
             if (request->wait_until) enqueue(record, request->claim(last), *request->wait_until);
-            return Effect::freed;
+            return Ruling{true, Effect::freed};
         },
-        [this, request, last](const Result<void>&) { give_back(request, last); });
+        [this, request, last](const Result<bool>&) { give_back(request, last); });
 }
 
 void Acquisitions::grant(const RequestPtr& request) {
@@ -207,15 +201,14 @@ void Acquisitions::busy(const RequestPtr& request) {
 void Acquisitions::queue(const RequestPtr& request, std::size_t step) {
     // Between looking and queueing a place may have been freed without anyone to tell: look once more.
     if (step == request->order.size()) return try_again(request);
-    const auto full = std::make_shared<bool>(false);
-    update_record(
+    apply_rule(
         *store_, request->intent(step).resource,
-        [request, step, full](Record& record, Instant) {
-            *full = enqueue(record, request->claim(step), *request->wait_until).has_value();
-            return *full ? Effect::none : Effect::changed;
+        [request, step](Record& record, Instant) {
+            const bool full = enqueue(record, request->claim(step), *request->wait_until).has_value();
+            return Ruling{full, full ? Effect::none : Effect::changed};
         },
-        [this, request, step, full](const Result<void>& outcome) {
-            if (!outcome) return fail(request, storage_failure(outcome.error()));
+        [this, request, step](const Result<bool>& full) {
+            if (!full) return fail(request, storage_failure(full.error()));
             if (*full) return fail(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
             queue(request, step + 1);
         });
@@ -235,13 +228,13 @@ void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
 void Acquisitions::leave_queue(const RequestPtr& request, std::size_t step, AcquireAnswer answered) {
     if (step == request->order.size()) return answer(request, std::move(answered));
     request->trying = true;  // so that nobody lets it try while it leaves
-    update_record(
+    apply_rule(
         *store_, request->intent(step).resource,
         [request](Record& record, Instant) {
             dequeue(record, request->id);
-            return Effect::freed;
+            return Ruling{true, Effect::freed};
         },
-        [this, request, step, answered = std::move(answered)](const Result<void>&) mutable {
+        [this, request, step, answered = std::move(answered)](const Result<bool>&) mutable {
             leave_queue(request, step + 1, std::move(answered));
         });
 }

@@ -68,6 +68,7 @@ class Acquisitions {
     void look(const RequestPtr& request, std::size_t step);
     void looked(const RequestPtr& request);
     void take(const RequestPtr& request, std::size_t step);
+    void taken(const RequestPtr& request, std::size_t step, Result<AcquireVerdict> verdict);
     void give_back(const RequestPtr& request, std::size_t step);
     void queue(const RequestPtr& request, std::size_t step);
     void leave(const RequestPtr& request, AcquireAnswer answer);

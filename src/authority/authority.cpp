@@ -26,20 +26,26 @@ std::optional<TtlCut> cut_from(std::optional<Duration> asked, const GrantedTtl& 
 }
 
 /// Answers that come one by one and are given together, in order.
-template <class T>
+template <class T, class Reply>
 struct Gathering {
     std::vector<T> answers;
     std::size_t missing = 0;
-    Callback<std::vector<T>> reply;
+    std::optional<Refused> failure;  // of the whole, where one part has no answer of its own for it
+    Callback<Reply> reply;
 
     void arrived() {
-        if (--missing == 0) reply(std::move(answers));
+        if (--missing > 0) return;
+        if constexpr (std::is_constructible_v<Reply, Refused>)
+            if (failure) return reply(std::move(*failure));
+        reply(std::move(answers));
     }
 };
+using Renewing = Gathering<RenewAnswer, std::vector<RenewAnswer>>;
+using Verifying = Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>>;
 
-template <class T>
-std::shared_ptr<Gathering<T>> gather(std::vector<LeaseName> names, Callback<std::vector<T>> reply) {
-    auto gathering = std::make_shared<Gathering<T>>();
+template <class Gathered, class Reply>
+std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> reply) {
+    auto gathering = std::make_shared<Gathered>();
     gathering->missing = names.size();
     gathering->reply = std::move(reply);
     gathering->answers.resize(names.size());
@@ -82,9 +88,10 @@ struct Authority::Impl {
     }
 
     std::variant<Acquisitions::Terms, Refused> admit(const AcquireRequest& request) const;
-    void renew_one(const std::shared_ptr<Gathering<RenewAnswer>>& gathering, std::size_t i,
+    using Renewal = decltype(RenewAnswer::result);
+    void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                    const std::shared_ptr<const RenewRequest>& request);
-    void verify_one(const std::shared_ptr<Gathering<VerifyAnswer>>& gathering, std::size_t i);
+    void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
     Durable& durable;
     PolicyBook book;
@@ -144,35 +151,33 @@ void Authority::cancel(WaitTicket ticket) {
 
 // ---- renew and release ----
 
-void Authority::Impl::renew_one(const std::shared_ptr<Gathering<RenewAnswer>>& gathering, std::size_t i,
+void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                                 const std::shared_ptr<const RenewRequest>& request) {
-    RenewAnswer& answer = gathering->answers[i];
-    update_record(
-        *store, answer.name.resource,
-        [this, request, &answer](Record& record, Instant at) {
-            const Renewal renewal{answer.name.token, request->holder, answer.name.resource, request->ttl};
-            auto verdict = core::renew(record, renewal, policy(), at);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict)) {
-                answer.result = refused(rejected->code);
-                return Effect::none;
-            }
+    const LeaseName& name = gathering->answers[i].name;
+    apply_rule(
+        *store, name.resource,
+        [this, request, &name](Record& record, Instant at) {
+            auto verdict =
+                core::renew(record, {name.token, request->holder, name.resource, request->ttl}, policy(), at);
+            if (const auto* rejected = std::get_if<Rejected>(&verdict)) return Ruling<Renewal>{refused(rejected->code)};
             Renewed& renewed = std::get<Renewed>(verdict);
             const Timeline timeline = timeline_of(renewed.lease, at);
             const auto cut = cut_from(request->ttl, {renewed.lease.ttl, renewed.ttl_cut});
-            answer.result = RenewedLease{{answer.name.resource, std::move(renewed.lease), timeline}, cut};
-            return Effect::changed;
+            return Ruling<Renewal>{RenewedLease{{name.resource, std::move(renewed.lease), timeline}, cut},
+                                   Effect::changed};
         },
-        [this, gathering, &answer](const Result<void>& outcome) {
-            if (!outcome) answer.result = storage_failure(outcome.error());
-            if (const auto* renewed = std::get_if<RenewedLease>(&answer.result))
+        [this, gathering, i](Result<Renewal> result) {
+            if (!result) result = Renewal{storage_failure(result.error())};
+            if (const auto* renewed = std::get_if<RenewedLease>(&*result))
                 events.publish(EventKind::renewed, renewed->held.resource, renewed->held.lease, now);
+            gathering->answers[i].result = std::move(*result);
             gathering->arrived();
         });
 }
 
 void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply) {
     if (request.leases.empty()) return reply({});
-    auto gathering = gather<RenewAnswer>(std::move(request.leases), std::move(reply));
+    auto gathering = gather<Renewing>(std::move(request.leases), std::move(reply));
     const auto shared = std::make_shared<const RenewRequest>(std::move(request));
     const std::size_t count = gathering->answers.size();
     for (std::size_t i = 0; i < count; ++i)
@@ -194,54 +199,52 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<std::vector<Rene
 }
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
-    struct Releasing {
-        ReleaseRequest request;
-        ReleaseVerdict verdict = AlreadyEnded{LeaseState::unknown};
-        Callback<Answer<ReleaseAnswer>> reply;
-    };
-    const auto releasing = std::make_shared<Releasing>();
-    releasing->request = std::move(request);
-    releasing->reply = std::move(reply);
-    update_record(
-        *impl_->store, releasing->request.name.resource,
-        [releasing](Record& record, Instant now) {
-            releasing->verdict = core::release(record, releasing->request.name.token, releasing->request.holder, now);
-            return std::holds_alternative<Released>(releasing->verdict) ? Effect::freed : Effect::none;
+    const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
+    apply_rule(
+        *impl_->store, asked->name.resource,
+        [asked](Record& record, Instant now) {
+            Ruling ruling{core::release(record, asked->name.token, asked->holder, now)};
+            if (std::holds_alternative<Released>(ruling.verdict)) ruling.effect = Effect::freed;
+            return ruling;
         },
-        [this, releasing](const Result<void>& outcome) {
-            if (!outcome) return releasing->reply(storage_failure(outcome.error()));
-            if (const auto* rejected = std::get_if<Rejected>(&releasing->verdict))
-                return releasing->reply(refused(rejected->code));
-            if (const auto* ended = std::get_if<AlreadyEnded>(&releasing->verdict))
-                return releasing->reply(ReleaseAnswer{false, ended->state});
-            const Lease& lease = std::get<Released>(releasing->verdict).lease;
-            impl_->events.publish(EventKind::released, releasing->request.name.resource, lease, impl_->now);
-            releasing->reply(ReleaseAnswer{true, LeaseState::released});
+        [this, asked, reply = std::move(reply)](Result<ReleaseVerdict> verdict) mutable {
+            if (!verdict) return reply(storage_failure(verdict.error()));
+            if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
+            if (const auto* ended = std::get_if<AlreadyEnded>(&*verdict))
+                return reply(ReleaseAnswer{false, ended->state});
+            const Lease& lease = std::get<Released>(*verdict).lease;
+            impl_->events.publish(EventKind::released, asked->name.resource, lease, impl_->now);
+            reply(ReleaseAnswer{true, LeaseState::released});
         });
     impl_->settle_accounts();
 }
 
 // ---- verify and list ----
 
-void Authority::Impl::verify_one(const std::shared_ptr<Gathering<VerifyAnswer>>& gathering, std::size_t i) {
-    VerifyAnswer& answer = gathering->answers[i];
-    update_record(
-        *store, answer.name.resource,
-        [&answer](Record& record, Instant at) {
-            answer.verified = core::verify(record, answer.name.token, at);
-            answer.at = at;
+void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i) {
+    const LeaseName& name = verifying->answers[i].name;
+    apply_rule(
+        *store, name.resource,
+        [&name](Record& record, Instant at) {
+            VerifyAnswer answer{name, core::verify(record, name.token, at), {}, at};
             if (answer.verified.lease) answer.timeline = timeline_of(*answer.verified.lease, at);
-            return Effect::none;
+            return Ruling{std::move(answer)};
         },
-        [gathering](const Result<void>&) { gathering->arrived(); });
+        [verifying, i](Result<VerifyAnswer> answer) {
+            if (answer)
+                verifying->answers[i] = std::move(*answer);
+            else
+                verifying->failure = storage_failure(answer.error());
+            verifying->arrived();
+        });
 }
 
-void Authority::verify(std::vector<LeaseName> names, Callback<std::vector<VerifyAnswer>> reply) {
-    if (names.empty()) return reply({});
-    auto gathering = gather<VerifyAnswer>(std::move(names), std::move(reply));
-    const std::size_t count = gathering->answers.size();
+void Authority::verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    if (names.empty()) return reply(std::vector<VerifyAnswer>{});
+    const auto verifying = gather<Verifying>(std::move(names), std::move(reply));
+    const std::size_t count = verifying->answers.size();
     for (std::size_t i = 0; i < count; ++i)
-        impl_->verify_one(gathering, i);
+        impl_->verify_one(verifying, i);
     impl_->settle_accounts();
 }
 
@@ -249,10 +252,7 @@ void Authority::verify_all(std::string holder, Callback<Answer<std::vector<Verif
     impl_->store->leases_of(holder, limits::leases_per_request,
                             [this, reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
                                 if (!found) return reply(storage_failure(found.error()));
-                                verify(std::move(*found),
-                                       [reply = std::move(reply)](std::vector<VerifyAnswer> answers) mutable {
-                                           reply(std::move(answers));
-                                       });
+                                verify(std::move(*found), std::move(reply));
                             });
 }
 
@@ -266,56 +266,39 @@ void Authority::list(const ListQuery& query, Callback<Answer<ListPage>> reply) {
 // ---- administration ----
 
 void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply) {
-    struct Revoking {
-        LeaseName name;
-        std::variant<Lease, Rejected> verdict;
-        Callback<Answer<Lease>> reply;
-    };
-    const auto revoking = std::make_shared<Revoking>();
-    revoking->name = std::move(name);
-    revoking->reply = std::move(reply);
-    update_record(
-        *impl_->store, revoking->name.resource,
-        [revoking](Record& record, Instant now) {
-            revoking->verdict = core::revoke(record, revoking->name.token, now);
-            return std::holds_alternative<Lease>(revoking->verdict) ? Effect::freed : Effect::none;
+    const auto revoked = std::make_shared<const LeaseName>(std::move(name));
+    apply_rule(
+        *impl_->store, revoked->resource,
+        [revoked](Record& record, Instant now) {
+            Ruling ruling{core::revoke(record, revoked->token, now)};
+            if (std::holds_alternative<Lease>(ruling.verdict)) ruling.effect = Effect::freed;
+            return ruling;
         },
-        [this, revoking](const Result<void>& outcome) {
-            if (!outcome) return revoking->reply(storage_failure(outcome.error()));
-            if (const auto* rejected = std::get_if<Rejected>(&revoking->verdict))
-                return revoking->reply(refused(rejected->code));
-            Lease& lease = std::get<Lease>(revoking->verdict);
-            impl_->events.publish(EventKind::revoked, revoking->name.resource, lease, impl_->now);
-            revoking->reply(std::move(lease));
+        [this, revoked, reply = std::move(reply)](Result<std::variant<Lease, Rejected>> verdict) mutable {
+            if (!verdict) return reply(storage_failure(verdict.error()));
+            if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
+            Lease& lease = std::get<Lease>(*verdict);
+            impl_->events.publish(EventKind::revoked, revoked->resource, lease, impl_->now);
+            reply(std::move(lease));
         });
     impl_->settle_accounts();
 }
 
 void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply) {
-    struct Barring {
-        LeaseName name;
-        Answer<HeldLease> answer;
-        Callback<Answer<HeldLease>> reply;
-    };
-    const auto barring = std::make_shared<Barring>();
-    barring->name = std::move(name);
-    barring->reply = std::move(reply);
-    update_record(
-        *impl_->store, barring->name.resource,
-        [barring](Record& record, Instant now) {
-            auto verdict = core::bar(record, barring->name.token, now);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict)) {
-                barring->answer = refused(rejected->code);
-                return Effect::none;
-            }
+    const auto barred = std::make_shared<const LeaseName>(std::move(name));
+    apply_rule(
+        *impl_->store, barred->resource,
+        [barred](Record& record, Instant now) {
+            auto verdict = core::bar(record, barred->token, now);
+            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+                return Ruling<Answer<HeldLease>>{refused(rejected->code)};
             Lease& lease = std::get<Lease>(verdict);
             const Timeline timeline = timeline_of(lease, now);
-            barring->answer = HeldLease{barring->name.resource, std::move(lease), timeline};
-            return Effect::changed;
+            return Ruling<Answer<HeldLease>>{HeldLease{barred->resource, std::move(lease), timeline}, Effect::changed};
         },
-        [barring](const Result<void>& outcome) {
-            if (!outcome) return barring->reply(storage_failure(outcome.error()));
-            barring->reply(std::move(barring->answer));
+        [reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
+            if (!answer) return reply(storage_failure(answer.error()));
+            reply(std::move(*answer));
         });
     impl_->settle_accounts();
 }

@@ -60,7 +60,7 @@ class Authority : private StoreListener {
     void renew_all(RenewRequest request, Callback<Answer<std::vector<RenewAnswer>>> reply);
     void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
 
-    void verify(std::vector<LeaseName> names, Callback<std::vector<VerifyAnswer>> reply);
+    void verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void verify_all(std::string holder, Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void list(const ListQuery& query, Callback<Answer<ListPage>> reply);
 

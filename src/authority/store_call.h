@@ -1,31 +1,52 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "store/store.h"
 
 namespace holdfast::core {
 
-/// Updates one record with two functions: `apply(Record&, Instant) -> Effect` and `done(Result<void>)`. They live until
-/// the store has answered.
-template <class Apply, class Done>
-void update_record(Store& store, std::string_view resource, Apply apply, Done done) {
-    class Both final : public Update {
+/// What a rule made of a record, and whether the record is to be written.
+template <class Verdict>
+struct Ruling {
+    using verdict_type = Verdict;
+    Verdict verdict;
+    Effect effect = Effect::none;
+};
+
+/// Runs a rule on one record: `rule(Record&, Instant) -> Ruling<Verdict>`, then `done(Result<Verdict>)` once the store
+/// has answered. Both live until then.
+template <class Rule, class Done>
+void apply_rule(Store& store, std::string_view resource, Rule rule, Done done) {
+    using Verdict = typename std::invoke_result_t<Rule&, Record&, Instant>::verdict_type;
+
+    class RuleUpdate final : public Update {
      public:
-        Both(Apply a, Done d) : apply_(std::move(a)), done_(std::move(d)) {}
-        Effect apply(Record& record, Instant now) override { return apply_(record, now); }
+        RuleUpdate(Rule rule, Done done) : rule_(std::move(rule)), done_(std::move(done)) {}
+
+        Effect apply(Record& record, Instant now) override {
+            auto ruling = rule_(record, now);
+            verdict_.emplace(std::move(ruling.verdict));
+            return ruling.effect;
+        }
         void done(Result<void> outcome) override {
-            const std::unique_ptr<Both> self(this);
-            done_(std::move(outcome));
+            const std::unique_ptr<RuleUpdate> self(this);
+            if (outcome)
+                done_(Result<Verdict>(std::move(*verdict_)));
+            else
+                done_(Result<Verdict>(outcome.error()));
         }
 
      private:
-        Apply apply_;
+        Rule rule_;
         Done done_;
+        std::optional<Verdict> verdict_;
     };
-    store.update(resource, *new Both(std::move(apply), std::move(done)));
+    store.update(resource, *new RuleUpdate(std::move(rule), std::move(done)));
 }
 
 }  // namespace holdfast::core

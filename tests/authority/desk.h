@@ -98,7 +98,9 @@ struct Desk {
     }
     VerifyAnswer verify(const std::string& resource, Token token) {
         VerifyAnswer told;
-        authority.verify({{resource, token}}, [&](std::vector<VerifyAnswer> answers) { told = std::move(answers[0]); });
+        authority.verify({{resource, token}}, [&](Answer<std::vector<VerifyAnswer>> answer) {
+            told = std::get<std::vector<VerifyAnswer>>(std::move(answer)).at(0);
+        });
         return told;
     }
 

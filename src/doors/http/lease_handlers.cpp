@@ -7,6 +7,7 @@ namespace holdfast::http {
 namespace {
 
 using core::Refused;
+using VerifyAnswers = core::Answer<std::vector<core::VerifyAnswer>>;
 
 Moment moment_of(const Services& services) {
     return {services.authority.now(), wall_clock_ms()};
@@ -70,8 +71,10 @@ void handle_get(Services& services, const Request& request, const std::string& i
     auto name = decode_lease_name(id);
     if (!name) return reply(failure(name.error()));
     std::vector<core::LeaseName> names{std::move(*name)};
-    services.authority.verify(std::move(names), [reply, &services](const std::vector<core::VerifyAnswer>& answers) {
+    services.authority.verify(std::move(names), [reply, &services](const VerifyAnswers& answer) {
         if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        const auto& answers = std::get<std::vector<core::VerifyAnswer>>(answer);
         HOLDFAST_ASSERT(answers.size() == 1);
         reply(answer_lease(answers.front(), moment_of(services)));
     });
@@ -91,16 +94,12 @@ void handle_list(Services& services, const Request& request, const std::string&,
 void handle_verify(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_verify(request);
     if (!decoded) return reply(failure(decoded.error()));
-    if (decoded->holder.empty())
-        return services.authority.verify(
-            std::move(decoded->leases),
-            [reply](const std::vector<core::VerifyAnswer>& answers) { reply(answer_verify(answers)); });
-    services.authority.verify_all(std::move(decoded->holder),
-                                  [reply](const core::Answer<std::vector<core::VerifyAnswer>>& answer) {
-                                      if (const auto* refused = std::get_if<Refused>(&answer))
-                                          return reply(failure(*refused));
-                                      reply(answer_verify(std::get<std::vector<core::VerifyAnswer>>(answer)));
-                                  });
+    auto tell = [reply](const VerifyAnswers& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_verify(std::get<std::vector<core::VerifyAnswer>>(answer)));
+    };
+    if (decoded->holder.empty()) return services.authority.verify(std::move(decoded->leases), std::move(tell));
+    services.authority.verify_all(std::move(decoded->holder), std::move(tell));
 }
 
 }  // namespace holdfast::http

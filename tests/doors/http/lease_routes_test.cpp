@@ -112,7 +112,7 @@ TEST(LeaseRoutes, renew_one) {
     TestDoor door;
     TestClient client = door.connect();
     const std::string id = take(client, "r", "alice");
-    door.advance(30s);
+    door.advance(50s);
     const Answer answer =
         client.ask("POST", lease_path(id, "heartbeat"), R"({"holder":"alice","ttl_ms":12000,"client_time_ms":5})");
     ASSERT_EQ(answer.status, 200) << answer.body;

@@ -19,7 +19,7 @@ class MemoryStoreTest : public ::testing::Test, protected StoreListener {
     Token acquire(const std::string& resource, const std::string& holder, Duration ttl = 60s,
                   Predicate predicate = Predicate::mutates) {
         Token granted = 0;
-        update_record(
+        apply_rule(
             store, resource,
             [&](Record& record, Instant now) {
                 const Claim claim{.holder = holder,
@@ -31,31 +31,31 @@ class MemoryStoreTest : public ::testing::Test, protected StoreListener {
                                   .token = ++next_token,
                                   .waiter_id = 0};
                 const auto verdict = core::acquire(record, claim, now);
-                if (!std::holds_alternative<Granted>(verdict)) return Effect::none;
+                if (!std::holds_alternative<Granted>(verdict)) return Ruling{true, Effect::none};
                 granted = next_token;
-                return Effect::changed;
+                return Ruling{true, Effect::changed};
             },
-            [](const Result<void>&) {});
+            [](const Result<bool>&) {});
         return granted;
     }
     void release(const std::string& resource, Token token, const std::string& holder) {
-        update_record(
+        apply_rule(
             store, resource,
             [&](Record& record, Instant now) {
                 core::release(record, token, holder, now);
-                return Effect::freed;
+                return Ruling{true, Effect::freed};
             },
-            [](const Result<void>&) {});
+            [](const Result<bool>&) {});
     }
     LeaseState state(const std::string& resource, Token token) {
         LeaseState found = LeaseState::unknown;
-        update_record(
+        apply_rule(
             store, resource,
             [&](Record& record, Instant now) {
                 found = verify(record, token, now).state;
-                return Effect::none;
+                return Ruling{true, Effect::none};
             },
-            [](const Result<void>&) {});
+            [](const Result<bool>&) {});
         return found;
     }
     std::vector<LeaseName> leases_of(std::string_view holder) {
@@ -124,13 +124,13 @@ TEST_F(MemoryStoreTest, moves_the_end_with_every_renewal) {
     const Token token = acquire("a", "alice", 10s);
     for (int i = 1; i <= 20; ++i) {
         sweep(start + i * 7s);
-        update_record(
+        apply_rule(
             store, "a",
             [&](Record& record, Instant now) {
                 EXPECT_TRUE(std::holds_alternative<Renewed>(renew(record, {token, "alice", "a", {}}, Policy{}, now)));
-                return Effect::changed;
+                return Ruling{true, Effect::changed};
             },
-            [](const Result<void>&) {});
+            [](const Result<bool>&) {});
     }
     sweep(start + 150s - 1ns);
     EXPECT_TRUE(expired.empty());
@@ -163,7 +163,7 @@ TEST_F(MemoryStoreTest, remembers_the_ended_for_five_minutes_and_then_nothing_at
 
 TEST_F(MemoryStoreTest, tells_whose_turn_it_is_when_a_lease_runs_out) {  // G6
     acquire("a", "alice", 10s);
-    update_record(
+    apply_rule(
         store, "a",
         [&](Record& record, Instant now) {
             for (std::uint64_t id = 1; id <= 3; ++id)
@@ -177,9 +177,9 @@ TEST_F(MemoryStoreTest, tells_whose_turn_it_is_when_a_lease_runs_out) {  // G6
                          .token = 0,
                          .waiter_id = id},
                         now + 1h);
-            return Effect::changed;
+            return Ruling{true, Effect::changed};
         },
-        [](const Result<void>&) {});
+        [](const Result<bool>&) {});
     EXPECT_TRUE(due.empty());
     sweep(start + 10s);
     EXPECT_EQ(due, std::vector<std::uint64_t>{1}) << "one place, one wake-up";
