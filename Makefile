@@ -11,7 +11,8 @@ help: ## list these targets
 setup: ## install the Debian packages that are missing
 	@scripts/setup
 
-build: setup ## a release binary at build/release/bin/holdfast
+build: ## a release binary at build/release/bin/holdfast
+	@scripts/setup build
 	@scripts/build release holdfast
 
 run: build ## build, then serve on loopback

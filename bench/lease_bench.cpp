@@ -116,6 +116,21 @@ void acquire(benchmark::State& state) {
     count_per_lease(state);
 }
 
+void release(benchmark::State& state) {
+    for (auto _ : state) {
+        state.PauseTiming();
+        auto crowd = std::make_unique<Crowd>(static_cast<std::size_t>(state.range(0)));
+        state.ResumeTiming();
+        for (std::size_t i = 0; i < crowd->size(); ++i)
+            crowd->release(i);
+        state.PauseTiming();
+        crowd.reset();
+        state.ResumeTiming();
+    }
+    count_per_lease(state);
+}
+
+/// A lock that changes hands, again and again.
 void release_and_acquire(benchmark::State& state) {
     Crowd& crowd = crowd_of(state.range(0));
     for (auto _ : state) {
@@ -141,6 +156,7 @@ void expire(benchmark::State& state) {
 
 BENCHMARK(acquire)->Arg(1'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(renew)->Arg(1'000)->Arg(100'000)->Arg(1'000'000);
+BENCHMARK(release)->Arg(1'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(release_and_acquire)->Arg(1'000)->Arg(100'000)->Arg(1'000'000);
 BENCHMARK(expire)->Arg(1'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 

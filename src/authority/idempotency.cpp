@@ -32,6 +32,19 @@ bool worth_keeping(const AcquireAnswer& answer) {
     return std::holds_alternative<AcquireGranted>(answer);
 }
 
+/// About how much memory an answer takes: its text, and something for the rest.
+std::size_t bytes_of(const AcquireAnswer& answer) {
+    std::size_t bytes = 512;
+    if (const auto* granted = std::get_if<AcquireGranted>(&answer))
+        for (const HeldLease& held : granted->leases)
+            bytes += sizeof held + held.resource.size() + held.lease.holder.size() + held.lease.session.size() +
+                     held.lease.reason.size() + held.lease.metadata.size();
+    if (const auto* busy = std::get_if<AcquireBusy>(&answer))
+        for (const NamedConflict& named : busy->conflicts)
+            bytes += sizeof named + named.resource.size() + named.conflict.holder.size() + named.conflict.reason.size();
+    return bytes;
+}
+
 }  // namespace
 
 Idempotency::Seen Idempotency::look_up(const AcquireRequest& request, Instant now) {
@@ -57,11 +70,13 @@ void Idempotency::finish(const AcquireRequest& request, const AcquireAnswer& ans
         return;
     }
     found->second.answer = answer;
-    ages_.push_back({now, std::move(key)});
+    ages_.push_back({now, std::move(key), bytes_of(answer)});
+    bytes_ += ages_.back().bytes;
 }
 
 void Idempotency::forget(Instant now) {
-    while (!ages_.empty() && (now >= ages_.front().at + kept || ages_.size() >= most)) {
+    while (!ages_.empty() && (now >= ages_.front().at + kept || ages_.size() >= most || bytes_ >= most_bytes)) {
+        bytes_ -= ages_.front().bytes;
         entries_.erase(ages_.front().key);
         ages_.pop_front();
     }

@@ -16,6 +16,7 @@ namespace holdfast::core {
 class Idempotency {
  public:
     static constexpr std::size_t most = 100'000;
+    static constexpr std::size_t most_bytes = 64 << 20;  ///< of text in the answers; beyond either, the oldest go early
     static constexpr Duration kept = 5min;
 
     struct First {};  ///< not seen before: the request goes ahead
@@ -36,12 +37,14 @@ class Idempotency {
     struct Age {
         Instant at;
         std::string key;
+        std::size_t bytes = 0;
     };
 
     void forget(Instant now);
 
     std::map<std::string, Entry, std::less<>> entries_;
     std::deque<Age> ages_;  // of the answered, oldest first
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace holdfast::core

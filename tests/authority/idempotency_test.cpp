@@ -55,6 +55,23 @@ TEST(Idempotency, says_so_while_the_first_request_still_waits_and_forgets_it_if_
     EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::busy) << "asked afresh";
 }
 
+TEST(Idempotency, keeps_a_bounded_amount_of_answers) {
+    Desk desk;
+    const auto ask = [&](int i) {
+        AcquireRequest request = keyed("alice", "k" + std::to_string(i), "r" + std::to_string(i));
+        request.metadata = std::string(limits::metadata_bytes, 'm');
+        return std::get<AcquireGranted>(*desk.ask(std::move(request))).leases[0].lease.token;
+    };
+    const Token first = ask(0);
+    EXPECT_EQ(ask(0), first);
+    const auto enough = static_cast<int>(Idempotency::most_bytes / limits::metadata_bytes) + 1;
+    for (int i = 1; i < enough; ++i)
+        ask(i);
+    EXPECT_GT(ask(0), first) << "the oldest was forgotten";
+    const Token last = ask(enough);
+    EXPECT_EQ(ask(enough), last);
+}
+
 TEST(Idempotency, forgets_after_five_minutes) {
     Desk desk;
     const auto first = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));

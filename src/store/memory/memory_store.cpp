@@ -11,9 +11,10 @@ namespace holdfast::core {
 namespace {
 
 constexpr SlotId history_list =
-    TimingWheel::lists;                         ///< the list of records that have only ended leases, oldest end first
-constexpr std::size_t history_most = 500'000;   ///< of those; beyond, the oldest are forgotten early
-constexpr std::size_t slots_per_page = 20'000;  ///< how many slots one page of a listing looks at
+    TimingWheel::lists;                        ///< the list of records that have only ended leases, oldest end first
+constexpr std::size_t history_most = 500'000;  ///< of those; beyond, the oldest are forgotten early
+constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, of the names of their resources
+constexpr std::size_t slots_per_page = 20'000;             ///< how many slots one page of a listing looks at
 
 /// In which list a slot is. A record with leases or waiters is in the wheel; one that only remembers is in the history.
 enum class Place : std::uint8_t { nowhere, wheel, history };
@@ -60,12 +61,19 @@ struct MemoryStore::Impl {
         }
         timers.push_back(history_list, id);
         ++remembered;
+        remembered_name_bytes += table.resource_of(id).size();
     }
 
     void unfile(SlotId id, Place place) {
         if (place == Place::nowhere) return;
         timers.remove(id);
-        if (place == Place::history) --remembered;
+        if (place != Place::history) return;
+        --remembered;
+        remembered_name_bytes -= table.resource_of(id).size();
+    }
+
+    bool remembers_too_much() const {
+        return remembered > history_most || remembered_name_bytes > history_most_name_bytes;
     }
 
     /// Writes back a record that was changed, or drops it if nothing is left, and files it where its next end finds it.
@@ -132,7 +140,7 @@ struct MemoryStore::Impl {
             Record& record = table.take(id);
             const Sight before = look(record);
             const bool early = before.due > now;
-            if (early && remembered <= history_most) return false;
+            if (early && !remembers_too_much()) return false;
             if (steps == 0) return true;
             --steps;
             if (early) record.ended.clear();
@@ -184,6 +192,7 @@ struct MemoryStore::Impl {
     TimingWheel wheel;
     std::size_t leases = 0;
     std::size_t remembered = 0;
+    std::size_t remembered_name_bytes = 0;
     std::string name;  // reused, so that the sweep allocates nothing
     Record looking;    // reused likewise
 };

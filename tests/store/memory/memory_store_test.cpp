@@ -161,6 +161,18 @@ TEST_F(MemoryStoreTest, remembers_the_ended_for_five_minutes_and_then_nothing_at
     EXPECT_EQ(store.next_due(), Instant::max());
 }
 
+TEST_F(MemoryStoreTest, remembers_a_bounded_amount_of_what_ended) {
+    const auto name = [](int i) { return std::to_string(i) + std::string(4000, 'n'); };
+    const int many = 20'000;  // 80 MB of names
+    for (int i = 0; i < many; ++i) {
+        const std::string resource = name(i);
+        release(resource, acquire(resource, "alice"), "alice");
+    }
+    sweep(start);
+    EXPECT_EQ(state(name(0), 1), LeaseState::unknown) << "the oldest is forgotten early";
+    EXPECT_EQ(state(name(many - 1), many), LeaseState::released);
+}
+
 TEST_F(MemoryStoreTest, tells_whose_turn_it_is_when_a_lease_runs_out) {  // G6
     acquire("a", "alice", 10s);
     apply_rule(
