@@ -28,9 +28,14 @@ struct HolderClock {
 };
 using HolderInstant = HolderClock::time_point;
 
-/// Whole milliseconds, rounded down: what JSON and people see.
+/// Whole milliseconds, rounded down: what JSON and people see. What is left of a lease is never said to be more.
 constexpr std::int64_t to_ms(Duration duration) {
     return std::chrono::floor<std::chrono::milliseconds>(duration).count();
+}
+
+/// Whole milliseconds, rounded up: how long to wait until something has passed.
+constexpr std::int64_t to_ms_up(Duration duration) {
+    return std::chrono::ceil<std::chrono::milliseconds>(duration).count();
 }
 
 }  // namespace holdfast

@@ -42,6 +42,13 @@ TEST(Durations, are_shown_short) {
     EXPECT_EQ(format_duration(-65s), "-1m05s");
 }
 
+TEST(Milliseconds, are_rounded_the_safe_way) {
+    EXPECT_EQ(to_ms(1999us), 1);
+    EXPECT_EQ(to_ms_up(1001us), 2);
+    EXPECT_EQ(to_ms_up(1ns), 1);
+    EXPECT_EQ(to_ms_up(2ms), 2);
+}
+
 TEST(WallTime, is_shown_in_utc_to_the_millisecond) {
     EXPECT_EQ(format_wall_time(0), "1970-01-01T00:00:00.000Z");
     EXPECT_EQ(format_wall_time(1'763'208'000'123), "2025-11-15T12:00:00.123Z");

@@ -90,7 +90,7 @@ Response busy(const core::AcquireBusy& answer) {
     json.key("conflicts").open_array();
     for (const core::NamedConflict& conflict : answer.conflicts)
         put_conflict(json, conflict);
-    json.close_array().field("retry_in_ms", to_ms(answer.retry_in)).close_object();
+    json.close_array().field("retry_in_ms", to_ms_up(answer.retry_in)).close_object();
     return response;
 }
 
@@ -99,7 +99,7 @@ Response refused(const core::Refused& answer, std::string_view key, std::string_
     JsonWriter json(response.body);
     json.open_object().field(key, value);
     put_error(json, answer.code, answer.detail);
-    if (answer.retry_in) json.field("retry_in_ms", to_ms(*answer.retry_in));
+    if (answer.retry_in) json.field("retry_in_ms", to_ms_up(*answer.retry_in));
     json.close_object();
     return response;
 }

@@ -128,7 +128,7 @@ Response failure(Code code, std::string_view detail, std::optional<Duration> ret
     json.open_object().key("error").open_object();
     json.field("code", core::name_of(code)).field("message", message_of(code, detail));
     json.close_object();
-    if (retry_in) json.field("retry_in_ms", to_ms(*retry_in));
+    if (retry_in) json.field("retry_in_ms", to_ms_up(*retry_in));
     json.close_object();
     return response;
 }

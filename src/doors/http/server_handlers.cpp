@@ -20,7 +20,7 @@ void handle_health(Services& services, const Request& request, const std::string
     Response response;
     JsonWriter json(response.body);
     json.open_object().field("status", status_of(authority));
-    json.field("recovering_for_ms", to_ms(authority.recovering_for())).field("version", services.version);
+    json.field("recovering_for_ms", to_ms_up(authority.recovering_for())).field("version", services.version);
     json.field("active_leases", authority.active_leases()).field("waiters", authority.waiters()).close_object();
     reply(std::move(response));
 }
