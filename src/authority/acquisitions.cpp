@@ -43,6 +43,14 @@ struct Acquisitions::Request {
     }
 };
 
+/// An answer that is given a second time (G7).
+struct Acquisitions::Retelling {
+    Retelling(AcquireAnswer first, Callback<AcquireAnswer> to) : answer(std::move(first)), reply(std::move(to)) {}
+
+    AcquireAnswer answer;
+    Callback<AcquireAnswer> reply;
+};
+
 namespace {
 
 AcquireBusy busy_answer(Code code, std::vector<NamedConflict> conflicts) {
@@ -63,7 +71,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     if (!asked.idempotency_key.empty()) {
         auto seen = idempotency_.look_up(asked, now);
         if (auto* first_answer = std::get_if<AcquireAnswer>(&seen)) {
-            reply(std::move(*first_answer));
+            tell_again(std::make_shared<Retelling>(std::move(*first_answer), std::move(reply)), 0);
             return 0;
         }
     }
@@ -79,6 +87,29 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     requests_.emplace(request->id, request);
     try_again(request);
     return requests_.contains(request->id) ? request->id : 0;
+}
+
+/// A grant is told as it stands now: its holder counts from when it asked again (T3), and an admin, or the holder
+/// itself, may have ended it since.
+void Acquisitions::tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i) {
+    auto* granted = std::get_if<AcquireGranted>(&retelling->answer);
+    if (granted == nullptr || i == granted->leases.size()) return retelling->reply(std::move(retelling->answer));
+    HeldLease& held = granted->leases[i];
+    apply_rule(
+        *store_, held.resource,
+        [&held](Record& record, Instant now) {
+            const Verified verified = verify(record, held.lease.token, now);
+            if (verified.lease) {
+                held.lease = *verified.lease;
+                held.timeline = timeline_of(held.lease, now);
+            }
+            return Ruling{verified.state};
+        },
+        [this, retelling, i](const Result<LeaseState>& state) {
+            if (!state) return retelling->reply(storage_failure(state.error()));
+            if (*state != LeaseState::active) return retelling->reply(Refused{code_for(*state), {}, {}});
+            tell_again(retelling, i + 1);
+        });
 }
 
 void Acquisitions::try_again(const RequestPtr& request) {

@@ -65,6 +65,8 @@ class Acquisitions {
     struct Request;
     using RequestPtr = std::shared_ptr<Request>;
 
+    struct Retelling;
+    void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     void look(const RequestPtr& request, std::size_t step);
     void looked(const RequestPtr& request);
     void take(const RequestPtr& request, std::size_t step);

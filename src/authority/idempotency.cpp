@@ -20,13 +20,6 @@ std::uint64_t fingerprint_of(const AcquireRequest& request) {
     return hash_text({}, text);
 }
 
-AcquireAnswer told_again(AcquireAnswer answer, Instant now) {
-    if (auto* granted = std::get_if<AcquireGranted>(&answer))
-        for (HeldLease& held : granted->leases)
-            held.timeline = timeline_of(held.lease, now);
-    return answer;
-}
-
 bool worth_keeping(const AcquireAnswer& answer) {
     if (const auto* busy = std::get_if<AcquireBusy>(&answer)) return busy->code != Code::cancelled;
     return std::holds_alternative<AcquireGranted>(answer);
@@ -58,7 +51,7 @@ Idempotency::Seen Idempotency::look_up(const AcquireRequest& request, Instant no
     }
     if (entry.fingerprint != fingerprint) return AcquireAnswer{Refused{Code::idempotency_mismatch, {}, {}}};
     if (!entry.answer) return AcquireAnswer{Refused{Code::idempotency_in_progress, {}, Duration{1s}}};
-    return told_again(*entry.answer, now);
+    return *entry.answer;
 }
 
 void Idempotency::finish(const AcquireRequest& request, const AcquireAnswer& answer, Instant now) {

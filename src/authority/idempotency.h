@@ -22,8 +22,8 @@ class Idempotency {
     struct First {};  ///< not seen before: the request goes ahead
     using Seen = std::variant<First, AcquireAnswer>;
 
-    /// What to do with a request that carries a key. Every First must be followed by a finish(). An earlier grant is
-    /// told again with the time it has left at `now`: its holder counts from when it asked again (T3).
+    /// What to do with a request that carries a key. Every First must be followed by a finish(). A grant comes as it
+    /// was then: what it is worth now is for the caller to find out.
     Seen look_up(const AcquireRequest& request, Instant now);
 
     /// Remembers the answer. Refusals are not kept: they say that it is worth asking again.

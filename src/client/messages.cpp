@@ -151,6 +151,11 @@ Outcome outcome_of(std::string_view code, int status) {
         {"request_timeout", Outcome::unreachable},
         {"stopping", Outcome::unreachable},
         {"too_many_connections", Outcome::unreachable},
+        // Of an acquire whose first answer was lost: what it granted has ended since (G7).
+        {"lease_expired", Outcome::lost},
+        {"lease_released", Outcome::lost},
+        {"lease_revoked", Outcome::lost},
+        {"unknown_lease", Outcome::lost},
     };
     const auto found = known.find(code);
     if (found != known.end()) return found->second;

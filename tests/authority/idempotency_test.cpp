@@ -23,6 +23,28 @@ TEST(Idempotency, returns_the_first_grant_with_the_time_it_has_left) {  // G7, T
     EXPECT_EQ(desk.authority.active_leases(), 1U);
 }
 
+TEST(Idempotency, does_not_hand_out_a_grant_that_has_ended_since) {
+    Desk desk;
+    const auto granted = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    desk.authority.revoke({"r", granted.leases[0].lease.token}, [](const Answer<Lease>&) {});
+    ASSERT_NE(desk.lock("bob", "r"), 0U);
+    EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::lease_revoked);
+    desk.ask(keyed("carol", "k", "other"));
+    desk.pass(60s);
+    EXPECT_EQ(code_of(*desk.ask(keyed("carol", "k", "other"))), Code::lease_expired);
+}
+
+TEST(Idempotency, tells_of_a_grant_that_was_renewed_since_as_it_is_now) {
+    Desk desk;
+    const auto granted = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    desk.pass(50s);
+    desk.authority.renew({{}, "alice", {{"r", granted.leases[0].lease.token}}, {}},
+                         [](const std::vector<RenewAnswer>&) {});
+    desk.pass(20s);
+    const auto again = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
+    EXPECT_EQ(again.leases[0].timeline.expires_in, 40s);
+}
+
 TEST(Idempotency, returns_the_first_refusal_by_a_rival_too) {
     Desk desk;
     const Token token = desk.lock("bob", "r");

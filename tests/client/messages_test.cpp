@@ -93,6 +93,7 @@ TEST(Messages, tell_refusals_from_what_passes) {
     EXPECT_EQ(outcome_of("recovering", 503), Outcome::busy);
     EXPECT_EQ(outcome_of("stopping", 503), Outcome::unreachable);
     EXPECT_EQ(outcome_of("banned", 403), Outcome::refused);
+    EXPECT_EQ(outcome_of("lease_revoked", 410), Outcome::lost);
     EXPECT_EQ(outcome_of("invalid_argument", 400), Outcome::refused);
     EXPECT_EQ(outcome_of("storage_failed", 500), Outcome::unreachable);
     EXPECT_EQ(outcome_of("a_code_of_the_future", 400), Outcome::refused);
