@@ -17,6 +17,8 @@ namespace {
 class NoDisk final : public Durable {
     void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }
     void save_policy(const Policy&, Callback<Result<void>> done) override { done({}); }
+    void save_agent(const SavedAgent&, Callback<Result<void>> done) override { done({}); }
+    void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
 };
 
 /// So many leases with names of 40 bytes and holders of 24, taken out in random order.
@@ -53,12 +55,15 @@ class Crowd {
         });
     }
     void renew(std::size_t i) {
-        authority_.renew({{}, holder(i), {names_[i]}, {}}, [](const std::vector<RenewAnswer>& answers) {
+        RenewRequest request;
+        request.holder = holder(i);
+        request.leases.push_back({.name = names_[i], .progress = {}});
+        authority_.renew(std::move(request), [](const std::vector<RenewAnswer>& answers) {
             if (!std::holds_alternative<RenewedLease>(answers[0].result)) std::abort();
         });
     }
     void release(std::size_t i) {
-        authority_.release({{}, names_[i], holder(i)}, [](const Answer<ReleaseAnswer>& answer) {
+        authority_.release({{}, names_[i], holder(i), {}}, [](const Answer<ReleaseAnswer>& answer) {
             if (!std::get<ReleaseAnswer>(answer).released) std::abort();
         });
     }
@@ -76,7 +81,7 @@ class Crowd {
  private:
     Random random_;
     NoDisk durable_;
-    Authority authority_{{durable_, {}, 0, 0, 1000, {}}};
+    Authority authority_{{.durable = durable_, .policy = {}}};
     MemoryStore store_{authority_.listener(), {1, 2}};
     Instant now_;
     std::vector<LeaseName> names_;

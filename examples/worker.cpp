@@ -20,6 +20,7 @@ int exit_code(holdfast::Outcome outcome) {
         case holdfast::Outcome::granted:
             return 0;
         case holdfast::Outcome::busy:
+        case holdfast::Outcome::die:
             return 2;
         case holdfast::Outcome::lost:
         case holdfast::Outcome::uncertain:

@@ -5,7 +5,9 @@
 #include <holdfast/outcome.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +43,8 @@ struct ClientOptions {
     std::string server{};                     ///< empty: HOLDFAST_SERVER, or http://127.0.0.1:7400
     std::string holder{};                     ///< empty: host name, process id and a random part
     std::chrono::milliseconds timeout{5000};  ///< for one request and its answer, waiting for a turn not counted
+    /// Which life of a registered agent asks; a life that is not the last one seen is refused. None: whichever it is.
+    std::optional<std::uint64_t> epoch{};
 };
 
 /// A lease, or why not.
@@ -77,6 +81,7 @@ class HOLDFAST_API Client {
 
     const std::string& holder() const;
 
+    friend class Agent;
     struct HOLDFAST_INTERNAL Core;
     explicit Client(std::shared_ptr<Core> core);
 

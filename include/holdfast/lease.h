@@ -65,9 +65,17 @@ class HOLDFAST_API Lease {
     /// Called after every renewal, and when a renewal failed and the lease became uncertain.
     void on_change(std::function<void(Outcome)> callback);
 
+    /// How far the work has come: a number that rises, sent along with the renewals from now on. Under a policy with an
+    /// idle limit, a lease whose number stands still that long is not renewed (R6).
+    void progress(std::uint64_t count);
+
     /// Gives it back, waiting for the server's answer for a moment. Returns false if the server could not be told:
     /// the lease then ends by itself. held() is false from the start of the call.
     bool release();
+
+    /// Lets it go without giving it back: it is not renewed any more and ends by itself; held() is false from now on.
+    /// For a holder that restarts and resumes it (R5).
+    void abandon();
 
     struct HOLDFAST_INTERNAL State;  ///< shared with the keeper
     explicit Lease(std::shared_ptr<State> state);

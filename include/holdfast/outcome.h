@@ -3,6 +3,7 @@
 #include <holdfast/export.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ enum class Outcome {
     uncertain,    ///< a renewal failed; it is still yours until the local deadline, and is being retried
     refused,      ///< the server will not grant it (policy, ban, bad request): asking again as is will not help
     unreachable,  ///< no server answered in time; nothing is known
+    die,          ///< an older agent is in the way: let go of everything, and come back later (G5)
 };
 HOLDFAST_API const char* to_string(Outcome outcome);
 
@@ -28,7 +30,8 @@ struct Conflict {
     std::string holder{};
     std::string reason{};
     std::chrono::milliseconds expires_in{0};
-    bool waiting = false;  ///< not a holder yet, but a request that came first
+    bool waiting = false;   ///< not a holder yet, but a request that is served first
+    bool reserved = false;  ///< not a holder any more, but an agent that restarts (R5)
 };
 
 /// Why there is no lease, or no lease any more.
@@ -38,6 +41,7 @@ struct Failure {
     std::string message{};  ///< a sentence for people
     std::vector<Conflict> conflicts{};
     std::optional<std::chrono::milliseconds> retry_in{};
+    std::size_t queue_position = 0;  ///< the place this request has or would have in the queue, from 1; 0: none
 };
 
 }  // namespace holdfast

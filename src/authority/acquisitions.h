@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "authority/agents.h"
 #include "authority/answers.h"
 #include "authority/events.h"
 #include "authority/idempotency.h"
@@ -25,8 +26,8 @@ namespace holdfast::core {
 ///
 /// A request first looks at all its records, so that a refusal names everyone in the way. If the way is free it takes
 /// them in the order of their names; should one have been taken in between, it gives the others back. A request that
-/// waits has an entry in the queue of each of its records, holds nothing, and tries again when the store says that its
-/// turn may have come.
+/// waits has an entry in the queue of each of its records and tries again when the store says that its turn may have
+/// come. An agent that must not wait, or must not go on waiting, is told to die (G5).
 class Acquisitions {
  public:
     /// On what terms a request may be granted now, by what can be said without looking at a record (S1, R7, G4).
@@ -34,13 +35,17 @@ class Acquisitions {
         Duration ttl{};
         std::optional<TtlCut> ttl_cut;
         Duration wait{};
+        Duration hold_max{}, ttl_min{};
+        std::size_t leases_most = 0;  ///< per holder (R6); zero: any number
     };
     using Admit = std::function<std::variant<Terms, Refused>(const AcquireRequest&)>;
 
     struct Parts {
         TokenSource& tokens;
         Events& events;
+        Agents& agents;
         Admit admit;
+        std::function<Priority()> arrival;  ///< what a plain request is as old as: now, as a timestamp
     };
     explicit Acquisitions(Parts parts) : parts_(std::move(parts)) {}
 
@@ -57,6 +62,12 @@ class Acquisitions {
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
 
+    /// True if the holder has a request that waits. And what its requests wait for, and whom.
+    bool waits(std::string_view holder) const { return by_holder_.contains(holder); }
+    void survey(std::string_view holder, Callback<Answer<std::vector<WaitingRequest>>> reply);
+
+    /// Lets the holder's requests that wait try again: something about the holder has changed.
+    void nudge(std::string_view holder);
     /// Takes note of waiters whose turn may have come; serve() lets them try.
     void note_due(const std::vector<std::uint64_t>& waiters);
     void serve(Instant now);
@@ -66,7 +77,10 @@ class Acquisitions {
     using RequestPtr = std::shared_ptr<Request>;
 
     struct Retelling;
+    struct Survey;
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
+    void count(const RequestPtr& request);
+    void begin(const RequestPtr& request);
     void look(const RequestPtr& request, std::size_t step);
     void looked(const RequestPtr& request);
     void take(const RequestPtr& request, std::size_t step);
@@ -77,6 +91,9 @@ class Acquisitions {
     void leave_queue(const RequestPtr& request, std::size_t step, AcquireAnswer answer);
     void grant(const RequestPtr& request);
     void busy(const RequestPtr& request);
+    void judged(const RequestPtr& request, bool holds_something);
+    void wait(const RequestPtr& request);
+    void judge_again(const std::vector<std::uint64_t>& requests);
     void fail(const RequestPtr& request, Refused refused);
     void answer(const RequestPtr& request, AcquireAnswer answer);
     void try_again(const RequestPtr& request);
@@ -87,8 +104,9 @@ class Acquisitions {
     Idempotency idempotency_;
     Instant now_;
     std::uint64_t next_id_ = 1;
-    std::map<std::uint64_t, RequestPtr> requests_;     // not answered yet
-    std::multimap<Instant, std::uint64_t> deadlines_;  // of those that wait
+    std::map<std::uint64_t, RequestPtr> requests_;                      // not answered yet
+    std::multimap<Instant, std::uint64_t> deadlines_;                   // of those that wait
+    std::multimap<std::string, std::uint64_t, std::less<>> by_holder_;  // likewise
     std::deque<std::uint64_t> due_;
     bool serving_ = false;
 };

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "lease/manifest.h"
 #include "lease/rules.h"
 
 namespace holdfast::core {
@@ -28,8 +29,9 @@ struct NamedConflict {
     Conflict conflict;
 };
 struct AcquireBusy {
-    Code code = Code::busy;  ///< or wait_timeout, cancelled
+    Code code = Code::busy;  ///< or wait_timeout, cancelled; or die (G5)
     std::vector<NamedConflict> conflicts;
+    std::size_t place = 1;  ///< in the queue: 1 is served next
     Duration retry_in{};
 };
 /// A refusal or failure: the code, a detail where the code's own text does not say enough, and when to ask again.
@@ -49,6 +51,11 @@ struct RenewAnswer {
     std::variant<RenewedLease, Refused> result;
 };
 
+struct RenewAllAnswer {
+    std::vector<RenewAnswer> answers;
+    bool more = false;  ///< there are others, which were not renewed
+};
+
 struct ReleaseAnswer {
     bool released = false;  ///< by this very request
     LeaseState state = LeaseState::unknown;
@@ -59,6 +66,37 @@ struct VerifyAnswer {
     Verified verified;
     std::optional<Timeline> timeline;  ///< if active
     Instant at;                        ///< the store's time of the answer
+};
+
+/// An agent, as it is known (G5).
+struct Agent {
+    std::string id;
+    Priority priority = 0;
+    std::uint64_t epoch = 1;
+    bool restarting = false;  ///< this life has said that it restarts (R5)
+    unsigned deaths = 0;      ///< how often it was told to die since its last grant
+};
+/// A request that waits.
+struct WaitingRequest {
+    std::vector<Intent> intents;
+    std::size_t place = 1;
+    Duration wait_left{};
+    std::vector<NamedConflict> conflicts;
+    Duration retry_in{};
+};
+struct AgentAnswer {
+    Agent agent;
+    std::size_t leases = 0;
+    std::vector<WaitingRequest> waiting;  ///< limits::named_per_record at most
+    bool created = false;                 ///< by this very request
+};
+struct AgentPage {
+    std::vector<Agent> agents;
+    bool more = false;
+};
+struct RestartAnswer {
+    Agent agent;
+    std::size_t reserved = 0;
 };
 
 template <class T>

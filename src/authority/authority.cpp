@@ -1,47 +1,15 @@
 #include "authority/authority.h"
 
-#include <algorithm>
-
-#include "authority/acquisitions.h"
-#include "authority/policy_book.h"
-#include "authority/store_call.h"
+#include "authority/authority_impl.h"
 #include "base/assert.h"
 
 namespace holdfast::core {
 namespace {
 
-Refused refused(Code code) {
-    return {code, {}, {}};
-}
-
-Refused storage_failure(const Error& error) {
-    return {Code::storage_failed, error.message, {}};
-}
-
-constexpr Duration pause_after_failure = 1s;
-
 std::optional<TtlCut> cut_from(std::optional<Duration> asked, const GrantedTtl& granted) {
     if (!granted.cut || !asked) return std::nullopt;
     return TtlCut{*asked, granted.ttl};
 }
-
-/// Answers that come one by one and are given together, in order.
-template <class T, class Reply>
-struct Gathering {
-    std::vector<T> answers;
-    std::size_t missing = 0;
-    std::optional<Refused> failure;  // of the whole, where one part has no answer of its own for it
-    Callback<Reply> reply;
-
-    void arrived() {
-        if (--missing > 0) return;
-        if constexpr (std::is_constructible_v<Reply, Refused>)
-            if (failure) return reply(std::move(*failure));
-        reply(std::move(answers));
-    }
-};
-using Renewing = Gathering<RenewAnswer, std::vector<RenewAnswer>>;
-using Verifying = Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>>;
 
 template <class Gathered, class Reply>
 std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> reply) {
@@ -55,56 +23,6 @@ std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> r
 }
 
 }  // namespace
-
-struct Authority::Impl {
-    explicit Impl(Parts parts)
-        : durable(parts.durable),
-          book(parts.durable, std::move(parts.policy)),
-          tokens(TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
-          recovering_until(parts.recovering_until),
-          acquisitions({tokens, events, [this](const AcquireRequest& request) { return admit(request); }}) {
-        if (parts.tokens_reserved != 0) tokens.raise(parts.tokens_reserved);
-    }
-
-    const Policy& policy() const { return book.policy(); }
-
-    /// Keeps the durable ceiling ahead of the tokens (G3). If the disk refuses, tokens run out in the end and requests
-    /// are refused with `tokens_exhausted`; the disk is asked again, but not by every request.
-    void keep_tokens_ahead() {
-        if (now < ask_for_tokens_at) return;
-        const auto ceiling = tokens.wants_ceiling();
-        if (!ceiling) return;
-        durable.reserve_tokens(*ceiling, [this, ceiling](const Result<void>& reserved) {
-            if (reserved) return tokens.raise(*ceiling);
-            tokens.raise_failed();
-            ask_for_tokens_at = now + pause_after_failure;
-        });
-    }
-
-    /// What every request ends with: waiters whose turn has come try, and tokens are kept ahead.
-    void settle_accounts() {
-        acquisitions.serve(now);
-        keep_tokens_ahead();
-    }
-
-    std::variant<Acquisitions::Terms, Refused> admit(const AcquireRequest& request) const;
-    using Renewal = decltype(RenewAnswer::result);
-    void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
-                   const std::shared_ptr<const RenewRequest>& request);
-    void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
-
-    Durable& durable;
-    PolicyBook book;
-    TokenSource tokens;
-    Events events;
-    Instant now;
-    Instant ask_for_tokens_at;
-    Instant recovering_until;
-    Acquisitions acquisitions;
-    Store* store = nullptr;
-    bool stopping = false;
-    std::function<void(Duration)> on_lateness;
-};
 
 Authority::Authority(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
 Authority::~Authority() = default;
@@ -126,15 +44,23 @@ Instant Authority::next_deadline() const {
 
 // ---- acquire ----
 
-std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireRequest& request) const {
+std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireRequest& request) {
     if (stopping) return refused(Code::stopping);
+    if (const auto stale = agents.see(request.holder, request.epoch, now)) return refused(*stale);
+    const Agent* agent = agents.find(request.holder);
+    if (agent != nullptr && agent->restarting) return refused(Code::agent_restarting);
     for (const Intent& intent : request.intents)
         if (const auto code = bar_to(policy(), request.holder, intent.resource)) return refused(*code);
     const auto decision = decide_ttl(policy(), request.ttl);
     if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
     if (now < recovering_until) return Refused{Code::recovering, {}, recovering_until - now};
     const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
-    return Acquisitions::Terms{ttl.ttl, cut_from(request.ttl, ttl), std::min(request.wait, policy().wait_max)};
+    return Acquisitions::Terms{.ttl = ttl.ttl,
+                               .ttl_cut = cut_from(request.ttl, ttl),
+                               .wait = std::min(request.wait, policy().wait_max),
+                               .hold_max = policy().hold_max,
+                               .ttl_min = policy().ttl_min,
+                               .leases_most = policy().leases_per_holder_max};
 }
 
 Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<AcquireAnswer> reply) {
@@ -156,13 +82,15 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
     const LeaseName& name = gathering->answers[i].name;
     apply_rule(
         *store, name.resource,
-        [this, request, &name](Record& record, Instant at) {
-            auto verdict =
-                core::renew(record, {name.token, request->holder, name.resource, request->ttl}, policy(), at);
+        [this, request, &name, i](Record& record, Instant at) {
+            auto verdict = core::renew(
+                record, {name.token, request->holder, name.resource, request->ttl, request->leases[i].progress},
+                policy(), at);
             if (const auto* rejected = std::get_if<Rejected>(&verdict)) return Ruling<Renewal>{refused(rejected->code)};
             Renewed& renewed = std::get<Renewed>(verdict);
             const Timeline timeline = timeline_of(renewed.lease, at);
-            const auto cut = cut_from(request->ttl, {renewed.lease.ttl, renewed.ttl_cut});
+            const auto cut =
+                renewed.cut_from ? std::optional(TtlCut{*renewed.cut_from, renewed.lease.ttl}) : std::nullopt;
             return Ruling<Renewal>{RenewedLease{{name.resource, std::move(renewed.lease), timeline}, cut},
                                    Effect::changed};
         },
@@ -177,34 +105,51 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
 
 void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply) {
     if (request.leases.empty()) return reply({});
-    auto gathering = gather<Renewing>(std::move(request.leases), std::move(reply));
-    const auto shared = std::make_shared<const RenewRequest>(std::move(request));
+    std::vector<LeaseName> names;
+    names.reserve(request.leases.size());
+    for (LeaseToRenew& lease : request.leases)
+        names.push_back(std::move(lease.name));
+    auto gathering = gather<Renewing>(std::move(names), std::move(reply));
     const std::size_t count = gathering->answers.size();
+    if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) {
+        for (RenewAnswer& answer : gathering->answers)
+            answer.result = refused(*stale);
+        return gathering->reply(std::move(gathering->answers));
+    }
+    const auto shared = std::make_shared<const RenewRequest>(std::move(request));
     for (std::size_t i = 0; i < count; ++i)
         impl_->renew_one(gathering, i, shared);
     impl_->settle_accounts();
 }
 
-void Authority::renew_all(RenewRequest request, Callback<Answer<std::vector<RenewAnswer>>> reply) {
+void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply) {
+    if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const std::string holder = request.holder;
-    impl_->store->leases_of(
-        holder, limits::leases_per_request,
-        [this, asked = std::make_unique<RenewRequest>(std::move(request)),
-         reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
-            if (!found) return reply(storage_failure(found.error()));
-            asked->leases = std::move(*found);
-            renew(std::move(*asked),
-                  [reply = std::move(reply)](std::vector<RenewAnswer> answers) mutable { reply(std::move(answers)); });
-        });
+    impl_->store->leases_of(holder, Store::Which::active, limits::leases_per_heartbeat + 1,
+                            [this, asked = std::make_unique<RenewRequest>(std::move(request)),
+                             reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
+                                if (!found) return reply(storage_failure(found.error()));
+                                const bool more = found->size() > limits::leases_per_heartbeat;
+                                if (more) found->pop_back();
+                                for (LeaseName& name : *found)
+                                    asked->leases.push_back({std::move(name), asked->progress});
+                                renew(std::move(*asked),
+                                      [more, reply = std::move(reply)](std::vector<RenewAnswer> answers) mutable {
+                                          reply(RenewAllAnswer{std::move(answers), more});
+                                      });
+                            });
 }
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
+    if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
     apply_rule(
         *impl_->store, asked->name.resource,
         [asked](Record& record, Instant now) {
             Ruling ruling{core::release(record, asked->name.token, asked->holder, now)};
-            if (std::holds_alternative<Released>(ruling.verdict)) ruling.effect = Effect::freed;
+            const auto* ended = std::get_if<AlreadyEnded>(&ruling.verdict);
+            const bool freed = std::holds_alternative<Released>(ruling.verdict) || (ended && ended->was_reserved);
+            if (freed) ruling.effect = Effect::freed;
             return ruling;
         },
         [this, asked, reply = std::move(reply)](Result<ReleaseVerdict> verdict) mutable {
@@ -248,8 +193,10 @@ void Authority::verify(std::vector<LeaseName> names, Callback<Answer<std::vector
     impl_->settle_accounts();
 }
 
-void Authority::verify_all(std::string holder, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
-    impl_->store->leases_of(holder, limits::leases_per_request,
+void Authority::verify_all(std::string holder, std::optional<std::uint64_t> epoch,
+                           Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    if (const auto stale = impl_->agents.see(holder, epoch, impl_->now)) return reply(refused(*stale));
+    impl_->store->leases_of(holder, Store::Which::active_or_reserved, limits::leases_per_heartbeat,
                             [this, reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
                                 if (!found) return reply(storage_failure(found.error()));
                                 verify(std::move(*found), std::move(reply));
@@ -261,92 +208,6 @@ void Authority::list(const ListQuery& query, Callback<Answer<ListPage>> reply) {
         if (!page) return reply(storage_failure(page.error()));
         reply(std::move(*page));
     });
-}
-
-// ---- administration ----
-
-void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply) {
-    const auto revoked = std::make_shared<const LeaseName>(std::move(name));
-    apply_rule(
-        *impl_->store, revoked->resource,
-        [revoked](Record& record, Instant now) {
-            Ruling ruling{core::revoke(record, revoked->token, now)};
-            if (std::holds_alternative<Lease>(ruling.verdict)) ruling.effect = Effect::freed;
-            return ruling;
-        },
-        [this, revoked, reply = std::move(reply)](Result<std::variant<Lease, Rejected>> verdict) mutable {
-            if (!verdict) return reply(storage_failure(verdict.error()));
-            if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
-            Lease& lease = std::get<Lease>(*verdict);
-            impl_->events.publish(EventKind::revoked, revoked->resource, lease, impl_->now);
-            reply(std::move(lease));
-        });
-    impl_->settle_accounts();
-}
-
-void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply) {
-    const auto barred = std::make_shared<const LeaseName>(std::move(name));
-    apply_rule(
-        *impl_->store, barred->resource,
-        [barred](Record& record, Instant now) {
-            auto verdict = core::bar(record, barred->token, now);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict))
-                return Ruling<Answer<HeldLease>>{refused(rejected->code)};
-            Lease& lease = std::get<Lease>(verdict);
-            const Timeline timeline = timeline_of(lease, now);
-            return Ruling<Answer<HeldLease>>{HeldLease{barred->resource, std::move(lease), timeline}, Effect::changed};
-        },
-        [reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
-            if (!answer) return reply(storage_failure(answer.error()));
-            reply(std::move(*answer));
-        });
-    impl_->settle_accounts();
-}
-
-const Policy& Authority::policy() const {
-    return impl_->policy();
-}
-
-void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply) {
-    impl_->book.change(
-        [change](Policy& policy) -> Result<void> {
-            policy.ttl_min = change.ttl_min.value_or(policy.ttl_min);
-            policy.ttl_max = change.ttl_max.value_or(policy.ttl_max);
-            policy.ttl_default = change.ttl_default.value_or(policy.ttl_default);
-            policy.wait_max = change.wait_max.value_or(policy.wait_max);
-            policy.reject_above_max = change.reject_above_max.value_or(policy.reject_above_max);
-            if (!change.name_pattern) return {};
-            auto pattern = NamePattern::compile(*change.name_pattern);
-            if (!pattern) return pattern.error();
-            policy.name_pattern = std::move(*pattern);
-            return {};
-        },
-        std::move(reply));
-}
-
-void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply) {
-    impl_->book.change(
-        [holder = std::move(holder), ban](Policy& policy) -> Result<void> {
-            policy.bans[holder] = ban;
-            return {};
-        },
-        [ban, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
-            reply(std::move(ban));
-        });
-}
-
-void Authority::unban(const std::string& holder, Callback<Answer<bool>> reply) {
-    const auto was_banned = std::make_shared<bool>(false);
-    impl_->book.change(
-        [holder, was_banned](Policy& policy) -> Result<void> {
-            *was_banned = policy.bans.erase(holder) > 0;
-            return {};
-        },
-        [was_banned, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
-            reply(*was_banned);
-        });
 }
 
 // ---- the rest ----

@@ -31,9 +31,11 @@ class Authority : private StoreListener {
         Durable& durable;
         Policy policy;
         Token tokens_issued = 0;     ///< the durable ceiling found at start: every token up to it may have been issued
-        Token tokens_reserved = 0;   ///< a higher ceiling that is durable already; 0: advance() asks for one
-        std::int64_t wall_ms = 0;    ///< the wall clock at start, for the first token
+        std::int64_t wall_ms = 0;    ///< the wall clock at start, for the first token and for what is as old as now
+        Instant started_at{};        ///< the same moment on the store's clock
         Instant recovering_until{};  ///< S1: nothing is granted before
+        std::vector<SavedAgent> agents{};
+        std::uint64_t seed = 0;  ///< of the jitter in how long a request that was told to die should stay away
     };
     explicit Authority(Parts parts);
     ~Authority() override;
@@ -55,14 +57,25 @@ class Authority : private StoreListener {
 
     /// Each lease gets its own answer, in order (R1).
     void renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply);
-    /// All leases of the request's holder; the request names none. Over limits::leases_per_request only that many are
-    /// renewed.
-    void renew_all(RenewRequest request, Callback<Answer<std::vector<RenewAnswer>>> reply);
+    /// All leases of the request's holder, limits::leases_per_heartbeat at most; the request names none.
+    void renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply);
     void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
 
     void verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply);
-    void verify_all(std::string holder, Callback<Answer<std::vector<VerifyAnswer>>> reply);
+    /// What the holder has, and what is reserved for it (R5). An epoch begins a new life, or is refused as stale.
+    void verify_all(std::string holder, std::optional<std::uint64_t> epoch,
+                    Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void list(const ListQuery& query, Callback<Answer<ListPage>> reply);
+
+    /// Registers an agent (G5). Durable before it is answered.
+    void put_agent(AgentRequest request, Callback<Answer<AgentAnswer>> reply);
+    void get_agent(const std::string& id, Callback<Answer<AgentAnswer>> reply);
+    /// A page of the agents, by id.
+    AgentPage agents(std::string_view after, std::size_t limit) const;
+    /// DIE_RESTART: from now on this life gets nothing more, and what it has stays reserved for the next one (R5).
+    void declare_restart(AgentRequest request, Callback<Answer<RestartAnswer>> reply);
+    /// The answer says whether it was there.
+    void forget_agent(const std::string& id, Callback<Answer<bool>> reply);
 
     void revoke(LeaseName name, Callback<Answer<Lease>> reply);
     void bar(LeaseName name, Callback<Answer<HeldLease>> reply);

@@ -13,6 +13,7 @@ std::string key_of(const AcquireRequest& request) {
 std::uint64_t fingerprint_of(const AcquireRequest& request) {
     std::string text = request.session + '\n' + request.reason + '\n' + request.metadata + '\n';
     text += std::to_string(request.ttl ? request.ttl->count() : -1) + '\n';
+    text += std::to_string(request.epoch.value_or(0)) + '\n';
     for (const Intent& intent : request.intents) {
         text += intent.resource + '\n';
         text += to_string(intent.predicate);

@@ -19,19 +19,27 @@ struct Caller {
 struct AcquireRequest {
     Caller caller;
     std::string holder;
+    std::optional<std::uint64_t> epoch;  ///< which life of an agent; none: the one last seen
     std::string session;
     std::vector<Intent> intents;  ///< full names
     std::optional<Duration> ttl;
     Duration wait{};
+    std::optional<std::uint64_t> progress;
     std::string reason;
     std::string metadata;
     std::string idempotency_key;
 };
 
+struct LeaseToRenew {
+    LeaseName name;
+    std::optional<std::uint64_t> progress;
+};
 struct RenewRequest {
     Caller caller;
     std::string holder;
-    std::vector<LeaseName> leases;
+    std::optional<std::uint64_t> epoch;
+    std::vector<LeaseToRenew> leases;
+    std::optional<std::uint64_t> progress;  ///< for all of them, where it names none
     std::optional<Duration> ttl;
 };
 
@@ -39,13 +47,24 @@ struct ReleaseRequest {
     Caller caller;
     LeaseName name;
     std::string holder;
+    std::optional<std::uint64_t> epoch;
+};
+
+/// An agent registers, or says what has changed.
+struct AgentRequest {
+    Caller caller;
+    std::string id;
+    std::optional<Priority> priority;
+    std::optional<std::uint64_t> epoch;
 };
 
 /// What is to change in the policy; what is left out stays.
 struct PolicyChange {
     std::optional<Duration> ttl_min, ttl_max, ttl_default, wait_max;
     std::optional<bool> reject_above_max;
-    std::optional<std::string> name_pattern;  ///< empty: none
+    std::optional<std::string> name_pattern;     ///< empty: none
+    std::optional<Duration> hold_max, idle_max;  ///< zero: no limit
+    std::optional<std::size_t> leases_per_holder_max;
 };
 
 }  // namespace holdfast::core

@@ -6,9 +6,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "authority/answers.h"
 #include "store/store.h"
 
 namespace holdfast::core {
+
+/// The answer when the store could not.
+inline Refused storage_failure(const Error& error) {
+    return {Code::storage_failed, error.message, {}};
+}
 
 /// What a rule made of a record, and whether the record is to be written.
 template <class Verdict>
@@ -18,18 +24,28 @@ struct Ruling {
     Effect effect = Effect::none;
 };
 
-/// Runs a rule on one record: `rule(Record&, Instant) -> Ruling<Verdict>`, then `done(Result<Verdict>)` once the store
-/// has answered. Both live until then.
+/// Calls a rule that looks at the neighbours, or one that does not.
+template <class Rule>
+auto call_rule(Rule& rule, Record& record, const Neighbours& neighbours, Instant now) {
+    if constexpr (std::is_invocable_v<Rule&, Record&, const Neighbours&, Instant>)
+        return rule(record, neighbours, now);
+    else
+        return rule(record, now);
+}
+
+/// Runs a rule on one record: `rule(Record&, [const Neighbours&,] Instant) -> Ruling<Verdict>`, then
+/// `done(Result<Verdict>)` once the store has answered. Both live until then.
 template <class Rule, class Done>
 void apply_rule(Store& store, std::string_view resource, Rule rule, Done done) {
-    using Verdict = typename std::invoke_result_t<Rule&, Record&, Instant>::verdict_type;
+    using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),
+                                                Instant{}))::verdict_type;
 
     class RuleUpdate final : public Update {
      public:
         RuleUpdate(Rule rule, Done done) : rule_(std::move(rule)), done_(std::move(done)) {}
 
-        Effect apply(Record& record, Instant now) override {
-            auto ruling = rule_(record, now);
+        Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+            auto ruling = call_rule(rule_, record, neighbours, now);
             verdict_.emplace(std::move(ruling.verdict));
             return ruling.effect;
         }

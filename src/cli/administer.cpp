@@ -22,6 +22,16 @@ std::string setting_of(const json::value& policy, std::string_view name) {
     return format_duration(std::chrono::milliseconds{number_of(policy, name)});
 }
 
+std::string count_of(const json::value& policy, std::string_view name) {
+    return field_of(policy, name).is_null() ? "any" : std::to_string(number_of(policy, name));
+}
+
+/// Zero asks for no limit.
+json::value limit_of(std::int64_t limit) {
+    if (limit == 0) return nullptr;
+    return limit;
+}
+
 int show_policy(const Screen& screen, const Result<Answer>& answer) {
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
@@ -36,6 +46,9 @@ int show_policy(const Screen& screen, const Result<Answer>& answer) {
     table.add({{"ttl-over-max"}, {setting_of(answer->body, "ttl_over_max")}});
     table.add({{"wait-max"}, {setting_of(answer->body, "wait_max_ms")}});
     table.add({{"name-pattern"}, {setting_of(answer->body, "name_pattern")}});
+    table.add({{"hold-max"}, {setting_of(answer->body, "hold_max_ms")}});
+    table.add({{"idle-max"}, {setting_of(answer->body, "idle_max_ms")}});
+    table.add({{"leases-per-holder-max"}, {count_of(answer->body, "leases_per_holder_max")}});
     screen.show(table);
     return exit_ok;
 }
@@ -95,6 +108,10 @@ int policy_set_command(const Arguments& arguments) {
     if (policy.wait_max) body["wait_max_ms"] = to_ms(*policy.wait_max);
     if (policy.name_pattern) body["name_pattern"] = *policy.name_pattern;
     if (policy.name_pattern && policy.name_pattern->empty()) body["name_pattern"] = nullptr;
+    if (policy.hold_max) body["hold_max_ms"] = limit_of(to_ms_up(*policy.hold_max));
+    if (policy.idle_max) body["idle_max_ms"] = limit_of(to_ms_up(*policy.idle_max));
+    if (policy.leases_per_holder_max)
+        body["leases_per_holder_max"] = limit_of(static_cast<std::int64_t>(*policy.leases_per_holder_max));
     if (body.empty()) {
         screen.complain("say what to change, for example --ttl-max 10m; see 'holdfast policy set --help'");
         return exit_usage;

@@ -16,9 +16,13 @@ constexpr Duration answer_timeout = 10s;
 std::string describe_conflict(const json::value& conflict) {
     const bool waits = flag_of(conflict, "waiting");
     const auto left = format_duration(std::chrono::milliseconds{number_of(conflict, "expires_in_ms")});
-    std::string text =
-        text_of(conflict, "holder") + (waits ? " waits for " : " holds ") + text_of(conflict, "resource");
-    text += waits ? " already" : " for another " + left + " unless renewed";
+    std::string text = text_of(conflict, "holder");
+    if (waits)
+        text += " waits for " + text_of(conflict, "resource") + " already";
+    else if (flag_of(conflict, "reserved"))
+        text += " restarts and has " + text_of(conflict, "resource") + " reserved for another " + left;
+    else
+        text += " holds " + text_of(conflict, "resource") + " for another " + left + " unless renewed";
     const std::string reason = text_of(conflict, "reason");
     return reason.empty() ? text : text + " (" + reason + ")";
 }
@@ -126,9 +130,12 @@ int fail(const Screen& screen, const Answer& answer) {
     const std::string conflicts = describe_conflicts(answer);
     std::string message = conflicts.empty() ? text_of(field_of(answer.body, "error"), "message") : conflicts;
     if (message.empty()) message = "the server refused with HTTP " + std::to_string(answer.status);
-    const auto retry_in = number_of(answer.body, "retry_in_ms");
-    if (conflicts.empty() && retry_in > 0)
-        message += " (try again in " + format_duration(std::chrono::milliseconds{retry_in}) + ")";
+    const std::chrono::milliseconds retry_in{number_of(answer.body, "retry_in_ms")};
+    if (code == "die")
+        message = "told to die, because an older agent is in the way: " + message + "; come back in " +
+                  format_duration(retry_in);
+    else if (conflicts.empty() && retry_in > 0ms)
+        message += " (try again in " + format_duration(retry_in) + ")";
     screen.complain(message);
     return exit_code_of(code);
 }

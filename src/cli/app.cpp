@@ -17,7 +17,7 @@ constexpr const char* common_footer =
     "Every option can be set in the environment or the config file; see holdfast(1).";
 
 constexpr const char* exit_footer =
-    "Exit codes: 0 ok, 1 failed, 2 usage, 103 busy, 104 lost, 105 unreachable, 106 refused.\n";
+    "Exit codes: 0 ok, 1 failed, 2 usage, 103 busy, 104 lost, 105 unreachable, 106 refused, 107 told to die.\n";
 
 constexpr const char* run_footer =
     "The command finds HOLDFAST_TOKEN, HOLDFAST_LEASE and HOLDFAST_RESOURCE in its environment (one line per "
@@ -25,7 +25,8 @@ constexpr const char* run_footer =
     "It is asked to stop (SIGTERM) at the soft deadline of a lease that could not be renewed, and killed with all it\n"
     "started at the hard one, before the server may grant the lease to another.\n\n"
     "Exit codes: the command's own, or 128+n if signal n killed it; 2 usage, 103 not acquired (busy), 104 lost,\n"
-    "105 unreachable, 106 refused by the server, 107 reserved, 126 the command cannot be run, 127 it was not found.\n";
+    "105 unreachable, 106 refused by the server, 107 told to die: an older agent is in the way; 126 the command cannot "
+    "be run, 127 it was not found.\n";
 
 const char* environment(const std::string& name) {
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
@@ -107,8 +108,10 @@ std::optional<std::string> what_is_missing(const Arguments& arguments, const Typ
     const NamedOptions& named = arguments.named;
     if (arguments.command == "run" && typed.command.empty())
         return "say what to run: holdfast run RESOURCE... -- COMMAND [ARGUMENT...]";
-    if (arguments.command == "renew" && named.leases.empty() != named.all)
-        return "name the leases to renew, or say --all";
+    const bool names_leases = arguments.command == "renew" || arguments.command == "release";
+    if (names_leases && named.leases.empty() != named.all) return "name the leases, or say --all";
+    if (arguments.command == "renew" && named.progress && named.all) return "name the leases whose --progress it is";
+    if (arguments.command == "verify" && named.epoch && named.holder.empty()) return "--epoch goes with a --holder";
     if (arguments.command == "verify" && named.leases.empty() == named.holder.empty())
         return "name the leases to verify, or a --holder, not both";
     return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/mcp_agent.h"
 #include "client/http_connection.h"
 
 namespace holdfast {
@@ -46,6 +47,32 @@ CLI::Option* add_optional_text(CLI::App* command, const std::string& name, std::
         ->type_name("TEXT");
 }
 
+CLI::Option* add_priority(CLI::App* command, std::string& target, const std::string& description) {
+    const CLI::Validator is_number_or_now{
+        [](std::string& text) { return is_priority(text) ? std::string{} : "a priority is 'now' or a number"; }, "",
+        "priority"};
+    return command->add_option("--priority", target, description)
+        ->type_name("now|NUMBER")
+        ->check(is_number_or_now)
+        ->envname("HOLDFAST_PRIORITY");
+}
+
+/// The parser itself takes -1 for a huge number.
+CLI::Option* add_number(CLI::App* command, const std::string& name, std::optional<std::uint64_t>& target,
+                        const std::string& description) {
+    const auto read = [&target](const std::string& text) {
+        target = parse_number(text);
+        if (!target) throw CLI::ValidationError("'" + text + "' is not a number");
+    };
+    return command->add_option_function<std::string>(name, read, description)->type_name("NUMBER");
+}
+
+CLI::Option* add_epoch(CLI::App* command, std::optional<std::uint64_t>& target) {
+    return add_number(command, "--epoch", target,
+                      "which life of a registered agent asks; refused if a later one was seen")
+        ->envname("HOLDFAST_EPOCH");
+}
+
 CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& name, const std::string& description) {
     CLI::App* command = app.add_subcommand(name, description);
     const std::string full = app.get_parent() == nullptr ? name : app.get_name() + " " + name;
@@ -79,6 +106,8 @@ void add_take_options(CLI::App* command, TakeOptions& take) {
     add_text(command, "--session", take.session,
              "which part of the holder asks; a holder never conflicts with itself in one session; default a new one")
         ->envname("HOLDFAST_SESSION");
+    add_priority(command, take.priority, "register the holder as an agent of this age first; lower is older");
+    add_epoch(command, take.epoch);
 }
 
 void add_serve(CLI::App& app, Arguments& arguments) {
@@ -127,13 +156,20 @@ void add_named(CLI::App& app, Arguments& arguments) {
     add_holder(renew);
     add_duration(renew, "--ttl", named.ttl, "how long from now; else as before")->envname("HOLDFAST_TTL");
     renew->add_flag("--all", named.all, "every lease of the holder")->envname("HOLDFAST_RENEW_ALL");
+    add_number(renew, "--progress", named.progress,
+               "how far the work has come: a number that rises, against idle limits")
+        ->envname("HOLDFAST_RENEW_PROGRESS");
+    add_epoch(renew, named.epoch);
     CLI::App* release =
         add_command(app, arguments, "release", "give leases back; those that ended already are no error");
-    add_leases(release)->required();
+    add_leases(release);
     add_holder(release);
+    release->add_flag("--all", named.all, "every lease of the holder")->envname("HOLDFAST_RELEASE_ALL");
+    add_epoch(release, named.epoch);
     CLI::App* verify = add_command(app, arguments, "verify", "the truth about leases; 0 if all are active");
     add_leases(verify);
     add_text(verify, "--holder", named.holder, "every lease of this holder")->envname("HOLDFAST_VERIFY_HOLDER");
+    add_epoch(verify, named.epoch)->envname("HOLDFAST_VERIFY_EPOCH");
     add_leases(add_command(app, arguments, "revoke", "end leases now, whoever holds them"))->required();
     add_leases(add_command(app, arguments, "bar", "let leases run out: refuse their renewal"))->required();
 }
@@ -163,6 +199,13 @@ void add_policy(CLI::App& app, Arguments& arguments) {
     add_optional_text(set, "--name-pattern", options.name_pattern,
                       "RE2 pattern that a whole resource name must match; empty for any")
         ->envname("HOLDFAST_POLICY_NAME_PATTERN");
+    add_duration(set, "--hold-max", options.hold_max, "how long one holder may keep one resource; 0s for no limit")
+        ->envname("HOLDFAST_POLICY_HOLD_MAX");
+    add_duration(set, "--idle-max", options.idle_max, "how long a progress counter may stand still; 0s for no limit")
+        ->envname("HOLDFAST_POLICY_IDLE_MAX");
+    add_number(set, "--leases-per-holder-max", options.leases_per_holder_max,
+               "how many leases one holder may have; 0 for any number")
+        ->envname("HOLDFAST_POLICY_LEASES_PER_HOLDER_MAX");
 }
 
 void add_bans(CLI::App& app, Arguments& arguments) {
@@ -172,6 +215,62 @@ void add_bans(CLI::App& app, Arguments& arguments) {
     CLI::App* unban = add_command(app, arguments, "unban", "let a holder back in");
     unban->add_option("HOLDER", arguments.ban.holder, "whom")->required();
     add_command(app, arguments, "bans", "show who is banned");
+}
+
+void add_agents(CLI::App& app, Arguments& arguments) {
+    CLI::App* agent =
+        add_command(app, arguments, "agent", "holders with a place in the order of age; without more, list them");
+    agent->require_subcommand(0, 1);
+    AgentArguments& options = arguments.agent;
+    const auto add = [&](const std::string& name, const std::string& description) {
+        CLI::App* command = add_command(*agent, arguments, name, description);
+        command->add_option("ID", options.id, "the agent: a holder's name")->required();
+        return command;
+    };
+    CLI::App* enrol = add("register", "register an agent, or bring it up to date");
+    add_priority(enrol, options.priority, "its age; lower is older; default what it was, else now");
+    add_epoch(enrol, options.epoch);
+    add("show", "show an agent and what it waits for");
+    add_command(*agent, arguments, "list", "show all agents");
+    add_epoch(add("restarting", "say that the agent is about to restart: what it has stays reserved for it"),
+              options.epoch);
+    add("forget", "remove an agent that holds and waits for nothing");
+}
+
+void add_work_tree_identity(CLI::App* command, std::string& holder, std::string& name_space) {
+    add_text(command, "--holder", holder, "who it is; default git config holdfast.holder, else user@host")
+        ->envname("HOLDFAST_HOLDER");
+    add_text(command, "--namespace", name_space, "the namespace of the files; default git config holdfast.namespace")
+        ->envname("HOLDFAST_NAMESPACE");
+}
+
+void add_mcp(CLI::App& app, Arguments& arguments) {
+    CLI::App* mcp =
+        add_command(app, arguments, "mcp", "give leases to a coding agent: an MCP server on standard input");
+    McpOptions& options = arguments.mcp;
+    add_work_tree_identity(mcp, options.holder, options.name_space);
+    mcp->add_option("--root", options.root, "what paths are relative to; default the git work tree here")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_ROOT");
+    add_priority(mcp, options.priority, "register as an agent of this age; lower is older");
+}
+
+void add_guard(CLI::App& app, Arguments& arguments) {
+    CLI::App* guard =
+        add_command(app, arguments, "guard", "refuse a git commit of files that the committer does not hold");
+    guard->require_subcommand(0, 1);
+    GuardOptions& options = arguments.guard;
+    const auto add_check_options = [&options](CLI::App* command) {
+        add_work_tree_identity(command, options.holder, options.name_space);
+        command->add_flag("--allow-offline", options.allow_offline, "let the commit pass if no server answers")
+            ->envname("HOLDFAST_ALLOW_OFFLINE");
+    };
+    add_check_options(guard);
+    add_check_options(add_command(*guard, arguments, "check", "check what is staged, as the hook does"));
+    add_command(*guard, arguments, "install", "make it the pre-commit hook of this repository")
+        ->add_flag("--force", options.force, "put another hook aside")
+        ->envname("HOLDFAST_GUARD_FORCE");
+    add_command(*guard, arguments, "uninstall", "take the hook away");
 }
 
 }  // namespace
@@ -205,6 +304,9 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     watch->add_flag("--renewed", arguments.filter.renewed, "also show renewals")->envname("HOLDFAST_WATCH_RENEWED");
     add_policy(app, arguments);
     add_bans(app, arguments);
+    add_agents(app, arguments);
+    add_mcp(app, arguments);
+    add_guard(app, arguments);
     add_command(app, arguments, "health", "show how the server is");
     add_command(app, arguments, "completion", "print the completion script of a shell")
         ->add_option("SHELL", arguments.shell, "which")

@@ -26,6 +26,17 @@ int bans_command(const Arguments& arguments);
 int revoke_command(const Arguments& arguments);
 int bar_command(const Arguments& arguments);
 
+int agent_register_command(const Arguments& arguments);
+int agent_show_command(const Arguments& arguments);
+int agent_list_command(const Arguments& arguments);
+int agent_restarting_command(const Arguments& arguments);
+int agent_forget_command(const Arguments& arguments);
+
+int mcp_command(const Arguments& arguments);
+int guard_command(const Arguments& arguments);
+int guard_install_command(const Arguments& arguments);
+int guard_uninstall_command(const Arguments& arguments);
+
 int completion_command(const Arguments& arguments);
 int version_command(const Arguments& arguments);
 

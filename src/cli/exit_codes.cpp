@@ -14,7 +14,9 @@ int exit_code_of(std::string_view error_code) {
         std::pair{std::string_view{"lease_expired"}, exit_lost},
         std::pair{std::string_view{"lease_released"}, exit_lost},
         std::pair{std::string_view{"lease_revoked"}, exit_lost},
+        std::pair{std::string_view{"stale_epoch"}, exit_lost},  // another life has taken over
         std::pair{std::string_view{"unreachable"}, exit_unreachable},
+        std::pair{std::string_view{"die"}, exit_told_to_die},
     };
     for (const auto& [code, exit_code] : table)
         if (code == error_code) return exit_code;

@@ -14,7 +14,7 @@ enum ExitCode : int {
     exit_lost = 104,         ///< the lease is not yours any more, or never was
     exit_unreachable = 105,  ///< no server answered
     exit_refused = 106,      ///< the server answered no
-    exit_told_to_die = 107,  ///< reserved: the server told this holder to give way
+    exit_told_to_die = 107,  ///< an older agent is in the way: come back later, a supervisor may start it again
     exit_cannot_run = 126,   ///< the command was found and could not be run
     exit_not_found = 127     ///< there is no such command
 };

@@ -7,8 +7,14 @@ namespace holdfast {
 namespace {
 
 std::string describe(const Conflict& conflict) {
-    std::string text = conflict.holder + (conflict.waiting ? " waits for " : " holds ") + conflict.resource;
-    text += conflict.waiting ? " already" : " for another " + format_duration(conflict.expires_in) + " unless renewed";
+    const std::string left = format_duration(conflict.expires_in);
+    std::string text = conflict.holder;
+    if (conflict.waiting)
+        text += " waits for " + conflict.resource + " already";
+    else if (conflict.reserved)
+        text += " restarts and has " + conflict.resource + " reserved for another " + left;
+    else
+        text += " holds " + conflict.resource + " for another " + left + " unless renewed";
     return conflict.reason.empty() ? text : text + " (" + conflict.reason + ")";
 }
 
@@ -19,6 +25,10 @@ std::string describe(const Failure& failure) {
     std::string text;
     for (const Conflict& conflict : failure.conflicts)
         text += (text.empty() ? "" : "; ") + describe(conflict);
+    if (failure.outcome == Outcome::die) {
+        text = "told to die, because an older agent is in the way" + (text.empty() ? "" : ": " + text);
+        return failure.retry_in ? text + "; come back in " + format_duration(*failure.retry_in) : text;
+    }
     if (!text.empty()) return text;
     if (!failure.retry_in) return failure.message;
     return failure.message + " (try again in " + format_duration(*failure.retry_in) + ")";

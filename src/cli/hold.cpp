@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/agent_calls.h"
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -35,6 +36,7 @@ json::object acquire_body(const TakeOptions& take) {
     json::object body{{"holder", holder_or_default(take.holder)},
                       {"session", take.session.empty() ? random_hex(8) : take.session},
                       {"intents", std::move(intents)}};
+    if (take.epoch) body["epoch"] = *take.epoch;
     if (take.ttl) body["ttl_ms"] = to_ms(*take.ttl);
     if (!take.reason.empty()) body["reason"] = take.reason;
     if (!take.name_space.empty()) body["namespace"] = take.name_space;
@@ -73,11 +75,36 @@ void show_granted(const Screen& screen, const json::value& body) {
                 "; keep it with 'holdfast renew', give it back with 'holdfast release'");
 }
 
-json::array names(const std::vector<std::string>& leases) {
+json::array names(const NamedOptions& named) {
     json::array list;
-    for (const std::string& lease : leases)
-        list.emplace_back(lease);
+    for (const std::string& lease : named.leases) {
+        if (named.progress)
+            list.push_back(json::object{{"id", lease}, {"progress", *named.progress}});
+        else
+            list.emplace_back(lease);
+    }
     return list;
+}
+
+/// Registers the holder as an agent, if it is to be one.
+Result<Answer> enrol(Api& api, const TakeOptions& take) {
+    if (take.priority.empty()) return Answer{200, json::object{}};
+    return register_agent(api, {holder_or_default(take.holder), take.priority, take.epoch});
+}
+
+/// Everything the holder has, and what is reserved for it (R3).
+Result<Answer> names_of_all(Api& api, const NamedOptions& named) {
+    json::object body{{"holder", holder_or_default(named.holder)}};
+    if (named.epoch) body["epoch"] = *named.epoch;
+    return api.send("POST", "/v1/verify", body);
+}
+
+/// What is left of a lease, or of what is kept for its agent (R5).
+std::string left_of(const json::value& result) {
+    const std::string state = text_of(result, "state");
+    if (state == "ACTIVE") return remaining_of(result);
+    if (state != "GRACE") return "-";
+    return "reserved for " + format_duration(std::chrono::milliseconds{number_of(result, "reserved_for_ms")});
 }
 
 /// Prints the results of a renewal of many. Returns the worst exit code.
@@ -113,7 +140,8 @@ int acquire_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     StopOnSignal stop{[&api] { api.connection().stop(); }};
-    const auto answer = acquire(api, arguments.take, screen, stop);
+    const auto enrolled = enrol(api, arguments.take);
+    const auto answer = enrolled && enrolled->ok() ? acquire(api, arguments.take, screen, stop) : enrolled;
     if (stop.signal() != 0) return 128 + stop.signal();
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
@@ -126,9 +154,11 @@ int renew_command(const Arguments& arguments) {
     const NamedOptions& named = arguments.named;
     Api api{arguments.common};
     json::object body{{"holder", holder_or_default(named.holder)}};
+    if (named.epoch) body["epoch"] = *named.epoch;
     if (named.ttl) body["ttl_ms"] = to_ms(*named.ttl);
     const bool one = named.leases.size() == 1;
-    if (!named.all && !one) body["leases"] = names(named.leases);
+    if (one && named.progress) body["progress"] = *named.progress;
+    if (!named.all && !one) body["leases"] = names(named);
     const auto answer = api.send("POST", one ? lease_target(named.leases[0]) + "/heartbeat" : "/v1/heartbeat", body);
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
@@ -143,11 +173,20 @@ int renew_command(const Arguments& arguments) {
 int release_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    const std::string holder = percent_encode(holder_or_default(arguments.named.holder));
+    std::vector<std::string> leases = arguments.named.leases;
+    if (arguments.named.all) {
+        auto all = names_of_all(api, arguments.named);
+        if (!all) return fail(screen, all.error());
+        if (!all->ok()) return fail(screen, *all);
+        for (const json::value& result : array_of(all->body, "results"))
+            leases.push_back(text_of(result, "id"));
+    }
+    std::string query = "?holder=" + percent_encode(holder_or_default(arguments.named.holder));
+    if (arguments.named.epoch) query += "&epoch=" + std::to_string(*arguments.named.epoch);
     int exit_code = exit_ok;
     json::array results;
-    for (const std::string& lease : arguments.named.leases) {
-        const auto answer = api.remove(lease_target(lease) + "?holder=" + holder);
+    for (const std::string& lease : leases) {
+        const auto answer = api.remove(lease_target(lease) + query);
         if (!answer) return fail(screen, answer.error());
         results.push_back(answer->body);
         if (!answer->ok() && !screen.json()) exit_code = std::max(exit_code, fail(screen, *answer));
@@ -166,7 +205,8 @@ int verify_command(const Arguments& arguments) {
     if (named.leases.empty())
         body["holder"] = named.holder;
     else
-        body["leases"] = names(named.leases);
+        body["leases"] = names(named);
+    if (named.epoch) body["epoch"] = *named.epoch;
     const auto answer = api.send("POST", "/v1/verify", body);
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
@@ -177,7 +217,7 @@ int verify_command(const Arguments& arguments) {
         if (!active) exit_code = exit_lost;
         table.add({{text_of(result, "id")},
                    {text_of(result, "state"), active ? Colour::green : Colour::red},
-                   {active ? remaining_of(result) : "-"},
+                   {left_of(result)},
                    {holders_of(result)}});
     }
     if (screen.json())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,9 +26,11 @@ struct TakeOptions {
     bool wait_for_ever = false;
     std::string reason;
     std::string name_space;
-    std::string holder;                ///< empty: identity.h
-    std::string session;               ///< empty: a fresh one, so that two commands of one holder exclude each other
-    std::vector<std::string> command;  ///< for `run`
+    std::string holder;                  ///< empty: identity.h
+    std::string session;                 ///< empty: a fresh one, so that two commands of one holder exclude each other
+    std::string priority;                ///< empty: a plain holder; `now` or a number: an agent, registered first
+    std::optional<std::uint64_t> epoch;  ///< which life of the agent asks
+    std::vector<std::string> command;    ///< for `run`
 };
 
 /// Leases named on the command line, for `renew`, `release`, `verify`, `revoke` and `bar`.
@@ -36,6 +39,8 @@ struct NamedOptions {
     std::string holder;
     std::optional<Duration> ttl;
     bool all = false;  ///< every lease of the holder
+    std::optional<std::uint64_t> epoch;
+    std::optional<std::uint64_t> progress;  ///< for `renew`
 };
 
 /// What `list` and `watch` show.
@@ -52,12 +57,38 @@ struct PolicyOptions {
     std::optional<Duration> ttl_default;
     std::optional<std::string> ttl_over_max;
     std::optional<Duration> wait_max;
-    std::optional<std::string> name_pattern;  ///< empty: any name
+    std::optional<std::string> name_pattern;             ///< empty: any name
+    std::optional<Duration> hold_max;                    ///< zero: no limit
+    std::optional<Duration> idle_max;                    ///< zero: no limit
+    std::optional<std::uint64_t> leases_per_holder_max;  ///< zero: any number
 };
 
 struct BanOptions {
     std::string holder;
     std::string reason;
+};
+
+/// For `agent register` and its like.
+struct AgentArguments {
+    std::string id;
+    std::string priority;  ///< empty or `now`: the server's to choose
+    std::optional<std::uint64_t> epoch;
+};
+
+/// What `mcp` is told about its model and its files.
+struct McpOptions {
+    std::string holder;      ///< empty: work_tree_identity.h
+    std::string name_space;  ///< empty: work_tree_identity.h
+    std::string root;        ///< empty: the work tree it is started in
+    std::string priority;    ///< empty: a plain holder
+};
+
+/// What `guard` is told about the committer.
+struct GuardOptions {
+    std::string holder;      ///< empty: work_tree_identity.h
+    std::string name_space;  ///< empty: work_tree_identity.h
+    bool allow_offline = false;
+    bool force = false;  ///< for `guard install`
 };
 
 /// A whole command line, understood.
@@ -70,6 +101,9 @@ struct Arguments {
     FilterOptions filter;
     PolicyOptions policy;
     BanOptions ban;
+    AgentArguments agent;
+    McpOptions mcp;
+    GuardOptions guard;
     std::string shell;  ///< for `completion`
 };
 

@@ -8,9 +8,11 @@
 #include <sys/poll.h>
 #include <sys/wait.h>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/agent_calls.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/failure_text.h"
@@ -24,6 +26,8 @@ namespace {
 constexpr std::chrono::milliseconds for_ever = 24h * 365;
 /// Whoever interrupts the wait should not leave a lease behind that was granted in the same instant.
 constexpr auto last_answer = 200ms;
+/// Between two tries to register with a server that is away.
+constexpr auto enrol_pause = 500ms;
 
 AcquireOptions acquire_options(const TakeOptions& take) {
     AcquireOptions options;
@@ -46,7 +50,9 @@ class Taking {
  public:
     Taking(const Arguments& arguments, const Screen& screen)
         : client_({.server = arguments.common.server,
-                   .holder = arguments.take.holder.empty() ? default_holder() : arguments.take.holder}),
+                   .holder = arguments.take.holder.empty() ? default_holder() : arguments.take.holder,
+                   .epoch = arguments.take.epoch}),
+          common_(arguments.common),
           take_(arguments.take),
           screen_(screen),
           done_(eventfd(0, EFD_CLOEXEC)),
@@ -72,21 +78,55 @@ class Taking {
         std::vector<Intent> intents;
         for (const std::string& resource : take_.resources)
             intents.push_back({resource, take_.predicate});
+        if (auto failure = enrol())
+            answer_.emplace(std::move(*failure));
+        else
+            acquire(intents);
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t told = ::write(done_.get(), &one, sizeof one);
+    }
+
+    void acquire(const std::vector<Intent>& intents) {
         AcquireOptions options = acquire_options(take_);
         answer_.emplace(client_.acquire(intents, options));
         // Asking once without waiting tells whom we wait for.
-        const bool waits = take_.wait_for_ever || take_.wait.value_or(0s) > 0s;
-        while (waits && !*answer_ && answer_->outcome() != Outcome::refused) {
+        while (waits() && !*answer_ && may_pass(answer_->outcome())) {
             screen_.note("waiting: " + describe(answer_->failure()));
             options.wait = take_.wait_for_ever ? for_ever : std::chrono::ceil<std::chrono::milliseconds>(*take_.wait);
             answer_.emplace(client_.acquire(intents, options));
             if (!take_.wait_for_ever) break;
         }
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(done_.get(), &one, sizeof one);
     }
 
+    /// Registers the holder as an agent, if it is to be one; waits for a server that is away as for a turn.
+    std::optional<Failure> enrol() {
+        if (take_.priority.empty()) return std::nullopt;
+        const HolderInstant start = holder_clock_now();
+        for (bool told = false;;) {
+            Api api{common_};
+            const auto answer = register_agent(api, {client_.holder(), take_.priority, take_.epoch});
+            if (answer && answer->ok()) return std::nullopt;
+            if (answer) return refusal_of(*answer);
+            const Failure failure{
+                .outcome = Outcome::unreachable, .code = answer.error().code, .message = answer.error().message};
+            const bool goes_on = take_.wait_for_ever || holder_clock_now() - start < take_.wait.value_or(0s);
+            if (failure.code != "unreachable" || !goes_on) return failure;
+            if (!std::exchange(told, true)) screen_.note("waiting: " + describe(failure));
+            std::this_thread::sleep_for(enrol_pause);
+        }
+    }
+
+    static Failure refusal_of(const Answer& answer) {
+        return {.outcome = Outcome::refused,
+                .code = error_code_of(answer),
+                .message = text_of(field_of(answer.body, "error"), "message")};
+    }
+
+    bool waits() const { return take_.wait_for_ever || take_.wait.value_or(0s) > 0s; }
+    static bool may_pass(Outcome outcome) { return outcome != Outcome::refused && outcome != Outcome::die; }
+
     Client client_;
+    const CommonOptions& common_;
     const TakeOptions& take_;
     const Screen& screen_;
     Fd done_;
@@ -108,7 +148,7 @@ class Run {
         await(taking, *command);
         if (!taking.answer()) {
             const Failure& failure = taking.answer().failure();
-            screen_.complain({failure.code, describe(failure)});
+            screen_.complain({failure.code, describe(failure)}, failure.retry_in);
             return exit_code_for(failure);
         }
         Lease& lease = taking.answer().lease();

@@ -50,9 +50,10 @@ void Screen::complain(std::string_view text) const {
     say(text);
 }
 
-void Screen::complain(const Error& error) const {
+void Screen::complain(const Error& error, std::optional<std::chrono::milliseconds> retry_in) const {
     if (!json_) return say(error.message);
-    const boost::json::value object{{"error", {{"code", error.code}, {"message", error.message}}}};
+    boost::json::object object{{"error", {{"code", error.code}, {"message", error.message}}}};
+    if (retry_in) object["retry_in_ms"] = retry_in->count();
     write_error(boost::json::serialize(object) + "\n");
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,7 +34,7 @@ class Screen {
     /// Never silent.
     void complain(std::string_view text) const;
     /// For `run`, whose standard output is its command's: with --json the error is an object on standard error.
-    void complain(const Error& error) const;
+    void complain(const Error& error, std::optional<std::chrono::milliseconds> retry_in = {}) const;
 
  private:
     bool json_;

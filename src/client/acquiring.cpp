@@ -43,16 +43,23 @@ Duration whole_ms(Duration duration) {
 }  // namespace
 
 Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options)
-    : core_(std::move(core)), keep_(options.keep), random_(random_seed()) {
+    : core_(std::move(core)), transport_(core_->transport), keep_(options.keep), random_(random_seed()) {
     ask_ = {.holder = core_->holder,
             .session = options.session.empty() ? random_hex(8) : options.session,
             .name_space = options.name_space,
             .intents = std::move(intents),
             .ttl = bounded(options.ttl),
             .reason = options.reason,
-            .metadata = options.metadata};
+            .metadata = options.metadata,
+            .idempotency_key = {},
+            .epoch = core_->epoch->get()};
     give_up_at_ = holder_clock_now() + bounded(options.wait);
     stop_at_ = give_up_at_ + core_->timeout;
+}
+
+void Acquiring::observe(Observer observer) {
+    transport_ = std::move(observer.transport);
+    goes_on_ = std::move(observer.goes_on);
 }
 
 std::optional<Failure> Acquiring::problem() const {
@@ -84,7 +91,8 @@ Acquired Acquiring::run() {
 }
 
 bool Acquiring::may_ask_again(const Failure& failure) const {
-    return failure.outcome != Outcome::refused && holder_clock_now() < give_up_at_;
+    const bool final = failure.outcome == Outcome::refused || failure.outcome == Outcome::die;
+    return !final && holder_clock_now() < give_up_at_ && goes_on(failure);
 }
 
 /// Asks until there is an answer, with one key. Once the wait is over it repeats an unanswered ask only once, to learn
@@ -95,12 +103,14 @@ Acquiring::Asked Acquiring::ask() {
     ask_.wait = whole_ms(give_up_at_ - sent_at);
     Duration wait_before_next = pause_min;
     for (bool last = false;;) {
-        AcquireReply reply = core_->transport->acquire(ask_, stop_at_ - holder_clock_now());
+        AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now());
         const auto* failure = std::get_if<Failure>(&reply);
         const bool pending = failure != nullptr && failure->code == "idempotency_in_progress";
         if (!pending && !std::holds_alternative<NoAnswer>(reply)) return {sent_at, std::move(reply)};
         const HolderInstant now = holder_clock_now();
         if (last || now >= stop_at_) return {sent_at, std::move(reply)};
+        const auto* nothing = std::get_if<NoAnswer>(&reply);
+        if (nothing != nullptr && !goes_on(unreachable(nothing->message))) return {sent_at, std::move(reply)};
         last = now >= give_up_at_;
         if (!last) pause(wait_before_next);
         wait_before_next = std::min(wait_before_next * 2, pause_max);
@@ -137,7 +147,7 @@ std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& ti
 
 /// Renews at once. No answer changes nothing: the deadlines then stay as they were.
 std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, Deadlines& deadlines) {
-    RenewalBatch batch(core_->holder);
+    RenewalBatch batch(core_->holder, core_->epoch->get());
     batch.add(0, grants, HolderInstant::max());
     const HolderInstant sent_at = holder_clock_now();
     const auto reply = core_->transport->renew(batch.names(), core_->timeout);

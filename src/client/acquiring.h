@@ -2,7 +2,9 @@
 
 #include <holdfast/client.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -24,6 +26,14 @@ class Acquiring {
  public:
     Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options);
 
+    /// Someone who looks on: asks go over a way that can be stopped by itself, and whatever is about to be tried again
+    /// is told first; false gives up.
+    struct Observer {
+        std::shared_ptr<Transport> transport;
+        std::function<bool(const Failure&)> goes_on;
+    };
+    void observe(Observer observer);
+
     Acquired run();
 
  private:
@@ -35,10 +45,13 @@ class Acquiring {
     std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants, HolderInstant sent_at);
     std::optional<Failure> confirm(const std::vector<Grant>& grants, Deadlines& deadlines);
     bool may_ask_again(const Failure& failure) const;
+    bool goes_on(const Failure& failure) const { return !goes_on_ || goes_on_(failure); }
     void pause(Duration at_most);
     std::optional<Failure> problem() const;
 
     const std::shared_ptr<Client::Core> core_;
+    std::shared_ptr<Transport> transport_;
+    std::function<bool(const Failure&)> goes_on_;
     const bool keep_;
     AcquireAsk ask_;
     HolderInstant give_up_at_;  ///< the wait is over

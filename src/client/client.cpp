@@ -30,7 +30,8 @@ Client::Core::Config config_of(const ClientOptions& options) {
     return {.transport = std::make_shared<HttpTransport>(server ? *server : "http://127.0.0.1:7400"),
             .holder = options.holder,
             .timeout = std::clamp(options.timeout, timeout_min, timeout_max),
-            .problem = server ? std::nullopt : std::optional(server.error())};
+            .problem = server ? std::nullopt : std::optional(server.error()),
+            .epoch = options.epoch};
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ Client::Core::Core(Config config)
       timeout(config.timeout),
       problem(std::move(config.problem)),
       transport(config.transport),
-      keeper({config.transport, holder, timeout}) {}
+      epoch(std::make_shared<Epoch>(config.epoch)),
+      keeper({config.transport, holder, epoch, timeout}) {}
 
 Client::Core::~Core() {
     transport->stop();
@@ -54,9 +56,9 @@ std::shared_ptr<Client::Core> Client::Core::make(Config config) {
 }
 
 bool Client::Core::release(const std::vector<Grant>& grants, Duration within) const {
-    NamedLeases names{holder, {}};
+    NamedLeases names{holder, {}, epoch->get()};
     for (const auto& grant : grants)
-        names.ids.push_back(grant.id);
+        names.leases.push_back({grant.id, {}});
     return static_cast<bool>(transport->release(names, within));
 }
 

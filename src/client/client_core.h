@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/epoch.h"
 #include "client/forks.h"
 #include "client/keeper_thread.h"
 #include "client/transport.h"
@@ -21,6 +22,7 @@ struct Client::Core {
         std::string holder;  ///< empty: a fresh one
         Duration timeout{};
         std::optional<Error> problem;  ///< why nothing can be acquired
+        std::optional<std::uint64_t> epoch{};
     };
 
     /// In a child made by fork() it is not destroyed but left alone: its threads and connections are the parent's.
@@ -38,6 +40,7 @@ struct Client::Core {
     const Duration timeout;
     const std::optional<Error> problem;
     const std::shared_ptr<Transport> transport;
+    const std::shared_ptr<Epoch> epoch;
     const std::uint32_t born = forks();
     KeeperThread keeper;
 };

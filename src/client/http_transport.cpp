@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "client/agent_messages.h"
 #include "client/messages.h"
 
 namespace holdfast {
@@ -72,10 +73,11 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
     Loan connection(*this);
     const HolderInstant until = holder_clock_now() + timeout;
     Result<void> told;
-    for (const auto& id : leases.ids) {
+    const std::string epoch = leases.epoch ? "&epoch=" + std::to_string(*leases.epoch) : "";
+    for (const auto& [id, progress] : leases.leases) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + id};
-        const auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder);
+        const auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder) + epoch;
         const HttpRequest request{.method = "DELETE", .target = target};
         auto response = connection->send(request, left);
         if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));
@@ -83,6 +85,40 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
         if (response->status != 200) told = read_error(*response);
     }
     return told;
+}
+
+namespace {
+
+std::string agent_target(const AgentAsk& agent) {
+    return "/v1/agents/" + percent_encode(agent.id);
+}
+
+}  // namespace
+
+Result<AgentKnown> HttpTransport::register_agent(const AgentAsk& agent, Duration timeout) {
+    Loan connection(*this);
+    const HttpRequest request{.method = "PUT", .target = agent_target(agent), .body = register_body(agent)};
+    const auto response = connection->send(request, timeout);
+    if (!response) return response.error();
+    return read_agent(*response);
+}
+
+Result<void> HttpTransport::declare_restart(const AgentAsk& agent, Duration timeout) {
+    Loan connection(*this);
+    const HttpRequest request{
+        .method = "POST", .target = agent_target(agent) + "/restarting", .body = restarting_body(agent)};
+    const auto response = connection->send(request, timeout);
+    if (!response) return response.error();
+    if (response->status != 200) return read_error(*response);
+    return {};
+}
+
+Result<std::vector<VerifiedLease>> HttpTransport::verify_all(const AgentAsk& agent, Duration timeout) {
+    Loan connection(*this);
+    const auto response =
+        connection->send({.method = "POST", .target = "/v1/verify", .body = verify_body(agent)}, timeout);
+    if (!response) return response.error();
+    return read_verified(*response);
 }
 
 }  // namespace holdfast

@@ -22,6 +22,10 @@ class HttpTransport final : public Transport {
     AcquireReply acquire(const AcquireAsk& ask, Duration timeout) override;
     Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
     Result<void> release(const NamedLeases& leases, Duration timeout) override;
+    Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) override;
+    Result<void> declare_restart(const AgentAsk& agent, Duration timeout) override;
+    Result<std::vector<VerifiedLease>> verify_all(const AgentAsk& agent, Duration timeout) override;
+    std::shared_ptr<Transport> twin() const override { return std::make_shared<HttpTransport>(server_); }
     void stop() override;
 
  private:

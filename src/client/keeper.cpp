@@ -17,8 +17,8 @@ constexpr Duration pause_max = 2s;
 }  // namespace
 
 bool means_lost(std::string_view code) {
-    static constexpr std::array<std::string_view, 6> codes{"lease_expired", "lease_released", "lease_revoked",
-                                                           "unknown_lease", "not_holder",     "banned"};
+    static constexpr std::array<std::string_view, 7> codes{
+        "lease_expired", "lease_released", "lease_revoked", "unknown_lease", "not_holder", "banned", "stale_epoch"};
     return std::ranges::find(codes, code) != codes.end();
 }
 

@@ -119,12 +119,13 @@ void KeeperThread::Loop::forget(Keeper::Key key, std::vector<News>& news) {
 }
 
 void KeeperThread::Loop::send_due(HolderInstant now) {
-    RenewalBatch batch(config.holder);
+    const auto epoch = config.epoch->get();
+    RenewalBatch batch(config.holder, epoch);
     for (const auto key : keeper.take_due(now)) {
-        const auto& grants = leases.at(key).lease->grants;
-        if (batch.add(key, grants, keeper.end_of(key))) continue;
-        dispatch(std::exchange(batch, RenewalBatch(config.holder)));
-        batch.add(key, grants, keeper.end_of(key));
+        const Lease::State& lease = *leases.at(key).lease;
+        if (batch.add(key, lease.grants, keeper.end_of(key), lease.progress())) continue;
+        dispatch(std::exchange(batch, RenewalBatch(config.holder, epoch)));
+        batch.add(key, lease.grants, keeper.end_of(key), lease.progress());
     }
     if (!batch.empty()) dispatch(std::move(batch));
 }

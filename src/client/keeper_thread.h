@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "client/deadlines.h"
+#include "client/epoch.h"
 #include "client/transport.h"
 
 namespace holdfast {
@@ -19,6 +20,7 @@ class KeeperThread {
     struct Config {
         std::shared_ptr<Transport> transport;
         std::string holder;
+        std::shared_ptr<const Epoch> epoch;
         Duration timeout{};  ///< for one renewal message at most
     };
     /// Throws std::system_error if the system has no thread or descriptor left.

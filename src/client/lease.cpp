@@ -59,8 +59,16 @@ void Lease::on_change(std::function<void(Outcome)> callback) {
     if (state_) state_->on_change(std::move(callback));
 }
 
+void Lease::progress(std::uint64_t count) {
+    if (state_) state_->set_progress(count);
+}
+
 bool Lease::release() {
     return state_ && state_->release();
+}
+
+void Lease::abandon() {
+    if (state_) state_->abandon();
 }
 
 }  // namespace holdfast

@@ -72,15 +72,27 @@ void Lease::State::on_change(std::function<void(Outcome)> callback) {
     on_change_ = callback ? std::make_shared<const std::function<void(Outcome)>>(std::move(callback)) : nullptr;
 }
 
+/// Ends the lease for this process. Null if that was done before.
+std::shared_ptr<Client::Core> Lease::State::finish() {
+    until_.finish();
+    std::pair<decltype(on_lost_), decltype(on_change_)> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped = {std::exchange(on_lost_, nullptr), std::exchange(on_change_, nullptr)};
+    return std::exchange(core_, nullptr);
+}
+
+void Lease::State::abandon() {
+    if (born_ != forks()) return;  // it is the parent's
+    if (const auto core = finish()) core->keeper.remove(key);
+}
+
 /// Tells the authority if the lease was still held, or if it was lost for one of its grants and the others may live.
 bool Lease::State::release() {
     if (born_ != forks()) return false;  // it is the parent's
     bool worth_telling = until_.held_by(holder_clock_now);
-    until_.finish();
+    const auto core = finish();
     std::unique_lock lock(mutex_);
-    const auto core = std::exchange(core_, nullptr);
     if (!core) return told_;
-    const auto dropped = std::pair(std::exchange(on_lost_, nullptr), std::exchange(on_change_, nullptr));
     if (lost_) worth_telling = grants.size() > 1 && means_lost(lost_->code);
     lock.unlock();
     core->keeper.remove(key);

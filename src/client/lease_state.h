@@ -28,6 +28,14 @@ struct Lease::State {
     void on_lost(std::function<void(const Failure&)> callback);
     void on_change(std::function<void(Outcome)> callback);
     bool release();
+    /// Lets the lease go without giving it back: it is not renewed any more, and ends by itself.
+    void abandon();
+
+    void set_progress(std::uint64_t count) noexcept { progress_.store(count, std::memory_order_relaxed); }
+    std::optional<std::uint64_t> progress() const noexcept {
+        const std::uint64_t count = progress_.load(std::memory_order_relaxed);
+        return count == no_progress ? std::nullopt : std::optional(count);
+    }
 
     /// For the keeper. False if the lease was over before: it then stays over.
     bool move(const Deadlines& deadlines, HolderInstant now) noexcept;
@@ -40,13 +48,17 @@ struct Lease::State {
     std::uint64_t key = 0;  ///< its name with the keeper, who sets it before anyone else sees the lease
 
  private:
+    static constexpr std::uint64_t no_progress = UINT64_MAX;
+
     void set_soft_and_hard(const Deadlines& deadlines) noexcept;
+    std::shared_ptr<Client::Core> finish();
 
     const std::uint32_t born_ = forks();
     HeldUntil until_;
     std::atomic<std::int64_t> soft_;
     std::atomic<std::int64_t> hard_;
     std::atomic<Outcome> outcome_ = Outcome::granted;
+    std::atomic<std::uint64_t> progress_ = no_progress;
 
     /// Held while a callback runs, so that none runs once release() is over; recursive, so that a callback may release.
     std::recursive_mutex mutex_;

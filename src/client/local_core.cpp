@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/random.h"
 
@@ -16,8 +17,20 @@ void Local::Core::Forgetful::save_policy(const core::Policy&, Callback<Result<vo
     done({});
 }
 
+void Local::Core::Forgetful::save_agent(const core::SavedAgent&, Callback<Result<void>> done) {
+    done({});
+}
+
+void Local::Core::Forgetful::forget_agent(std::string_view, Callback<Result<void>> done) {
+    done({});
+}
+
 Local::Core::Core()
-    : authority_({.durable = durable_, .policy = {}, .wall_ms = wall_clock_ms()}),
+    : authority_({.durable = durable_,
+                  .policy = {},
+                  .wall_ms = wall_clock_ms(),
+                  .started_at = store_clock_now(),
+                  .seed = random_seed()}),
       store_(authority_.listener(), HashKey{random_seed(), random_seed()}) {
     authority_.use(store_);
     tick();
@@ -78,24 +91,40 @@ void Local::Core::cancel(Waiting& waiting) {
     if (!waiting.answer) authority_.cancel(waiting.ticket);
 }
 
-std::vector<core::RenewAnswer> Local::Core::renew(core::RenewRequest request) {
+template <class T, class Call>
+T Local::Core::run(Call call) {
     const std::lock_guard lock(mutex_);
     tick();
-    std::vector<core::RenewAnswer> answers;
-    authority_.renew(std::move(request),
-                     [&answers](std::vector<core::RenewAnswer> given) { answers = std::move(given); });
+    std::optional<T> answer;
+    call([&answer](T given) { answer = std::move(given); });
     rearm();
-    return answers;
+    HOLDFAST_ASSERT(answer);
+    return std::move(*answer);
+}
+
+std::vector<core::RenewAnswer> Local::Core::renew(core::RenewRequest request) {
+    return run<std::vector<core::RenewAnswer>>(
+        [&](auto reply) { authority_.renew(std::move(request), std::move(reply)); });
 }
 
 core::Answer<core::ReleaseAnswer> Local::Core::release(core::ReleaseRequest request) {
-    const std::lock_guard lock(mutex_);
-    tick();
-    core::Answer<core::ReleaseAnswer> answer = core::ReleaseAnswer{};
-    authority_.release(std::move(request),
-                       [&answer](core::Answer<core::ReleaseAnswer> given) { answer = std::move(given); });
-    rearm();
-    return answer;
+    return run<core::Answer<core::ReleaseAnswer>>(
+        [&](auto reply) { authority_.release(std::move(request), std::move(reply)); });
+}
+
+core::Answer<core::AgentAnswer> Local::Core::put_agent(core::AgentRequest request) {
+    return run<core::Answer<core::AgentAnswer>>(
+        [&](auto reply) { authority_.put_agent(std::move(request), std::move(reply)); });
+}
+
+core::Answer<core::RestartAnswer> Local::Core::declare_restart(core::AgentRequest request) {
+    return run<core::Answer<core::RestartAnswer>>(
+        [&](auto reply) { authority_.declare_restart(std::move(request), std::move(reply)); });
+}
+
+core::Answer<std::vector<core::VerifyAnswer>> Local::Core::verify_all(core::AgentRequest request) {
+    return run<core::Answer<std::vector<core::VerifyAnswer>>>(
+        [&](auto reply) { authority_.verify_all(std::move(request.id), request.epoch, std::move(reply)); });
 }
 
 }  // namespace holdfast

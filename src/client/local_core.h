@@ -37,6 +37,9 @@ struct Local::Core {
     void cancel(Waiting& waiting);
     std::vector<core::RenewAnswer> renew(core::RenewRequest request);
     core::Answer<core::ReleaseAnswer> release(core::ReleaseRequest request);
+    core::Answer<core::AgentAnswer> put_agent(core::AgentRequest request);
+    core::Answer<core::RestartAnswer> declare_restart(core::AgentRequest request);
+    core::Answer<std::vector<core::VerifyAnswer>> verify_all(core::AgentRequest request);
 
     const std::uint32_t born = forks();
 
@@ -45,7 +48,13 @@ struct Local::Core {
     struct Forgetful final : core::Durable {
         void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
         void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
+        void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+        void forget_agent(std::string_view id, Callback<Result<void>> done) override;
     };
+
+    /// One request to the authority, which answers before the call returns: nothing here is slow.
+    template <class T, class Call>
+    T run(Call call);
 
     void tick();
     void rearm();

@@ -45,6 +45,7 @@ Result<core::AcquireRequest> to_request(const AcquireAsk& ask) {
     core::AcquireRequest request;
     request.caller.address = "local";
     request.holder = ask.holder;
+    request.epoch = ask.epoch;
     request.session = ask.session;
     request.intents = std::move(*manifest);
     if (ask.ttl > Duration::zero()) request.ttl = ask.ttl;
@@ -73,10 +74,11 @@ AcquireReply to_reply(const core::AcquireBusy& busy) {
     Failure failure{.code = std::string(core::name_of(busy.code)), .message = std::string(core::advice_of(busy.code))};
     failure.outcome = outcome_of(failure.code, 409);
     failure.retry_in = whole_ms(busy.retry_in);
+    if (busy.code != core::Code::die) failure.queue_position = busy.place;
     for (const auto& [resource, conflict] : busy.conflicts)
         failure.conflicts.push_back({std::string(core::split_name(resource).resource),
                                      std::string(core::to_string(conflict.predicate)), conflict.holder, conflict.reason,
-                                     whole_ms(conflict.expires_in), conflict.token == 0});
+                                     whole_ms(conflict.expires_in), conflict.token == 0, conflict.reserved});
     return failure;
 }
 
@@ -87,11 +89,28 @@ AcquireReply to_reply(const core::Refused& refused) {
     return failure;
 }
 
-std::vector<core::LeaseName> names_of(const NamedLeases& leases) {
-    std::vector<core::LeaseName> names;
-    for (const auto& id : leases.ids)
-        names.push_back(core::parse_lease_name(id).value_or(core::LeaseName{}));
-    return names;
+core::LeaseName name_of(const NamedLease& lease) {
+    return core::parse_lease_name(lease.id).value_or(core::LeaseName{});
+}
+
+/// Checks form as the door does, and answers in the authority's words.
+Result<core::AgentRequest> to_request(const AgentAsk& agent) {
+    if (auto checked = core::check_holder(agent.id); !checked) return checked.error();
+    core::AgentRequest request;
+    request.caller.address = "local";
+    request.id = agent.id;
+    request.priority = agent.priority;
+    request.epoch = agent.epoch;
+    return request;
+}
+
+VerifiedLease to_verified(const core::VerifyAnswer& answer) {
+    VerifiedLease lease{.id = core::to_string(answer.name),
+                        .state = std::string(core::to_string(answer.verified.state)),
+                        .resource = std::string(core::split_name(answer.name.resource).resource)};
+    if (answer.timeline) lease.remaining = answer.timeline->expires_in;
+    if (answer.verified.reserved_for) lease.remaining = *answer.verified.reserved_for;
+    return lease;
 }
 
 }  // namespace
@@ -116,7 +135,9 @@ Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases,
     core::RenewRequest request;
     request.caller.address = "local";
     request.holder = leases.holder;
-    request.leases = names_of(leases);
+    request.epoch = leases.epoch;
+    for (const auto& lease : leases.leases)
+        request.leases.push_back({name_of(lease), lease.progress});
     std::vector<RenewReply> replies;
     for (const auto& answer : local_->renew(std::move(request))) {
         if (const auto* renewed = std::get_if<core::RenewedLease>(&answer.result))
@@ -129,15 +150,44 @@ Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases,
 
 Result<void> LocalTransport::release(const NamedLeases& leases, Duration) {
     Result<void> told;
-    for (auto& name : names_of(leases)) {
+    for (const auto& lease : leases.leases) {
         core::ReleaseRequest request;
         request.caller.address = "local";
-        request.name = std::move(name);
+        request.name = name_of(lease);
         request.holder = leases.holder;
+        request.epoch = leases.epoch;
         const auto answer = local_->release(std::move(request));
         if (const auto* refused = std::get_if<core::Refused>(&answer)) told = to_error(*refused);
     }
     return told;
+}
+
+Result<AgentKnown> LocalTransport::register_agent(const AgentAsk& agent, Duration) {
+    auto request = to_request(agent);
+    if (!request) return request.error();
+    const auto answer = local_->put_agent(std::move(*request));
+    if (const auto* refused = std::get_if<core::Refused>(&answer)) return to_error(*refused);
+    const auto& known = std::get<core::AgentAnswer>(answer);
+    return AgentKnown{known.agent.priority, known.agent.epoch, known.agent.deaths, known.created};
+}
+
+Result<void> LocalTransport::declare_restart(const AgentAsk& agent, Duration) {
+    auto request = to_request(agent);
+    if (!request) return request.error();
+    const auto answer = local_->declare_restart(std::move(*request));
+    if (const auto* refused = std::get_if<core::Refused>(&answer)) return to_error(*refused);
+    return {};
+}
+
+Result<std::vector<VerifiedLease>> LocalTransport::verify_all(const AgentAsk& agent, Duration) {
+    auto request = to_request(agent);
+    if (!request) return request.error();
+    const auto answer = local_->verify_all(std::move(*request));
+    if (const auto* refused = std::get_if<core::Refused>(&answer)) return to_error(*refused);
+    std::vector<VerifiedLease> leases;
+    for (const auto& verified : std::get<std::vector<core::VerifyAnswer>>(answer))
+        leases.push_back(to_verified(verified));
+    return leases;
 }
 
 void LocalTransport::stop() {

@@ -5,83 +5,29 @@
 #include <optional>
 #include <utility>
 
+#include "client/json_reader.h"
+
 namespace holdfast {
 
 namespace {
 
 namespace json = boost::json;
 
-/// No duration an authority may give is longer; more would be nonsense, and could overflow.
-constexpr std::int64_t duration_ms_max = std::int64_t{1000} * 60 * 60 * 24 * 365;
-
-/// Looks into an answer; remembers whether something that must be there was not.
-class Reader {
- public:
-    explicit Reader(const std::string& text) {
-        json::error_code bad;
-        document_ = json::parse(text, bad);
-        if (bad) ok_ = false;
-    }
-
-    bool ok() const { return ok_; }
-    const json::value& document() const { return document_; }
-
-    const json::object& object(const json::value& value) {
-        if (const auto* found = value.if_object()) return *found;
-        return ok_ = false, no_object_;
-    }
-    const json::array& array(const json::object& in, std::string_view name) {
-        const auto* found = in.if_contains(name);
-        if (found != nullptr && found->is_array()) return found->get_array();
-        return ok_ = false, no_array_;
-    }
-    const json::object& object(const json::object& in, std::string_view name) {
-        const auto* found = in.if_contains(name);
-        return found != nullptr ? object(*found) : object(json::value{});
-    }
-    std::string text(const json::object& in, std::string_view name) {
-        const auto* found = in.if_contains(name);
-        if (found != nullptr && found->is_string()) return std::string(found->get_string());
-        return ok_ = false, std::string{};
-    }
-    std::string optional_text(const json::object& in, std::string_view name) {
-        return in.contains(name) ? text(in, name) : std::string{};
-    }
-    std::int64_t number(const json::object& in, std::string_view name) {
-        const auto* found = in.if_contains(name);
-        json::error_code bad;
-        const auto number = found != nullptr ? found->to_number<std::int64_t>(bad) : 0;
-        if (found != nullptr && !bad && number >= 0) return number;
-        return ok_ = false, 0;
-    }
-    std::chrono::milliseconds milliseconds(const json::object& in, std::string_view name) {
-        const auto ms = number(in, name);
-        if (ms > duration_ms_max) ok_ = false;
-        return std::chrono::milliseconds{ok_ ? ms : 0};
-    }
-
- private:
-    bool ok_ = true;
-    json::value document_;
-    json::object no_object_;
-    json::array no_array_;
-};
-
-Timing read_timing(Reader& reader, const json::object& lease) {
+Timing read_timing(JsonReader& reader, const json::object& lease) {
     const auto& timeline = reader.object(lease, "timeline");
     return {{reader.milliseconds(timeline, "renew_in_ms"), reader.milliseconds(timeline, "soft_terminate_in_ms"),
              reader.milliseconds(timeline, "hard_terminate_in_ms"), reader.milliseconds(timeline, "expires_in_ms")},
             reader.milliseconds(lease, "ttl_ms")};
 }
 
-TimedGrant read_grant(Reader& reader, const json::object& lease) {
+TimedGrant read_grant(JsonReader& reader, const json::object& lease) {
     Grant grant{reader.text(lease, "id"), reader.text(lease, "resource"), reader.text(lease, "predicate"),
                 static_cast<std::uint64_t>(reader.number(lease, "token"))};
     return {std::move(grant), read_timing(reader, lease)};
 }
 
 AcquireReply read_granted(const HttpResponse& response) {
-    Reader reader(response.body);
+    JsonReader reader(response.body);
     std::vector<TimedGrant> grants;
     for (const auto& lease : reader.array(reader.object(reader.document()), "leases"))
         grants.push_back(read_grant(reader, reader.object(lease)));
@@ -89,28 +35,29 @@ AcquireReply read_granted(const HttpResponse& response) {
     return grants;
 }
 
-std::vector<Conflict> read_conflicts(Reader& reader, const json::object& answer) {
+std::vector<Conflict> read_conflicts(JsonReader& reader, const json::object& answer) {
     std::vector<Conflict> conflicts;
     if (!answer.contains("conflicts")) return conflicts;
     for (const auto& entry : reader.array(answer, "conflicts")) {
         const auto& conflict = reader.object(entry);
-        const auto* waiting = conflict.if_contains("waiting");
         conflicts.push_back({reader.text(conflict, "resource"), reader.text(conflict, "predicate"),
                              reader.text(conflict, "holder"), reader.optional_text(conflict, "reason"),
-                             reader.milliseconds(conflict, "expires_in_ms"),
-                             waiting != nullptr && waiting->is_bool() && waiting->get_bool()});
+                             reader.milliseconds(conflict, "expires_in_ms"), reader.flag(conflict, "waiting"),
+                             reader.flag(conflict, "reserved")});
     }
     return conflicts;
 }
 
 AcquireReply read_refusal(const HttpResponse& response) {
-    Reader reader(response.body);
+    JsonReader reader(response.body);
     const auto& answer = reader.object(reader.document());
     const auto& error = reader.object(answer, "error");
     Failure failure{.code = reader.text(error, "code"), .message = reader.text(error, "message")};
     failure.outcome = outcome_of(failure.code, response.status);
     failure.conflicts = read_conflicts(reader, answer);
     if (answer.contains("retry_in_ms")) failure.retry_in = reader.milliseconds(answer, "retry_in_ms");
+    if (answer.contains("queue_position"))
+        failure.queue_position = static_cast<std::size_t>(reader.number(answer, "queue_position"));
     if (!reader.ok()) return NoAnswer{"the server answered " + std::to_string(response.status) + " without a reason"};
     return failure;
 }
@@ -147,6 +94,8 @@ Outcome outcome_of(std::string_view code, int status) {
         {"too_many_waiters", Outcome::busy},
         {"recovering", Outcome::busy},  // somebody may still have it (S1)
         {"tokens_exhausted", Outcome::busy},
+        {"too_many_agents", Outcome::busy},
+        {"die", Outcome::die},
         {"cancelled", Outcome::unreachable},
         {"request_timeout", Outcome::unreachable},
         {"stopping", Outcome::unreachable},
@@ -164,6 +113,7 @@ Outcome outcome_of(std::string_view code, int status) {
 
 Result<std::string> acquire_body(const AcquireAsk& ask) {
     json::object body{{"holder", ask.holder}, {"session", ask.session}, {"intents", to_json(ask.intents)}};
+    if (ask.epoch) body["epoch"] = *ask.epoch;
     if (!ask.name_space.empty()) body["namespace"] = ask.name_space;
     if (ask.ttl > Duration::zero()) body["ttl_ms"] = to_ms(ask.ttl);
     if (ask.wait > Duration::zero()) body["wait_ms"] = to_ms(ask.wait);
@@ -185,15 +135,21 @@ AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response) {
 }
 
 std::string renew_body(const NamedLeases& leases) {
-    json::array ids;
-    for (const auto& id : leases.ids)
-        ids.emplace_back(id);
-    return json::serialize(json::object{{"holder", leases.holder}, {"leases", std::move(ids)}});
+    json::array list;
+    for (const auto& [id, progress] : leases.leases) {
+        if (progress)
+            list.push_back(json::object{{"id", id}, {"progress", *progress}});
+        else
+            list.emplace_back(id);
+    }
+    json::object body{{"holder", leases.holder}, {"leases", std::move(list)}};
+    if (leases.epoch) body["epoch"] = *leases.epoch;
+    return json::serialize(body);
 }
 
 Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const HttpResponse& response) {
     if (response.status != 200) return read_error(response);
-    Reader reader(response.body);
+    JsonReader reader(response.body);
     std::map<std::string, RenewReply> by_id;
     for (const auto& entry : reader.array(reader.object(reader.document()), "results")) {
         const auto& result = reader.object(entry);
@@ -206,8 +162,8 @@ Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const Http
         }
     }
     std::vector<RenewReply> replies;
-    for (const auto& id : leases.ids) {
-        const auto found = by_id.find(id);
+    for (const auto& lease : leases.leases) {
+        const auto found = by_id.find(lease.id);
         if (!reader.ok() || found == by_id.end()) return Error{"bad_answer", "the server's answer makes no sense"};
         replies.push_back(found->second);
     }
@@ -215,7 +171,7 @@ Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const Http
 }
 
 Error read_error(const HttpResponse& response) {
-    Reader reader(response.body);
+    JsonReader reader(response.body);
     const auto& error = reader.object(reader.object(reader.document()), "error");
     Error read{reader.text(error, "code"), reader.text(error, "message")};
     if (reader.ok()) return read;

@@ -16,6 +16,8 @@ const char* to_string(Outcome outcome) {
             return "refused";
         case Outcome::unreachable:
             return "unreachable";
+        case Outcome::die:
+            return "die";
     }
     return "unknown";
 }

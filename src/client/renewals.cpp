@@ -10,6 +10,7 @@ namespace {
 
 /// Well under the server's limit of 1 MiB for a body, whatever JSON has to escape.
 constexpr std::size_t message_bytes_max = 400'000;
+constexpr std::size_t bytes_around_id = 50;
 constexpr Duration patience_min = 100ms;
 
 /// The worst of the grants decides: one that is gone takes the others with it (G1).
@@ -32,14 +33,15 @@ RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies,
 
 }  // namespace
 
-bool RenewalBatch::add(Keeper::Key key, const std::vector<Grant>& grants, HolderInstant end) {
+bool RenewalBatch::add(Keeper::Key key, const std::vector<Grant>& grants, HolderInstant end,
+                       std::optional<std::uint64_t> progress) {
     std::size_t bytes = bytes_;
     for (const auto& grant : grants)
-        bytes += grant.id.size() + 3;
-    if (!empty() && (bytes > message_bytes_max || names_.ids.size() + grants.size() > renewals_per_message_max))
+        bytes += grant.id.size() + bytes_around_id;
+    if (!empty() && (bytes > message_bytes_max || names_.leases.size() + grants.size() > renewals_per_message_max))
         return false;
     for (const auto& grant : grants)
-        names_.ids.push_back(grant.id);
+        names_.leases.push_back({grant.id, progress});
     parts_.push_back({key, grants.size()});
     bytes_ = bytes;
     first_end_ = std::min(first_end_, end);
@@ -58,6 +60,8 @@ std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector
     for (const auto& part : parts_) {
         if (reply)
             answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), sent_at));
+        else if (reply.error().code == "stale_epoch")  // of the whole message: a newer life is there
+            answers.push_back({part.key, RenewalRejected{reply.error().code}, reply.error()});
         else
             answers.push_back({part.key, RenewalUnanswered{}, reply.error()});
         from += part.grants;

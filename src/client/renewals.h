@@ -2,6 +2,7 @@
 
 #include <holdfast/lease.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,14 @@ namespace holdfast {
 /// One renewal message: the leases of several keys, each with one or more grants.
 class RenewalBatch {
  public:
-    explicit RenewalBatch(std::string holder) { names_.holder = std::move(holder); }
+    explicit RenewalBatch(std::string holder, std::optional<std::uint64_t> epoch = {}) {
+        names_.holder = std::move(holder);
+        names_.epoch = epoch;
+    }
 
     /// False if it would make the message larger than a server accepts. The first always fits: it fitted when acquired.
-    bool add(Keeper::Key key, const std::vector<Grant>& grants, HolderInstant end);
+    bool add(Keeper::Key key, const std::vector<Grant>& grants, HolderInstant end,
+             std::optional<std::uint64_t> progress = {});
 
     bool empty() const { return parts_.empty(); }
     const NamedLeases& names() const { return names_; }

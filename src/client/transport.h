@@ -2,6 +2,9 @@
 
 #include <holdfast/client.h>
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +26,7 @@ struct AcquireAsk {
     std::string reason{};
     std::string metadata{};
     std::string idempotency_key{};
+    std::optional<std::uint64_t> epoch{};  ///< which life of an agent asks
 };
 
 /// A grant or a renewal, as durations from the authority's reading of its clock (T4).
@@ -41,12 +45,37 @@ struct NoAnswer {
 using AcquireReply = std::variant<std::vector<TimedGrant>, Failure, NoAnswer>;
 
 /// Leases of one holder, by name.
+struct NamedLease {
+    std::string id{};
+    std::optional<std::uint64_t> progress{};  ///< for a renewal (R6)
+};
 struct NamedLeases {
     std::string holder{};
-    std::vector<std::string> ids;
+    std::vector<NamedLease> leases{};
+    std::optional<std::uint64_t> epoch{};
 };
 /// For each lease: renewed, or why not.
 using RenewReply = std::variant<Timing, Error>;
+
+/// An agent, to be registered; and as the authority knows it.
+struct AgentAsk {
+    std::string id{};
+    std::optional<std::int64_t> priority{};
+    std::optional<std::uint64_t> epoch{};
+};
+struct AgentKnown {
+    std::int64_t priority = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t deaths = 0;
+    bool created = false;  ///< by this very call
+};
+/// A lease of a holder, active or in grace, by the authority's word (R3).
+struct VerifiedLease {
+    std::string id{};
+    std::string state{};  ///< `ACTIVE`, `GRACE`, …
+    std::string resource{};
+    Duration remaining{};  ///< until it ends, or is free for others
+};
 
 /// The way to an authority. Calls block, at most for `timeout` (for an acquire that includes its wait), and may come
 /// from any thread; a waiting acquire does not hold up a renewal.
@@ -56,11 +85,21 @@ class Transport {
 
     virtual AcquireReply acquire(const AcquireAsk& ask, Duration timeout) = 0;
 
-    /// One answer for each lease, in order; an error if there was none.
+    /// One answer for each lease, in order; an error if there was none, or one for all (`stale_epoch`).
     virtual Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) = 0;
 
     /// Success if the authority was told of every one; which of them it still knew does not matter (R2).
     virtual Result<void> release(const NamedLeases& leases, Duration timeout) = 0;
+
+    /// Registers an agent, or brings it up to date (G5).
+    virtual Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) = 0;
+    /// DIE_RESTART (R5).
+    virtual Result<void> declare_restart(const AgentAsk& agent, Duration timeout) = 0;
+    /// All that an agent has and all that is reserved for it (R3).
+    virtual Result<std::vector<VerifiedLease>> verify_all(const AgentAsk& agent, Duration timeout) = 0;
+
+    /// Another way to the same authority, which can be stopped by itself.
+    virtual std::shared_ptr<Transport> twin() const = 0;
 
     /// Ends every call that is under way and every later one.
     virtual void stop() = 0;

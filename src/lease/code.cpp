@@ -15,6 +15,21 @@ constexpr std::array<Text, code_count> texts{{
     {Code::busy, "busy", "somebody else has it; wait with wait_ms, or ask again after retry_in_ms"},
     {Code::wait_timeout, "wait_timeout", "the wait was over before it became free; wait longer, or ask again"},
     {Code::cancelled, "cancelled", "the client went away while it waited; it left the queue"},
+    {Code::die, "die",
+     "an older agent is in the way; release what you hold, stop, and come back after retry_in_ms with the same "
+     "priority "
+     "and the next epoch"},
+    {Code::stale_epoch, "stale_epoch", "a newer life of this agent has been seen; this one must stop"},
+    {Code::agent_restarting, "agent_restarting",
+     "this life of the agent has declared its restart; come back with the next epoch"},
+    {Code::unknown_agent, "unknown_agent", "no such agent; register it with PUT /v1/agents/{id}"},
+    {Code::priority_fixed, "priority_fixed",
+     "the priority cannot change while the agent holds or waits for anything, nor between a DIE and its next grant"},
+    {Code::agent_busy, "agent_busy", "the agent holds or waits for something; release it first"},
+    {Code::too_many_agents, "too_many_agents", "as many agents are registered as may be; forget some"},
+    {Code::over_quota, "over_quota", "the policy's quota for this holder is used up; let go, and ask again"},
+    {Code::lease_idle, "lease_idle",
+     "the progress counter has stood still for too long; the lease runs out unless it moves"},
     {Code::recovering, "recovering",
      "the server stopped uncleanly and grants nothing until every lease it may have granted has ended; ask again after "
      "retry_in_ms"},

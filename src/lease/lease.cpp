@@ -8,6 +8,8 @@ std::string_view to_string(LeaseState state) {
     switch (state) {
         case LeaseState::active:
             return "ACTIVE";
+        case LeaseState::grace:
+            return "GRACE";
         case LeaseState::released:
             return "RELEASED";
         case LeaseState::expired:

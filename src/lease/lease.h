@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/mutant.h"
 #include "base/time.h"
 #include "lease/predicate.h"
+#include "lease/priority.h"
 
 namespace holdfast::core {
 
@@ -14,21 +16,33 @@ namespace holdfast::core {
 using Token = std::uint64_t;
 inline constexpr Token token_limit = Token{1} << 53;  ///< every JSON reader keeps what is below exact
 
+/// How far the work under a lease has come, and since when it stands there (R6).
+struct Progress {
+    std::uint64_t count = 0;
+    Instant since;
+
+    bool operator==(const Progress&) const = default;
+};
+
 /// One holder's claim on one resource until an instant. Which resource is the record's to know.
 struct Lease {
     Token token = 0;
     Predicate predicate = Predicate::mutates;
-    bool renewable = true;  ///< false once an admin barred it (R7)
+    bool renewable = true;   ///< false once an admin barred it (R7)
+    bool resumable = false;  ///< its agent said that it restarts: reserved for it past expiry (R5)
     Duration ttl{};
     Instant acquired_at;
     Instant expires_at;
+    Instant held_since;                ///< since when its holder has had the resource without a gap (R6)
+    std::optional<Priority> priority;  ///< of its agent (G5); none for a plain holder
+    std::optional<Progress> progress;  ///< none if the holder does not count
     std::string holder;
     std::string session;
     std::string reason;
     std::string metadata;  ///< a JSON object as text, or empty
 
     /// T2: from expires_at on, nothing honours it.
-    bool active(Instant now) const { return now < expires_at; }
+    bool active(Instant now) const { return now < (mutant("early_expiry") ? expires_at - 1s : expires_at); }
 
     bool operator==(const Lease&) const = default;
 };
@@ -46,7 +60,8 @@ struct EndedLease {
 };
 
 /// The state of a lease as told to whoever asks (R3, R4).
-enum class LeaseState : std::uint8_t { active, released, expired, revoked, unknown };
+/// `grace`: expired, and reserved for its agent (R5).
+enum class LeaseState : std::uint8_t { active, grace, released, expired, revoked, unknown };
 std::string_view to_string(LeaseState state);
 LeaseState state_of(Ending ending);
 

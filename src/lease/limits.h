@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/time.h"
 
@@ -18,10 +19,14 @@ inline constexpr std::size_t pattern_bytes = 1024;
 
 inline constexpr std::size_t intents_per_manifest = 256;  // G1
 inline constexpr std::size_t leases_per_request = 1000;
+inline constexpr std::size_t leases_per_heartbeat = 10'000;  ///< of a heartbeat that names none: all of the holder's
 inline constexpr std::size_t leases_per_record = 4096;
+inline constexpr std::size_t obstacles =
+    10'000;  ///< how many in the way of one claim are looked at, in how many records
 inline constexpr std::size_t waiters_per_record = 1024;
 inline constexpr std::size_t waiters = 100'000;
 inline constexpr std::size_t bans = 100'000;
+inline constexpr std::size_t agents = 100'000;
 
 /// How many holders of one record an answer names, and how many of all records of a manifest: the rest is as much in
 /// the way, but a small question must not have a huge answer.
@@ -33,7 +38,12 @@ inline constexpr std::size_t named_per_manifest = 256;
 inline constexpr Duration ended_kept = 5min;
 inline constexpr std::size_t ended_per_record = 32;
 
+inline constexpr Duration grace = 15s;                      ///< R5
+inline constexpr Duration agent_kept = 1h;                  ///< unseen for so long, an agent makes room for another
+inline constexpr std::uint64_t epoch_ceiling = 1ULL << 53;  ///< as for tokens
+
 inline constexpr Duration ttl_ceiling = 24h;  ///< no policy may allow more
 inline constexpr Duration wait_ceiling = 1h;
+inline constexpr Duration quota_ceiling = 365 * 24h;
 
 }  // namespace holdfast::core::limits

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "lease/code.h"
 #include "lease/limits.h"
+#include "lease/resource.h"
 
 namespace holdfast::core {
 namespace {
@@ -72,8 +73,11 @@ Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents) {
     std::vector<Intent> distinct;
     distinct.reserve(intents.size());
     for (Intent& intent : intents) {
-        auto checked = check_resource(split_name(intent.resource).resource);
-        if (!checked) return checked.error();
+        const SplitName name = split_name(intent.resource);
+        auto one_name = normalised(name.resource);
+        if (!one_name) return one_name.error();
+        if (auto checked = check_resource(*one_name); !checked) return checked.error();
+        intent.resource = full_name(name.name_space, *one_name);
         if (std::find(distinct.begin(), distinct.end(), intent) == distinct.end())
             distinct.push_back(std::move(intent));
     }

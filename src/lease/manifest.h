@@ -39,7 +39,8 @@ struct TextField {
 Result<void> check_text(TextField field, std::size_t most_bytes);
 Result<void> check_holder(std::string_view holder);
 
-/// Checks a manifest (G1) and drops repeated intents; the order is kept.
+/// Checks a manifest (G1), gives each resource its one name (lease/resource.h) and drops repeated intents; the order is
+/// kept.
 Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents);
 
 }  // namespace holdfast::core

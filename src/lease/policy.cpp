@@ -41,6 +41,10 @@ Result<void> Policy::check() const {
         return invalid("ttl_default_ms must lie between ttl_min_ms and ttl_max_ms");
     if (wait_max < Duration::zero() || wait_max > limits::wait_ceiling)
         return invalid("wait_max_ms must not be above an hour");
+    if (hold_max != Duration::zero() && hold_max < ttl_min) return invalid("hold_max_ms must not be below ttl_min_ms");
+    if (hold_max > limits::quota_ceiling) return invalid("hold_max_ms must not be above a year");
+    if (idle_max < Duration::zero() || idle_max > limits::quota_ceiling)
+        return invalid("idle_max_ms must not be above a year");
     if (bans.size() > limits::bans) return invalid("there are as many bans as there may be; lift some");
     return {};
 }

@@ -7,15 +7,41 @@
 namespace holdfast::core {
 namespace {
 
-/// G2: a holder never conflicts with itself in the same session.
-template <class Other>
-bool conflicts(const Claim& claim, const Other& other) {
-    if (compatible(claim.predicate, other.predicate)) return false;
-    return claim.holder != other.holder || claim.session != other.session;
+/// R6: without a gap is what was held, or kept for its holder, until this very moment.
+Instant held_without_gap_since(const Record& record, std::string_view holder, Instant now) {
+    Instant since = now;
+    for (const Lease& lease : record.leases)
+        if (lease.holder == holder) since = std::min(since, lease.held_since);
+    for (const Reservation& kept : record.reserved)
+        if (kept.lease.holder == holder) since = std::min(since, kept.lease.held_since);
+    return since;
 }
 
-bool is_ahead(const Waiter& waiter, const Claim& claim) {
-    return claim.waiter_id == 0 || waiter.id < claim.waiter_id;
+Duration left_of_quota(Instant held_since, Duration hold_max, Instant now) {
+    if (hold_max <= Duration::zero()) return Duration::max();
+    const Duration held = now - held_since;
+    return held < hold_max ? hold_max - held : Duration::zero();
+}
+
+std::optional<Progress> progress_of(std::optional<std::uint64_t> count, Instant now) {
+    if (!count) return std::nullopt;
+    return Progress{*count, now};
+}
+
+/// R5: the earlier life's leases end, and what they reserved stays until it would have ended anyway.
+std::vector<Lease> supersede(Record& record, std::string_view holder, Instant now) {
+    std::vector<Lease> ended;
+    for (const Lease& lease : record.leases)
+        if (lease.holder == holder && lease.resumable) ended.push_back(lease);
+    for (const Lease& lease : ended) {
+        record.reserved.push_back({lease, lease.expires_at + limits::grace});
+        record.end(lease.token, Ending::released, now);
+    }
+    return ended;
+}
+
+bool clear_reserved(Record& record, std::string_view holder) {
+    return std::erase_if(record.reserved, [&](const Reservation& kept) { return kept.lease.holder == holder; }) > 0;
 }
 
 LeaseState state_of_ended(const Record& record, Token token) {
@@ -29,6 +55,7 @@ Code code_for(LeaseState state) {
     switch (state) {
         case LeaseState::released:
             return Code::lease_released;
+        case LeaseState::grace:
         case LeaseState::expired:
             return Code::lease_expired;
         case LeaseState::revoked:
@@ -40,40 +67,36 @@ Code code_for(LeaseState state) {
     return Code::unknown_lease;
 }
 
-std::vector<Conflict> conflicts_of(const Record& record, const Claim& claim, Instant now) {
-    std::vector<Conflict> found;
-    const auto full = [&] { return found.size() == limits::named_per_record; };
-    for (const Lease& lease : record.leases) {
-        if (full()) return found;
-        if (lease.active(now) && conflicts(claim, lease))
-            found.push_back({lease.predicate, lease.token, lease.holder, lease.reason, lease.expires_at - now});
-    }
-    for (const Waiter& waiter : record.waiters) {
-        if (full()) return found;
-        if (now < waiter.until && is_ahead(waiter, claim) && conflicts(claim, waiter))
-            found.push_back({waiter.predicate, 0, waiter.holder, {}, waiter.until - now});
-    }
-    return found;
-}
-
-AcquireVerdict acquire(Record& record, const Claim& claim, Instant now) {
+AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
     settle(record, now);
     HOLDFAST_ASSERT(claim.token > record.last_token);  // G3
-    if (auto found = conflicts_of(record, claim, now); !found.empty()) return Busy{std::move(found)};
+    Standing standing = standing_of(record, neighbours, claim, now);
+    if (standing.too_many) return Rejected{Code::too_many_leases};
+    if (!standing.free()) return Busy{std::move(standing)};
     if (record.leases.size() >= limits::leases_per_record) return Rejected{Code::too_many_leases};
-    dequeue(record, claim.waiter_id);
+    const Instant held_since = held_without_gap_since(record, claim.holder, now);
+    const Duration left = left_of_quota(held_since, claim.hold_max, now);
+    const Duration ttl = std::min(claim.ttl, left);
+    if (ttl < std::min(claim.ttl, claim.ttl_min)) return Rejected{Code::over_quota};
+    dequeue(record, claim.request);
+    Granted granted{{.token = claim.token,
+                     .predicate = claim.predicate,
+                     .renewable = true,
+                     .resumable = false,
+                     .ttl = ttl,
+                     .acquired_at = now,
+                     .expires_at = now + ttl,
+                     .held_since = held_since,
+                     .priority = claim.agent ? std::optional(claim.priority) : std::nullopt,
+                     .progress = progress_of(claim.progress, now),
+                     .holder = std::string(claim.holder),
+                     .session = std::string(claim.session),
+                     .reason = std::string(claim.reason),
+                     .metadata = std::string(claim.metadata)},
+                    supersede(record, claim.holder, now)};
     record.last_token = claim.token;
-    record.leases.push_back({.token = claim.token,
-                             .predicate = claim.predicate,
-                             .renewable = true,
-                             .ttl = claim.ttl,
-                             .acquired_at = now,
-                             .expires_at = now + claim.ttl,
-                             .holder = std::string(claim.holder),
-                             .session = std::string(claim.session),
-                             .reason = std::string(claim.reason),
-                             .metadata = std::string(claim.metadata)});
-    return Granted{record.leases.back()};
+    record.leases.push_back(granted.lease);
+    return granted;
 }
 
 void roll_back(Record& record, Token token) {
@@ -81,12 +104,14 @@ void roll_back(Record& record, Token token) {
 }
 
 std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant until) {
-    HOLDFAST_ASSERT(claim.waiter_id != 0);
-    dequeue(record, claim.waiter_id);
+    HOLDFAST_ASSERT(claim.request != 0);
+    dequeue(record, claim.request);
     if (record.waiters.size() >= limits::waiters_per_record) return Rejected{Code::too_many_waiters};
     const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
-                                    [&](const Waiter& waiter) { return waiter.id > claim.waiter_id; });
-    record.waiters.insert(place, {.id = claim.waiter_id,
+                                    [&](const Waiter& waiter) { return older(claim.rank(), waiter.rank()); });
+    record.waiters.insert(place, {.id = claim.request,
+                                  .priority = claim.priority,
+                                  .agent = claim.agent,
                                   .predicate = claim.predicate,
                                   .until = until,
                                   .holder = std::string(claim.holder),
@@ -94,8 +119,15 @@ std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant unti
     return std::nullopt;
 }
 
-void dequeue(Record& record, std::uint64_t waiter_id) {
-    std::erase_if(record.waiters, [&](const Waiter& waiter) { return waiter.id == waiter_id; });
+void dequeue(Record& record, std::uint64_t request) {
+    std::erase_if(record.waiters, [&](const Waiter& waiter) { return waiter.id == request; });
+}
+
+/// R6. Only a counter that is used can stand still.
+bool stands_still(const Lease& lease, const Renewal& renewal, const Policy& policy, Instant now) {
+    if (policy.idle_max <= Duration::zero() || !lease.progress) return false;
+    const bool moved = renewal.progress && *renewal.progress > lease.progress->count;
+    return !moved && now >= lease.progress->since + policy.idle_max;
 }
 
 RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
@@ -105,27 +137,46 @@ RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy,
     if (lease->holder != renewal.holder) return Rejected{Code::not_holder};
     if (const auto barred = bar_to(policy, renewal.holder, renewal.resource)) return Rejected{*barred};
     if (!lease->renewable) return Rejected{Code::renewal_barred};
-    const auto decision = decide_ttl(policy, renewal.ttl.value_or(lease->ttl));
+    const Duration asked = renewal.ttl.value_or(lease->ttl);
+    const auto decision = decide_ttl(policy, asked);
     if (const auto* refused = std::get_if<RefusedTtl>(&decision)) return Rejected{refused->code};
     const GrantedTtl& granted = std::get<GrantedTtl>(decision);
+    if (stands_still(*lease, renewal, policy, now)) return Rejected{Code::lease_idle};
+    const Duration left = left_of_quota(lease->held_since, policy.hold_max, now);
+    if (left < granted.ttl && now + left <= lease->expires_at) return Rejected{Code::over_quota};
+    if (renewal.progress && (!lease->progress || *renewal.progress > lease->progress->count))
+        lease->progress = Progress{*renewal.progress, now};
     lease->ttl = granted.ttl;
     // Never earlier than promised before: the answer may be lost, and the holder goes by what it last heard (T3).
-    lease->expires_at = std::max(lease->expires_at, now + granted.ttl);
-    return Renewed{*lease, granted.cut};
+    lease->expires_at = std::max(lease->expires_at, now + std::min(granted.ttl, left));
+    Renewed renewed{*lease, std::nullopt};
+    if (granted.cut || left < granted.ttl) renewed.cut_from = asked;
+    if (left < granted.ttl) renewed.lease.ttl = left;
+    return renewed;
 }
 
 ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now) {
     settle(record, now);
     const Lease* lease = record.find(token);
-    if (lease == nullptr) return AlreadyEnded{state_of_ended(record, token)};
+    if (lease == nullptr) {
+        const Reservation* kept = record.find_reserved(token);
+        const bool own = kept != nullptr && kept->lease.holder == holder;
+        return AlreadyEnded{state_of_ended(record, token), own && clear_reserved(record, holder)};
+    }
     if (lease->holder != holder) return Rejected{Code::not_holder};
     Released released{*lease};
     record.end(token, Ending::released, now);
+    clear_reserved(record, holder);
     return released;
 }
 
 std::variant<Lease, Rejected> revoke(Record& record, Token token, Instant now) {
     settle(record, now);
+    if (const Reservation* kept = record.find_reserved(token)) {
+        Lease revoked = kept->lease;
+        std::erase_if(record.reserved, [&](const Reservation& other) { return other.lease.token == token; });
+        return revoked;
+    }
     const Lease* lease = record.find(token);
     if (lease == nullptr) return Rejected{code_for(state_of_ended(record, token))};
     Lease revoked = *lease;
@@ -141,25 +192,41 @@ std::variant<Lease, Rejected> bar(Record& record, Token token, Instant now) {
     return *lease;
 }
 
+std::size_t declare_restart(Record& record, std::string_view holder, Instant now) {
+    settle(record, now);
+    std::size_t marked = 0;
+    for (Lease& lease : record.leases) {
+        if (lease.holder != holder) continue;
+        lease.resumable = true;
+        ++marked;
+    }
+    return marked;
+}
+
 Verified verify(const Record& record, Token token, Instant now) {
     Verified verified;
-    for (const Lease& lease : record.leases) {
-        if (!lease.active(now)) {
-            if (lease.token == token) {
-                verified.state = LeaseState::expired;
-                verified.ended_ago = now - lease.expires_at;
-            }
-            continue;
-        }
-        if (verified.current.size() < limits::named_per_record) verified.current.push_back(lease);
-        if (lease.token != token) continue;
-        verified.state = LeaseState::active;
-        verified.lease = lease;
-    }
-    if (verified.state != LeaseState::unknown) return verified;
+    const auto reserved = [&](const Lease& lease, Instant until) {
+        if (now >= until) return;
+        if (!lease.active(now) && verified.state != LeaseState::released) verified.state = LeaseState::grace;
+        verified.reserved_for = until - now;
+        verified.reserved_holder = lease.holder;
+    };
     if (const EndedLease* ended = record.find_ended(token); ended != nullptr && now < ended->at + limits::ended_kept) {
         verified.state = state_of(ended->how);
         verified.ended_ago = now - ended->at;
+    }
+    if (const Reservation* kept = record.find_reserved(token)) reserved(kept->lease, kept->until);
+    for (const Lease& lease : record.leases) {
+        const bool active = lease.active(now);
+        if (active && verified.current.size() < limits::named_per_record) verified.current.push_back(lease);
+        if (lease.token != token) continue;
+        verified.state = active ? LeaseState::active : LeaseState::expired;
+        if (active) {
+            verified.lease = lease;
+            continue;
+        }
+        verified.ended_ago = now - lease.expires_at;
+        if (lease.resumable) reserved(lease, lease.expires_at + limits::grace);
     }
     return verified;
 }

@@ -56,7 +56,10 @@ class Life {
                       .policy = db_.found().policy,
                       .tokens_issued = db_.found().token_ceiling,
                       .wall_ms = wall_clock_ms(),
-                      .recovering_until = db_.found().recovering_until}),
+                      .started_at = now,
+                      .recovering_until = db_.found().recovering_until,
+                      .agents = db_.found().agents,
+                      .seed = random_seed()}),
           store_(authority_.listener(), HashKey{random_seed(), random_seed()}),
           started_at_(now) {
         store_.advance(now);

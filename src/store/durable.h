@@ -1,11 +1,24 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/callback.h"
 #include "base/result.h"
 #include "lease/lease.h"
 #include "lease/policy.h"
 
 namespace holdfast::core {
+
+/// An agent as it survives a restart (G5).
+struct SavedAgent {
+    std::string id;
+    Priority priority = 0;
+    std::uint64_t epoch = 1;
+    bool restarting = false;
+
+    bool operator==(const SavedAgent&) const = default;
+};
 
 /// What must survive a restart. Calls answer later, from the loop that runs the authority; none is on the path of a
 /// grant.
@@ -18,6 +31,11 @@ class Durable {
 
     /// Stores the policy, bans included, whole (R7).
     virtual void save_policy(const Policy& policy, Callback<Result<void>> done) = 0;
+
+    /// Stores an agent, or what has become of it.
+    virtual void save_agent(const SavedAgent& agent, Callback<Result<void>> done) = 0;
+    /// Success if it is not there either.
+    virtual void forget_agent(std::string_view id, Callback<Result<void>> done) = 0;
 };
 
 }  // namespace holdfast::core

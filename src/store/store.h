@@ -7,6 +7,7 @@
 
 #include "base/callback.h"
 #include "base/result.h"
+#include "lease/neighbours.h"
 #include "lease/record.h"
 
 namespace holdfast::core {
@@ -23,9 +24,10 @@ class Update {
  public:
     virtual ~Update() = default;
 
-    /// Decides on the record as it stands, at the store's own time (T1). May run again on fresher state when another
-    /// writer came between; it then forgets what it decided before. Must not call the store.
-    virtual Effect apply(Record& record, Instant now) = 0;
+    /// Decides on the record as it stands, with the records that overlap with it, at the store's own time (T1). May run
+    /// again on fresher state when another writer came between; it then forgets what it decided before. Must not call
+    /// the store.
+    virtual Effect apply(Record& record, const Neighbours& neighbours, Instant now) = 0;
 
     /// Runs once, when the last apply() has taken effect, or when the store gave up (and nothing took effect).
     virtual void done(Result<void> outcome) = 0;
@@ -39,7 +41,8 @@ class StoreListener {
     /// A lease ran out, `late` after its time (T5). The record is settled already.
     virtual void on_expired(std::string_view resource, const Lease& lease, Duration late) = 0;
 
-    /// Waiters whose turn it may be, after something in the record ended (G6).
+    /// Waiters of this resource whose turn it may be, after something in its record, or in one that overlaps with it,
+    /// ended (G6).
     virtual void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) = 0;
 };
 
@@ -72,8 +75,10 @@ class Store {
     /// Updates one record, atomically, at the store's own time.
     virtual void update(std::string_view resource, Update& update) = 0;
 
-    /// The names of the holder's active leases, in no promised order, at most `most` of them.
-    virtual void leases_of(std::string_view holder, std::size_t most,
+    /// The names of the holder's active leases, or also of those that are reserved for it (R5), in no promised order,
+    /// at most `most` of them.
+    enum class Which : std::uint8_t { active, active_or_reserved };
+    virtual void leases_of(std::string_view holder, Which which, std::size_t most,
                            Callback<Result<std::vector<LeaseName>>> reply) = 0;
 
     /// A page of active leases. Looks at a bounded number of records, so a page may be short and still have a next one.

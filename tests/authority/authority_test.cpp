@@ -12,8 +12,8 @@ std::vector<RenewAnswer> renew_all(Desk& desk, const std::string& holder) {
     std::vector<RenewAnswer> told;
     RenewRequest request;
     request.holder = holder;
-    desk.authority.renew_all(std::move(request), [&](Answer<std::vector<RenewAnswer>> answer) {
-        told = std::get<std::vector<RenewAnswer>>(std::move(answer));
+    desk.authority.renew_all(std::move(request), [&](Answer<RenewAllAnswer> answer) {
+        told = std::get<RenewAllAnswer>(std::move(answer)).answers;
     });
     return told;
 }
@@ -40,12 +40,8 @@ TEST(Authority, gives_tokens_that_only_rise) {  // G3
 TEST(Authority, grants_nothing_before_its_tokens_are_durable) {  // G3
     TestDurable durable;
     durable.hold = true;
-    Authority authority({.durable = durable,
-                         .policy = {},
-                         .tokens_issued = 500,
-                         .tokens_reserved = 0,
-                         .wall_ms = 100,
-                         .recovering_until = {}});
+    Authority authority(
+        {.durable = durable, .policy = {}, .tokens_issued = 500, .wall_ms = 100, .recovering_until = {}});
     MemoryStore store{authority.listener(), {}};
     authority.use(store);
     authority.advance(Instant{1s});
@@ -63,12 +59,7 @@ TEST(Authority, grants_nothing_before_its_tokens_are_durable) {  // G3
 TEST(Authority, asks_a_failing_disk_again_but_not_with_every_request) {  // G3
     TestDurable durable;
     durable.outcome = Error{"storage_failed", "disk full"};
-    Authority authority({.durable = durable,
-                         .policy = {},
-                         .tokens_issued = 0,
-                         .tokens_reserved = 0,
-                         .wall_ms = 100,
-                         .recovering_until = {}});
+    Authority authority({.durable = durable, .policy = {}, .tokens_issued = 0, .wall_ms = 100, .recovering_until = {}});
     MemoryStore store{authority.listener(), {}};
     authority.use(store);
     authority.advance(Instant{10s});
@@ -95,7 +86,7 @@ TEST(Authority, renews_many_with_an_answer_each) {  // R1
     const Token other = desk.lock("bob", "b");
     desk.pass(10s);
     std::vector<RenewAnswer> told;
-    desk.authority.renew({{}, "alice", {{"a", mine}, {"b", other}, {"c", 3}}, {}},
+    desk.authority.renew({{}, "alice", {}, {{{"a", mine}, {}}, {{"b", other}, {}}, {{"c", 3}, {}}}, {}, {}},
                          [&](std::vector<RenewAnswer> answers) { told = std::move(answers); });
     ASSERT_EQ(told.size(), 3U);
     EXPECT_EQ(std::get<RenewedLease>(told[0].result).held.timeline.expires_in, 60s);
@@ -122,7 +113,7 @@ TEST(Authority, tells_the_truth_about_a_holders_leases) {  // R3
     desk.lock("alice", "a");
     desk.lock("alice", "b");
     std::vector<VerifyAnswer> told;
-    desk.authority.verify_all("alice", [&](Answer<std::vector<VerifyAnswer>> answer) {
+    desk.authority.verify_all("alice", {}, [&](Answer<std::vector<VerifyAnswer>> answer) {
         told = std::get<std::vector<VerifyAnswer>>(std::move(answer));
     });
     ASSERT_EQ(told.size(), 2U);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,14 @@ class TestDurable final : public Durable {
         saved = policy;
         finish(std::move(done));
     }
+    void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override {
+        agents[agent.id] = agent;
+        finish(std::move(done));
+    }
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override {
+        agents.erase(std::string(id));
+        finish(std::move(done));
+    }
 
     /// Answers the oldest call that is held back.
     void answer_one() {
@@ -33,6 +42,7 @@ class TestDurable final : public Durable {
     Result<void> outcome;
     Token reserved = 0;
     std::optional<Policy> saved;
+    std::map<std::string, SavedAgent> agents;
     std::deque<Callback<Result<void>>> held;
 
  private:
@@ -50,7 +60,6 @@ struct Desk {
         : authority({.durable = durable,
                      .policy = std::move(policy),
                      .tokens_issued = 0,
-                     .tokens_reserved = 0,
                      .wall_ms = 1000,
                      .recovering_until = recovering_until}),
           store(authority.listener(), {1, 2}) {
@@ -95,6 +104,26 @@ struct Desk {
             released = told != nullptr && told->released;
         });
         return released;
+    }
+    /// Registers an agent. Nothing if it was refused.
+    std::optional<Agent> agent(const std::string& id, std::optional<Priority> priority = {},
+                               std::optional<std::uint64_t> epoch = {}) {
+        std::optional<Agent> got;
+        authority.put_agent({{}, id, priority, epoch}, [&](Answer<AgentAnswer> answer) {
+            if (auto* told = std::get_if<AgentAnswer>(&answer)) got = told->agent;
+        });
+        return got;
+    }
+    /// How many leases were reserved, or why none.
+    std::variant<std::size_t, Code> restarting(const std::string& id, std::optional<std::uint64_t> epoch = {}) {
+        std::variant<std::size_t, Code> got = Code::storage_failed;
+        authority.declare_restart({{}, id, {}, epoch}, [&](Answer<RestartAnswer> answer) {
+            if (auto* told = std::get_if<RestartAnswer>(&answer))
+                got = told->reserved;
+            else
+                got = std::get<Refused>(answer).code;
+        });
+        return got;
     }
     VerifyAnswer verify(const std::string& resource, Token token) {
         VerifyAnswer told;

@@ -12,9 +12,26 @@
 namespace holdfast::core {
 namespace {
 
-enum class Do : std::uint8_t { acquire, renew, renew_all, release, revoke, bar, ban, unban, verify, pass, set_ttl_max };
-constexpr const char* names[] = {"acquire", "renew", "renew_all", "release", "revoke",     "bar",
-                                 "ban",     "unban", "verify",    "pass",    "set_ttl_max"};
+enum class Do : std::uint8_t {
+    acquire,
+    renew,
+    renew_all,
+    release,
+    revoke,
+    bar,
+    ban,
+    unban,
+    verify,
+    pass,
+    set_ttl_max,
+    restart
+};
+constexpr const char* names[] = {"acquire", "renew", "renew_all", "release", "revoke",      "bar",
+                                 "ban",     "unban", "verify",    "pass",    "set_ttl_max", "restart"};
+
+/// Some of them overlap.
+constexpr const char* resources[] = {"r0",          "r1",         "FILE:/a",      "FILE:/a/b",
+                                     "FILE:/a/b/c", "FILE:/a/**", "FILE:/a/b/**", "FILE:/**"};
 
 /// One step of a history, in small numbers that shrink well.
 struct Step {
@@ -31,7 +48,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
     out << names[static_cast<int>(step.what)] << " holder " << step.holder << '/' << step.session << " lease -"
         << step.lease << " ttl " << step.ttl_ms << "ms pass " << step.pass_us << "us on";
     for (const auto& [resource, predicate] : step.intents)
-        out << " r" << resource << ':' << to_string(all_predicates[predicate]);
+        out << ' ' << resources[resource] << ':' << to_string(all_predicates[predicate]);
     return out;
 }
 
@@ -50,8 +67,9 @@ rc::Gen<Step> any_step() {
                                                     {1, Do::ban},
                                                     {2, Do::unban},
                                                     {3, Do::verify},
-                                                    {5, Do::pass},
-                                                    {1, Do::set_ttl_max}});
+                                                    {6, Do::pass},
+                                                    {1, Do::set_ttl_max},
+                                                    {3, Do::restart}});
     const auto intent = rc::gen::pair(below(8U), below(6U));
     return rc::gen::build<Step>(
         rc::gen::set(&Step::what, what), rc::gen::set(&Step::holder, below(4U)),
@@ -67,6 +85,16 @@ rc::Gen<Step> any_step() {
 /// Both sides of a history.
 class Comparison {
  public:
+    /// Of the four holders the last two are agents; the one of lower id is younger.
+    Comparison() {
+        for (const unsigned i : {2U, 3U}) {
+            const std::string id = holder({.holder = i});
+            const Priority priority = 1000 - static_cast<Priority>(i);
+            desk_.agent(id, priority);
+            model_.agents[id] = {priority, 1, false};
+        }
+    }
+
     void run(const Step& step) {
         switch (step.what) {
             case Do::acquire:
@@ -96,7 +124,7 @@ class Comparison {
                 desk_.authority.unban(holder(step), [](const Answer<bool>&) {});
                 break;
             case Do::verify:
-                verify(step);
+                verify(lease(step));
                 break;
             case Do::pass:
                 pass(step);
@@ -104,22 +132,34 @@ class Comparison {
             case Do::set_ttl_max:
                 set_ttl_max(step);
                 break;
+            case Do::restart:
+                restart(step);
+                break;
         }
         compare_all();
     }
 
-    long grants() const { return grants_; }
+    /// How often something rare was reached.
+    struct Reached {
+        long grants = 0, deaths = 0, restarts = 0, in_grace = 0, resumed = 0, stale = 0;
+    };
+    const Reached& reached() const { return reached_; }
 
  private:
     static std::string holder(const Step& step) { return "holder-with-a-longer-name-" + std::to_string(step.holder); }
 
     void acquire(const Step& step) {
-        SlowModel::Asked asked{holder(step), std::to_string(step.session), {}, std::chrono::milliseconds{step.ttl_ms}};
+        SlowModel::Asked asked{
+            holder(step), std::to_string(step.session), {}, {}, std::chrono::milliseconds{step.ttl_ms}};
+        const auto agent = model_.agents.find(asked.holder);
+        if (agent != model_.agents.end() && step.lease != 0)  // a life before, the same or the next
+            asked.epoch = std::max<std::uint64_t>(agent->second.epoch + step.lease % 3, 2) - 1;
         AcquireRequest request = Desk::request(asked.holder, {});
         request.session = asked.session;
+        request.epoch = asked.epoch;
         request.ttl = asked.ttl;
         for (const auto& [resource, predicate] : step.intents)
-            request.intents.push_back({"r" + std::to_string(resource), all_predicates[predicate]});
+            request.intents.push_back({resources[resource], all_predicates[predicate]});
         if (request.intents.empty()) request.intents.push_back({"r0"});
         request.intents = *checked_manifest(std::move(request.intents));
         for (const Intent& intent : request.intents)
@@ -129,11 +169,14 @@ class Comparison {
         const AcquireAnswer answer = *desk_.ask(std::move(request));
         if (expected.refused) {
             RC_ASSERT(std::get<Refused>(answer).code == *expected.refused);
+            reached_.stale += *expected.refused == Code::stale_epoch;
         } else if (!expected.in_the_way.empty()) {
             std::multiset<Token> in_the_way;
             for (const NamedConflict& conflict : std::get<AcquireBusy>(answer).conflicts)
                 in_the_way.insert(conflict.conflict.token);
             RC_ASSERT(in_the_way == expected.in_the_way);
+            RC_ASSERT(std::get<AcquireBusy>(answer).code == (expected.die ? Code::die : Code::busy));
+            reached_.deaths += expected.die;
         } else {
             granted(asked, std::get<AcquireGranted>(answer));
         }
@@ -149,8 +192,13 @@ class Comparison {
         }
         RC_ASSERT(distinct.size() == tokens.size());
         highest_token_ = *distinct.rbegin();
+        for (const SlowModel::Entry& entry : model_.entries()) {
+            const bool kept = entry.reserved_until && desk_.now < *entry.reserved_until && entry.holder == asked.holder;
+            for (const auto& [resource, predicate] : asked.intents)
+                reached_.resumed += kept && entry.resource == resource;
+        }
         model_.add(asked, tokens, desk_.now);
-        ++grants_;
+        ++reached_.grants;
     }
 
     /// A lease that was granted in this history, or one that never was.
@@ -164,7 +212,7 @@ class Comparison {
     void renew(const Step& step) {
         const LeaseName name = lease(step);
         const auto expected = model_.renew(name.resource, name.token, holder(step), desk_.now);
-        desk_.authority.renew({{}, holder(step), {name}, {}},
+        desk_.authority.renew({{}, holder(step), {}, {{name, {}}}, {}, {}},
                               [&](const std::vector<RenewAnswer>& answers) { compare_renewal(answers[0], expected); });
     }
 
@@ -178,8 +226,8 @@ class Comparison {
         const std::set<Token> mine = model_.of_holder(holder(step), desk_.now);
         RenewRequest request;
         request.holder = holder(step);
-        desk_.authority.renew_all(std::move(request), [&](const Answer<std::vector<RenewAnswer>>& answer) {
-            const auto& answers = std::get<std::vector<RenewAnswer>>(answer);
+        desk_.authority.renew_all(std::move(request), [&](const Answer<RenewAllAnswer>& answer) {
+            const auto& answers = std::get<RenewAllAnswer>(answer).answers;
             RC_ASSERT(answers.size() == mine.size());
             for (const RenewAnswer& one : answers)
                 compare_renewal(one, model_.renew(one.name.resource, one.name.token, holder(step), desk_.now));
@@ -189,7 +237,7 @@ class Comparison {
     void release(const Step& step) {
         const LeaseName name = lease(step);
         const auto expected = model_.release(name.resource, name.token, holder(step), desk_.now);
-        desk_.authority.release({{}, name, holder(step)}, [&](const Answer<ReleaseAnswer>& answer) {
+        desk_.authority.release({{}, name, holder(step), {}}, [&](const Answer<ReleaseAnswer>& answer) {
             const auto* told = std::get_if<ReleaseAnswer>(&answer);
             RC_ASSERT((told != nullptr) == expected.has_value());
             if (told != nullptr) RC_ASSERT(told->state == *expected);
@@ -214,10 +262,10 @@ class Comparison {
         desk_.authority.bar(name, [&](const Answer<HeldLease>& answer) { RC_ASSERT(refusal(answer) == expected); });
     }
 
-    void verify(const Step& step) {
-        const LeaseName name = lease(step);
+    void verify(const LeaseName& name) {
         const VerifyAnswer answer = desk_.verify(name.resource, name.token);
         RC_ASSERT(answer.verified.state == model_.state(name.resource, name.token, desk_.now));
+        reached_.in_grace += answer.verified.state == LeaseState::grace;
     }
 
     /// Time passes. Now and then the sweep is kept from its work: that must make no difference (T2).
@@ -235,14 +283,23 @@ class Comparison {
         desk_.authority.change_policy(change, [](const Answer<Policy>&) {});
     }
 
+    void restart(const Step& step) {
+        if (!model_.agents.contains(holder(step))) return;
+        ++reached_.restarts;
+        RC_ASSERT(std::get<std::size_t>(desk_.restarting(holder(step))) ==
+                  model_.declare_restart(holder(step), desk_.now));
+    }
+
     void compare_all() {
-        for (int i = 0; i < 8; ++i) {
-            const std::string resource = "r" + std::to_string(i);
+        for (const std::string resource : resources) {
             std::set<Token> current;
             for (const Lease& held : desk_.verify(resource, 1).verified.current)
                 current.insert(held.token);
             RC_ASSERT(current == model_.current(resource, desk_.now));
         }
+        const auto& entries = model_.entries();
+        for (std::size_t i = entries.size() > 4 ? entries.size() - 4 : 0; i < entries.size(); ++i)
+            verify({entries[i].resource, entries[i].token});
         std::set<Token> listed;
         std::set<Token> expected;
         desk_.authority.list({}, [&](const Answer<ListPage>& page) {
@@ -257,22 +314,33 @@ class Comparison {
     Desk desk_;
     SlowModel model_;
     Token highest_token_ = 0;
-    long grants_ = 0;
+    Reached reached_;
 };
 
 TEST(Histories, of_random_requests_go_as_the_slow_model_says) {
     setenv("RC_PARAMS", "max_success=3000 max_size=80", 0);
-    long grants = 0;
+    Comparison::Reached all;
     const bool held = rc::check("authority and model agree after every step", [&] {
         const auto steps = *rc::gen::container<std::vector<Step>>(any_step());
         Comparison comparison;
         for (const Step& step : steps)
             comparison.run(step);
-        grants += comparison.grants();
+        const Comparison::Reached& one = comparison.reached();
+        all.grants += one.grants;
+        all.deaths += one.deaths;
+        all.restarts += one.restarts;
+        all.in_grace += one.in_grace;
+        all.resumed += one.resumed;
+        all.stale += one.stale;
     });
-    RecordProperty("grants", static_cast<int>(grants));
+    std::printf("grants %ld deaths %ld restarts %ld seen in grace %ld resumed %ld stale %ld\n", all.grants, all.deaths,
+                all.restarts, all.in_grace, all.resumed, all.stale);
     EXPECT_TRUE(held);
-    EXPECT_GT(grants, 3'000) << "too little happened to prove anything";
+    EXPECT_GT(all.grants, 3'000) << "too little happened to prove anything";
+    EXPECT_GT(all.deaths, 100);
+    EXPECT_GT(all.in_grace, 10);
+    EXPECT_GT(all.resumed, 5);
+    EXPECT_GT(all.stale, 100);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(Idempotency, tells_of_a_grant_that_was_renewed_since_as_it_is_now) {
     Desk desk;
     const auto granted = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
     desk.pass(50s);
-    desk.authority.renew({{}, "alice", {{"r", granted.leases[0].lease.token}}, {}},
+    desk.authority.renew({{}, "alice", {}, {{{"r", granted.leases[0].lease.token}, {}}}, {}, {}},
                          [](const std::vector<RenewAnswer>&) {});
     desk.pass(20s);
     const auto again = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));

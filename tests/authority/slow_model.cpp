@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lease/resource.h"
+
 namespace holdfast::core {
 namespace {
 
@@ -14,6 +16,13 @@ bool conflict(Predicate a, Predicate b) {
     return !may_share.contains({a, b});
 }
 
+bool same_or_overlapping(const std::string& a, const std::string& b) {
+    if (a == b) return true;
+    const auto path_a = file_path(a);
+    const auto path_b = file_path(b);
+    return path_a && path_b && overlap(*path_a, *path_b);
+}
+
 }  // namespace
 
 void SlowModel::expire(Instant now) {
@@ -21,6 +30,7 @@ void SlowModel::expire(Instant now) {
         if (entry.ended || now < entry.expires_at) continue;
         entry.ended = Ending::expired;
         entry.ended_at = entry.expires_at;
+        if (entry.resumable) entry.reserved_until = entry.expires_at + 15s;
     }
 }
 
@@ -30,22 +40,65 @@ SlowModel::Entry* SlowModel::find(const std::string& resource, Token token) {
     return nullptr;
 }
 
+bool SlowModel::in_the_way(const Entry& entry, const Asked& asked, const std::string& resource, Predicate predicate,
+                           Instant now) const {
+    const bool reserved = entry.reserved_until && now < *entry.reserved_until;
+    if (entry.ended && !reserved) return false;
+    if (!same_or_overlapping(entry.resource, resource) || !conflict(entry.predicate, predicate)) return false;
+    if (entry.holder != asked.holder) return true;
+    return !entry.resumable && entry.session != asked.session;
+}
+
 SlowModel::Verdict SlowModel::acquire(const Asked& asked, Instant now) {
     expire(now);
+    const auto agent = agents.find(asked.holder);
+    if (agent != agents.end()) {
+        if (asked.epoch && *asked.epoch < agent->second.epoch) return {Code::stale_epoch, {}};
+        if (asked.epoch && *asked.epoch > agent->second.epoch)
+            agent->second = {agent->second.priority, *asked.epoch, false};
+        if (agent->second.restarting) return {Code::agent_restarting, {}};
+    }
     if (policy.bans.contains(asked.holder)) return {Code::banned, {}};
     if (asked.ttl < policy.ttl_min) return {Code::ttl_too_short, {}};
     Verdict verdict;
     for (const auto& [resource, predicate] : asked.intents)
         for (const Entry& entry : entries_) {
-            const bool mine = entry.holder == asked.holder && entry.session == asked.session;
-            if (!entry.ended && entry.resource == resource && !mine && conflict(entry.predicate, predicate))
-                verdict.in_the_way.insert(entry.token);
+            if (!in_the_way(entry, asked, resource, predicate, now)) continue;
+            verdict.in_the_way.insert(entry.token);
+            const auto other = agents.find(entry.holder);
+            if (agent == agents.end() || other == agents.end()) continue;
+            verdict.die |=
+                std::pair(other->second.priority, other->first) <= std::pair(agent->second.priority, agent->first);
         }
     return verdict;
 }
 
+void SlowModel::free_reserved(const std::string& resource, const std::string& holder) {
+    for (Entry& entry : entries_)
+        if (entry.resource == resource && entry.holder == holder) entry.reserved_until.reset();
+}
+
+std::size_t SlowModel::declare_restart(const std::string& agent, Instant now) {
+    expire(now);
+    agents.at(agent).restarting = true;
+    std::size_t marked = 0;
+    for (Entry& entry : entries_) {
+        if (entry.ended || entry.holder != agent) continue;
+        entry.resumable = true;
+        ++marked;
+    }
+    return marked;
+}
+
 void SlowModel::add(const Asked& asked, const std::vector<Token>& tokens, Instant now) {
     const Duration ttl = std::min(asked.ttl, policy.ttl_max);
+    for (const auto& [resource, predicate] : asked.intents)
+        for (Entry& entry : entries_) {
+            if (entry.ended || !entry.resumable || entry.holder != asked.holder || entry.resource != resource) continue;
+            entry.ended = Ending::released;
+            entry.ended_at = now;
+            entry.reserved_until = entry.expires_at + 15s;
+        }
     for (std::size_t i = 0; i < tokens.size(); ++i)
         entries_.push_back({asked.intents[i].first,
                             asked.holder,
@@ -56,7 +109,9 @@ void SlowModel::add(const Asked& asked, const std::vector<Token>& tokens, Instan
                             ttl,
                             true,
                             std::nullopt,
-                            {}});
+                            {},
+                            false,
+                            std::nullopt});
 }
 
 LeaseState SlowModel::state(const std::string& resource, Token token, Instant now) {
@@ -65,6 +120,8 @@ LeaseState SlowModel::state(const std::string& resource, Token token, Instant no
     if (entry == nullptr) return LeaseState::unknown;
     if (!entry->ended) return LeaseState::active;
     if (now - entry->ended_at >= 5min) return LeaseState::unknown;
+    if (*entry->ended == Ending::expired && entry->reserved_until && now < *entry->reserved_until)
+        return LeaseState::grace;
     return *entry->ended == Ending::released  ? LeaseState::released
            : *entry->ended == Ending::expired ? LeaseState::expired
                                               : LeaseState::revoked;
@@ -75,6 +132,7 @@ Code SlowModel::code_for(const std::string& resource, Token token, Instant now) 
         case LeaseState::released:
             return Code::lease_released;
         case LeaseState::expired:
+        case LeaseState::grace:
             return Code::lease_expired;
         case LeaseState::revoked:
             return Code::lease_revoked;
@@ -98,17 +156,28 @@ std::optional<Code> SlowModel::renew(const std::string& resource, Token token, c
 std::optional<LeaseState> SlowModel::release(const std::string& resource, Token token, const std::string& holder,
                                              Instant now) {
     const LeaseState before = state(resource, token, now);
-    if (before != LeaseState::active) return before;
     Entry* entry = find(resource, token);
-    if (entry->holder != holder) return std::nullopt;
+    const bool own = entry != nullptr && entry->holder == holder;
+    if (before != LeaseState::active) {
+        const bool reserved = entry != nullptr && entry->reserved_until && now < *entry->reserved_until;
+        if (own && reserved) free_reserved(resource, holder);
+        return before == LeaseState::grace ? LeaseState::expired : before;
+    }
+    if (!own) return std::nullopt;
     entry->ended = Ending::released;
     entry->ended_at = now;
+    free_reserved(resource, holder);
     return LeaseState::released;
 }
 
 std::optional<Code> SlowModel::revoke(const std::string& resource, Token token, Instant now) {
-    if (state(resource, token, now) != LeaseState::active) return code_for(resource, token, now);
+    expire(now);
     Entry* entry = find(resource, token);
+    if (entry != nullptr && entry->reserved_until && now < *entry->reserved_until) {
+        entry->reserved_until.reset();
+        return std::nullopt;
+    }
+    if (state(resource, token, now) != LeaseState::active) return code_for(resource, token, now);
     entry->ended = Ending::revoked;
     entry->ended_at = now;
     return std::nullopt;

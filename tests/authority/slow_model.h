@@ -23,17 +23,27 @@ class SlowModel {
         bool renewable = true;
         std::optional<Ending> ended;
         Instant ended_at;
+        bool resumable = false;
+        std::optional<Instant> reserved_until;  // R5
+    };
+    struct Agent {
+        Priority priority = 0;
+        std::uint64_t epoch = 1;
+        bool restarting = false;
     };
 
     Policy policy;
+    std::map<std::string, Agent> agents;
 
     /// The tokens of those in the way, or why it is refused; empty: granted, and added with these tokens.
     struct Verdict {
         std::optional<Code> refused;
         std::multiset<Token> in_the_way;
+        bool die = false;  // G5
     };
     struct Asked {
         std::string holder, session;
+        std::optional<std::uint64_t> epoch;
         std::vector<std::pair<std::string, Predicate>> intents;
         Duration ttl;
     };
@@ -45,6 +55,7 @@ class SlowModel {
     std::optional<LeaseState> release(const std::string& resource, Token token, const std::string& holder, Instant now);
     std::optional<Code> revoke(const std::string& resource, Token token, Instant now);
     std::optional<Code> bar(const std::string& resource, Token token, Instant now);
+    std::size_t declare_restart(const std::string& agent, Instant now);
     LeaseState state(const std::string& resource, Token token, Instant now);
     std::set<Token> current(const std::string& resource, Instant now);
     std::set<Token> of_holder(const std::string& holder, Instant now);
@@ -53,6 +64,9 @@ class SlowModel {
 
  private:
     void expire(Instant now);
+    bool in_the_way(const Entry& entry, const Asked& asked, const std::string& resource, Predicate predicate,
+                    Instant now) const;
+    void free_reserved(const std::string& resource, const std::string& holder);
     Entry* find(const std::string& resource, Token token);
     Code code_for(const std::string& resource, Token token, Instant now);
 

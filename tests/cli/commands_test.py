@@ -63,6 +63,16 @@ class LeaseTest(HoldfastTest):
         self.acquire("--predicate", "CONSUMES", "--holder", "other")
         self.assertEqual(self.holdfast("acquire", self.resource).returncode, 103)
 
+    def test_everything_a_holder_has_is_released_in_one_go(self):
+        for resource in ("all:1", "all:2"):
+            self.ok("acquire", resource, "--holder", "tidy")
+        self.ok("acquire", "all:3", "--holder", "other")
+        self.assertEqual(self.ok("release", "--all", "--holder", "tidy").count("RELEASED"), 2)
+        self.assertIn("all:3", self.ok("list", "--prefix", "all:"))
+        self.assertNotIn("all:1", self.ok("list", "--prefix", "all:"))
+        self.assertEqual(self.ok("release", "--all", "--holder", "tidy"), "", "again there is nothing to release")
+        self.assertEqual(self.holdfast("release").returncode, 2, "one or the other")
+
     def test_another_holder_cannot_renew_or_release(self):
         lease = self.acquire("--holder", "alice")
         self.assertEqual(self.holdfast("renew", lease, "--holder", "bob").returncode, 106)
@@ -129,6 +139,18 @@ class AdminTest(HoldfastTest):
         self.assertEqual(self.holdfast("policy", "set").returncode, 2)
         self.ok("policy", "set", "--ttl-min", "1s", "--ttl-max", "5m", "--ttl-default", "1m", "--ttl-over-max", "cut",
                 "--wait-max", "5m")
+
+    def test_quotas_can_be_set_and_lifted(self):
+        self.assertRegex(self.ok("policy"), r"(?s)hold-max +any.*idle-max +any.*leases-per-holder-max +any")
+        changed = self.ok("policy", "set", "--hold-max", "1h", "--idle-max", "90s", "--leases-per-holder-max", "1")
+        self.assertRegex(changed, r"(?s)hold-max +1h00m.*idle-max +1m30s.*leases-per-holder-max +1\b")
+        first = self.ok("acquire", self.resource, "--holder", "greedy").split()[0]
+        self.assertEqual(self.holdfast("acquire", self.resource + "2", "--holder", "greedy").returncode, 106)
+        self.ok("release", first, "--holder", "greedy")
+        for nonsense in ("many", "-1", "99999999999999999999"):
+            self.assertEqual(self.holdfast("policy", "set", "--leases-per-holder-max", nonsense).returncode, 2, nonsense)
+        policy = self.json("policy", "set", "--hold-max", "0s", "--idle-max", "0s", "--leases-per-holder-max", "0")
+        self.assertEqual((policy["hold_max_ms"], policy["idle_max_ms"], policy["leases_per_holder_max"]), (None,) * 3)
 
     def test_bans(self):
         self.assertEqual(self.ok("ban", "mallory", "--reason", "noise"), "mallory banned\n")

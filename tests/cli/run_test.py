@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from processes import BINARY, DeadAddress, HoldfastTest, Server, boot_time, eventually, lives
+from processes import BINARY, DeadAddress, HoldfastTest, Lines, Server, boot_time, eventually, lives
 
 # Prints its process id, then works until it is killed; says when it is asked to stop, and does not.
 STUBBORN = "trap 'echo asked' TERM; echo pid $$; while :; do sleep 0.02; done"
@@ -93,6 +93,64 @@ class RunTest(HoldfastTest):
         self.assertIn("start a server with 'holdfast serve'", unreachable.stderr)
         self.assertEqual(self.holdfast("run", self.resource, "--ttl", "1ms", "--", "true").returncode, 106)
         self.assertEqual(self.holdfast("run", self.resource, "true").returncode, 2)
+
+    def test_says_107_if_told_to_die_and_does_not_run_the_command(self):
+        self.ok("acquire", self.resource, "--ttl", "60s", "--holder", "elder-" + self.resource, "--priority", "100")
+        younger = ["run", self.resource, "--holder", "younger-" + self.resource, "--priority", "200", "--wait"]
+        done = self.holdfast(*younger, "--", "touch", self.scratch + "/ran")
+        self.assertEqual((done.returncode, done.stdout), (107, ""))
+        self.assertRegex(done.stderr, rf"^holdfast: told to die.*elder-{self.resource} holds .*come back in \d")
+        self.assertFalse(os.path.exists(self.scratch + "/ran"))
+        done = self.holdfast(*younger, "--json", "--", "true")
+        self.assertEqual(done.returncode, 107)
+        answer = json.loads(done.stderr)
+        self.assertEqual(answer["error"]["code"], "die")
+        self.assertGreater(answer["retry_in_ms"], 0)
+
+    def test_says_107_if_told_to_die_while_it_waits(self):
+        # The younger holds something and waits for a younger still, until an elder comes before it.
+        a, b = self.resource + ":a", self.resource + ":b"
+        self.ok("acquire", a, "--ttl", "60s", "--holder", "2-" + a, "--priority", "200")
+        last = self.ok("acquire", b, "--ttl", "60s", "--holder", "3-" + a, "--priority", "300").split()[0]
+        run = self.start("run", b, "--holder", "2-" + a, "--wait", "--", "touch", self.scratch + "/ran")
+        eventually(lambda: self.json("agent", "show", "2-" + a)["agent"]["waiting"], "the wait")
+        elder = self.start("acquire", b, "--ttl", "60s", "--holder", "1-" + a, "--priority", "100", "--wait", "60s")
+        self.assertEqual(self.ends(run), 107)
+        self.assertFalse(os.path.exists(self.scratch + "/ran"))
+        self.ok("release", last, "--holder", "3-" + a)
+        self.assertEqual(self.ends(elder), 0)
+
+    def test_a_supervisor_can_restart_what_was_told_to_die(self):
+        elder = self.ok("acquire", self.resource, "--ttl", "60s", "--holder", "elder-" + self.resource,
+                        "--priority", "100").split()[0]
+        loop = ('n=0; while :; do "$0" run "$1" --holder "younger-$1" --priority now -- echo done; code=$?; n=$((n+1)); '
+                'echo "life $n ended with $code"; [ $code -eq 107 ] || exit $code; sleep 0.1; done')
+        supervisor = subprocess.Popen(["sh", "-c", loop, BINARY, self.resource], env=self.environment(), text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.started.append(supervisor)
+        lines = Lines(supervisor.stdout)
+        lines.find("life 2 ended with 107")
+        self.ok("release", elder, "--holder", "elder-" + self.resource)
+        self.assertEqual(self.ends(supervisor), 0)
+        lines.find("done")
+
+    def test_stops_the_command_when_a_newer_life_of_its_agent_is_there(self):
+        holder = "agent-" + self.resource
+        run = self.start_run(POLITE, "--ttl", "3s", "--holder", holder, "--priority", "now", "--epoch", "1")
+        self.pid_of(run)
+        self.ok("agent", "register", holder, "--epoch", "2")
+        run.out.find("asked")
+        self.assertEqual(self.ends(run), 104)
+        run.err.find("lost")
+
+    def test_an_agent_waits_for_a_server_that_is_away_before_it_registers(self):
+        with DeadAddress() as nowhere:
+            run = self.start("run", self.resource, "--server", nowhere, "--priority", "now", "--wait", "--", "true")
+            run.err.find("waiting: .*start a server")
+            run.send_signal(signal.SIGTERM)
+            self.assertEqual(self.ends(run), 128 + signal.SIGTERM)
+            done = self.holdfast("run", self.resource, "--server", nowhere, "--priority", "now", "--", "true")
+            self.assertEqual(done.returncode, 105)
 
     def test_releases_at_once_if_the_command_cannot_be_run(self):
         missing = self.holdfast("run", self.resource, "--", self.scratch + "/missing")

@@ -28,7 +28,7 @@ libdir=$(dirname "$library")
 # Only what the headers offer is to be seen from outside.
 nm -DC --defined-only "$library" | sed 's/^[0-9a-f]* . //' >"$scratch/symbols"
 grep -q '^holdfast::Client::acquire' "$scratch/symbols" || fail "the library does not offer Client::acquire"
-hidden=$(grep -vE '^(non-virtual |typeinfo |vtable )?(for )?holdfast::(Client|Lease|Local)::|^holdfast::to_string\(holdfast::Outcome\)' \
+hidden=$(grep -vE '^(non-virtual |typeinfo |vtable )?(for )?holdfast::(Agent|Client|Lease|Local|Work)::|^holdfast::to_string\(holdfast::(IntentState|Outcome)\)' \
     "$scratch/symbols" || true)
 [ -z "$hidden" ] || fail "the library shows what it should hide: $hidden"
 
@@ -68,6 +68,9 @@ HOLDFAST_SERVER=$(echo "$address" | head -n 1)
 export HOLDFAST_SERVER
 check_run "$scratch/by-cmake/worker"
 check_run "$scratch/by-pkg-config"
+output=$("$scratch/by-cmake/agent" writer "$scratch/digest" 3 2>"$scratch/steps") || fail "the agent: $(cat "$scratch/steps")"
+echo "$output" | grep -q 'page 3, written with token [0-9]' || fail "the agent said: $output"
+grep -q 'EXECUTING -> COMPLETED' "$scratch/steps" || fail "the agent told no steps: $(cat "$scratch/steps")"
 
 kill $server
 wait $server || true

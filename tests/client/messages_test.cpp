@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "client/agent_messages.h"
+
 namespace holdfast {
 namespace {
 
 const AcquireAsk one_resource{.holder = "alice", .session = "s", .intents = {{"a"}}};
+const NamedLeases one_lease{"alice", {NamedLease{"a#1"}}};
+const NamedLeases two_leases{"alice", {NamedLease{"a#1"}, NamedLease{"b#2"}}};
 
 AcquireReply read(int status, const std::string& body) {
     return read_acquire(one_resource, {status, body});
@@ -24,9 +28,11 @@ TEST(Messages, carry_everything_that_was_given) {
     ask.reason = "r";
     ask.metadata = R"({ "k" : [1] })";
     ask.idempotency_key = "i";
-    EXPECT_EQ(*acquire_body(ask),
-              R"({"holder":"alice","session":"s","intents":[{"resource":"a","predicate":"MUTATES"}],"namespace":"n",)"
-              R"("ttl_ms":1500,"wait_ms":2000,"reason":"r","idempotency_key":"i","metadata":{"k":[1]}})");
+    ask.epoch = 3;
+    EXPECT_EQ(
+        *acquire_body(ask),
+        R"({"holder":"alice","session":"s","intents":[{"resource":"a","predicate":"MUTATES"}],"epoch":3,"namespace":"n",)"
+        R"("ttl_ms":1500,"wait_ms":2000,"reason":"r","idempotency_key":"i","metadata":{"k":[1]}})");
 }
 
 TEST(Messages, refuse_metadata_that_is_not_a_json_object) {
@@ -72,26 +78,33 @@ TEST(Messages, take_a_grant_that_makes_no_sense_for_no_answer) {
 }
 
 TEST(Messages, tell_who_stands_in_the_way) {
-    const auto reply =
-        read(409, R"({"verdict": "BUSY", "error": {"code": "busy", "message": "no"}, "retry_in_ms": 41200,
+    const auto reply = read(
+        409,
+        R"({"verdict": "WAIT", "queue_position": 2, "error": {"code": "busy", "message": "no"}, "retry_in_ms": 41200,
         "conflicts": [{"resource": "a", "predicate": "MUTATES", "holder": "bob", "token": 6, "reason": "formatting",
         "expires_in_ms": 41200, "waiting": false}, {"resource": "a", "predicate": "CONSUMES", "holder": "eve",
-        "expires_in_ms": 5, "waiting": true}]})");
+        "expires_in_ms": 5, "waiting": true}, {"resource": "a", "predicate": "MUTATES", "holder": "joe", "token": 4,
+        "expires_in_ms": 9, "waiting": false, "reserved": true}]})");
     const auto* failure = std::get_if<Failure>(&reply);
     ASSERT_NE(failure, nullptr);
     EXPECT_EQ(failure->outcome, Outcome::busy);
     EXPECT_EQ(failure->retry_in, 41200ms);
-    ASSERT_EQ(failure->conflicts.size(), 2U);
+    EXPECT_EQ(failure->queue_position, 2U);
+    ASSERT_EQ(failure->conflicts.size(), 3U);
     EXPECT_EQ(failure->conflicts[0].holder, "bob");
     EXPECT_EQ(failure->conflicts[0].reason, "formatting");
     EXPECT_FALSE(failure->conflicts[0].waiting);
     EXPECT_TRUE(failure->conflicts[1].waiting);
+    EXPECT_FALSE(failure->conflicts[1].reserved);
+    EXPECT_TRUE(failure->conflicts[2].reserved);
 }
 
 TEST(Messages, tell_refusals_from_what_passes) {
     EXPECT_EQ(outcome_of("wait_timeout", 409), Outcome::busy);
     EXPECT_EQ(outcome_of("recovering", 503), Outcome::busy);
     EXPECT_EQ(outcome_of("stopping", 503), Outcome::unreachable);
+    EXPECT_EQ(outcome_of("die", 409), Outcome::die);
+    EXPECT_EQ(outcome_of("stale_epoch", 409), Outcome::refused);
     EXPECT_EQ(outcome_of("banned", 403), Outcome::refused);
     EXPECT_EQ(outcome_of("lease_revoked", 410), Outcome::lost);
     EXPECT_EQ(outcome_of("invalid_argument", 400), Outcome::refused);
@@ -108,21 +121,62 @@ TEST(Messages, read_an_error_that_is_none_as_a_bad_answer) {
 TEST(Messages, match_renewals_by_name_and_not_by_order) {
     const std::string timing = R"("lease": {"ttl_ms": 9, "timeline": {"renew_in_ms": 3, "soft_terminate_in_ms": 6,
         "hard_terminate_in_ms": 7, "expires_in_ms": 9}})";
-    const auto replies = read_renew({"alice", {"a#1", "b#2"}},
-                                    {200, R"({"results": [{"id": "b#2", "result": "REJECTED", "error": {"code":
+    const auto replies =
+        read_renew(two_leases, {200, R"({"results": [{"id": "b#2", "result": "REJECTED", "error": {"code":
         "lease_expired", "message": "m"}}, {"id": "a#1", "result": "RENEWED", )" +
-                                              timing + "}]}"});
+                                         timing + "}]}"});
     ASSERT_TRUE(replies);
     ASSERT_EQ(replies->size(), 2U);
     EXPECT_EQ(std::get<Timing>((*replies)[0]).ttl, 9ms);
     EXPECT_EQ(std::get<Error>((*replies)[1]).code, "lease_expired");
 }
 
+TEST(Messages, renew_with_epoch_and_progress_where_there_are_any) {
+    EXPECT_EQ(renew_body(one_lease), R"({"holder":"alice","leases":["a#1"]})");
+    EXPECT_EQ(renew_body({"alice", {NamedLease{"a#1", 7}, NamedLease{"b#2"}}, 3}),
+              R"({"holder":"alice","leases":[{"id":"a#1","progress":7},"b#2"],"epoch":3})");
+}
+
 TEST(Messages, do_not_believe_an_answer_that_leaves_a_renewal_out) {
-    EXPECT_FALSE(read_renew({"alice", {"a#1"}}, {200, R"({"results": []})"}));
-    EXPECT_FALSE(read_renew({"alice", {"a#1"}}, {200, "nonsense"}));
-    EXPECT_EQ(read_renew({"alice", {"a#1"}}, {503, R"({"error": {"code": "stopping", "message": "m"}})"}).error().code,
+    EXPECT_FALSE(read_renew(one_lease, {200, R"({"results": []})"}));
+    EXPECT_FALSE(read_renew(one_lease, {200, "nonsense"}));
+    EXPECT_EQ(read_renew(one_lease, {503, R"({"error": {"code": "stopping", "message": "m"}})"}).error().code,
               "stopping");
+}
+
+TEST(AgentMessages, register_with_what_was_given) {
+    EXPECT_EQ(register_body({.id = "alice"}), "{}");
+    EXPECT_EQ(register_body({.id = "alice", .priority = 5, .epoch = 2}), R"({"priority":5,"epoch":2})");
+    EXPECT_EQ(restarting_body({.id = "alice", .epoch = 2}), R"({"epoch":2})");
+    EXPECT_EQ(verify_body({.id = "alice", .epoch = 2}), R"({"holder":"alice","epoch":2})");
+}
+
+TEST(AgentMessages, read_what_the_server_knows_of_an_agent) {
+    const std::string body =
+        R"({"agent": {"id": "alice", "priority": 5, "epoch": 2, "restarting": false, "deaths": 1}})";
+    const auto known = read_agent({201, body});
+    ASSERT_TRUE(known);
+    EXPECT_EQ(known->priority, 5);
+    EXPECT_EQ(known->epoch, 2U);
+    EXPECT_EQ(known->deaths, 1U);
+    EXPECT_TRUE(known->created);
+    EXPECT_FALSE(read_agent({200, body})->created);
+    EXPECT_EQ(read_agent({409, R"({"error": {"code": "stale_epoch", "message": "m"}})"}).error().code, "stale_epoch");
+    for (const char* nonsense :
+         {"", "{}", R"({"agent": {"priority": "5"}})", R"({"agent": {"priority": 5, "epoch": -1}})"})
+        EXPECT_EQ(read_agent({200, nonsense}).error().code, "bad_answer") << nonsense;
+}
+
+TEST(AgentMessages, read_what_is_left_of_an_earlier_life) {
+    const auto leases = read_verified({200, R"({"results": [{"id": "@n/a#17", "state": "GRACE", "reserved_for_ms": 900,
+        "current": []}, {"id": "b#18", "state": "ACTIVE", "holder": "alice", "expires_in_ms": 20000, "current": []}]})"});
+    ASSERT_TRUE(leases);
+    ASSERT_EQ(leases->size(), 2U);
+    EXPECT_EQ((*leases)[0].resource, "a");
+    EXPECT_EQ((*leases)[0].state, "GRACE");
+    EXPECT_EQ((*leases)[0].remaining, 900ms);
+    EXPECT_EQ((*leases)[1].remaining, 20s);
+    EXPECT_EQ(read_verified({200, R"({"results": [{"id": 1}]})"}).error().code, "bad_answer");
 }
 
 }  // namespace

@@ -11,6 +11,13 @@ Grant grant(const std::string& id) {
     return {.id = id, .resource = "", .predicate = "", .token = 0};
 }
 
+std::vector<std::string> ids_of(const RenewalBatch& batch) {
+    std::vector<std::string> ids;
+    for (const auto& lease : batch.names().leases)
+        ids.push_back(lease.id);
+    return ids;
+}
+
 RenewReply renewed(Duration ttl) {
     return Timing{{ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl};
 }
@@ -26,7 +33,8 @@ TEST(RenewalBatch, names_all_grants_of_all_leases_in_one_message) {
     EXPECT_TRUE(batch.add(1, {grant("a#1"), grant("b#2")}, sent_at));
     EXPECT_TRUE(batch.add(2, {grant("c#3")}, sent_at));
     EXPECT_EQ(batch.names().holder, "alice");
-    EXPECT_EQ(batch.names().ids, (std::vector<std::string>{"a#1", "b#2", "c#3"}));
+    EXPECT_EQ(ids_of(batch), (std::vector<std::string>{"a#1", "b#2", "c#3"}));
+    EXPECT_FALSE(batch.names().epoch);
 }
 
 TEST(RenewalBatch, stays_within_what_a_server_accepts) {
@@ -41,6 +49,25 @@ TEST(RenewalBatch, stays_within_what_a_server_accepts) {
         ++added;
     EXPECT_GT(added, 50);
     EXPECT_LT(added, 120);
+}
+
+TEST(RenewalBatch, says_for_which_life_and_how_far_the_work_has_come) {
+    RenewalBatch batch("alice", 3);
+    batch.add(1, {grant("a#1")}, sent_at, 70);
+    batch.add(2, {grant("b#2")}, sent_at);
+    EXPECT_EQ(batch.names().epoch, 3U);
+    EXPECT_EQ(batch.names().leases[0].progress, 70U);
+    EXPECT_FALSE(batch.names().leases[1].progress);
+}
+
+TEST(RenewalBatch, is_lost_as_a_whole_when_a_newer_life_is_there) {
+    RenewalBatch batch("alice", 3);
+    batch.add(1, {grant("a#1")}, sent_at);
+    batch.add(2, {grant("b#2")}, sent_at);
+    for (const auto& answer : batch.answers(Error{"stale_epoch", "m"}, sent_at)) {
+        ASSERT_TRUE(std::holds_alternative<RenewalRejected>(answer.answer));
+        EXPECT_TRUE(means_lost(std::get<RenewalRejected>(answer.answer).code));
+    }
 }
 
 TEST(RenewalBatch, leaves_time_for_more_tries_before_the_first_lease_ends) {

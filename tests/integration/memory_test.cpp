@@ -18,6 +18,8 @@ class PromptDurable final : public Durable {
  public:
     void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }
     void save_policy(const Policy&, Callback<Result<void>> done) override { done({}); }
+    void save_agent(const SavedAgent&, Callback<Result<void>> done) override { done({}); }
+    void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
 };
 
 std::size_t resident_bytes() {

@@ -51,5 +51,13 @@ TEST(Manifest, drops_repeated_intents_and_keeps_the_order) {
     EXPECT_EQ(*merged, (std::vector<Intent>{{"b"}, {"a", Predicate::consumes}, {"a", Predicate::mutates}}));
 }
 
+TEST(Manifest, gives_each_thing_its_one_name) {
+    const auto merged = checked_manifest({{" FILE:/a//b"}, {"FILE:/a/b/"}, {"@team/x/"}});
+    EXPECT_EQ(*merged, (std::vector<Intent>{{"FILE:/a/b"}, {"@team/x"}}));
+    EXPECT_FALSE(checked_manifest({{"FILE:/a/../b"}}));
+    EXPECT_FALSE(checked_manifest({{"  "}}));
+    EXPECT_FALSE(checked_manifest({{" @team/x"}})) << "blanks must not hide a namespace";
+}
+
 }  // namespace
 }  // namespace holdfast::core

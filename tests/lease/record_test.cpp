@@ -15,7 +15,7 @@ Lease lease(Token token, Instant expires_at, Predicate predicate = Predicate::mu
 }
 
 Waiter waiter(std::uint64_t id, Predicate predicate, Instant until = Instant{1h}) {
-    return {id, predicate, until, "w" + std::to_string(id), ""};
+    return {id, 0, false, predicate, until, "w" + std::to_string(id), ""};
 }
 
 TEST(Settle, takes_out_what_has_ended_and_nothing_else) {
@@ -70,24 +70,26 @@ TEST(NextChange, is_the_first_instant_at_which_settling_does_something) {
     EXPECT_EQ(next_change(record), Instant{5s});
 }
 
-TEST(DueWaiters, are_only_the_oldest_if_it_needs_the_place_for_itself) {  // G6
+TEST(Record, keeps_what_expired_reserved_only_if_its_agent_said_that_it_restarts) {  // R5
     Record record;
-    record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::mutates), waiter(3, Predicate::consumes)};
-    EXPECT_EQ(due_waiters(record, Instant{}), std::vector<std::uint64_t>{1});
+    record.leases = {lease(1, Instant{10s}), lease(2, Instant{10s})};
+    record.leases[1].resumable = true;
+    settle(record, Instant{10s});
+    ASSERT_EQ(record.reserved.size(), 1U);
+    EXPECT_EQ(record.reserved[0].lease.token, 2U);
+    EXPECT_EQ(next_change(record), Instant{25s});
+    EXPECT_FALSE(settle(record, Instant{25s - 1ns}));
+    EXPECT_TRUE(settle(record, Instant{25s}));
+    EXPECT_TRUE(record.reserved.empty());
 }
 
-TEST(DueWaiters, are_all_that_can_share_up_to_the_first_that_cannot) {
+TEST(Record, reserves_nothing_that_was_noticed_too_late) {
     Record record;
-    record.waiters = {waiter(1, Predicate::consumes), waiter(2, Predicate::depends_on), waiter(3, Predicate::mutates),
-                      waiter(4, Predicate::consumes)};
-    EXPECT_EQ(due_waiters(record, Instant{}), (std::vector<std::uint64_t>{1, 2}));
-}
-
-TEST(DueWaiters, are_none_while_a_lease_stands_in_the_way) {
-    Record record;
-    record.leases = {lease(1, Instant{1h}, Predicate::consumes)};
-    record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::consumes)};
-    EXPECT_TRUE(due_waiters(record, Instant{}).empty()) << "the second must not overtake the first";
+    record.leases = {lease(1, Instant{10s})};
+    record.leases[0].resumable = true;
+    settle(record, Instant{25s});
+    EXPECT_TRUE(record.reserved.empty());
+    EXPECT_NE(record.find_ended(1), nullptr);
 }
 
 }  // namespace

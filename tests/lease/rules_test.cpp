@@ -15,19 +15,24 @@ class Rules : public ::testing::Test {
         return std::holds_alternative<Granted>(verdict) ? std::get<Granted>(verdict).lease.token : 0;
     }
     AcquireVerdict ask(std::string_view holder, Predicate predicate, Instant now, std::string_view session = "") {
-        return acquire(record,
-                       {.holder = holder,
-                        .session = session,
-                        .reason = "why",
-                        .metadata = "",
-                        .predicate = predicate,
-                        .ttl = 60s,
-                        .token = ++next_token,
-                        .waiter_id = 0},
-                       now);
+        Claim claim = claim_of(holder, predicate);
+        claim.session = session;
+        return acquire(record, NoNeighbours{}, claim, now);
+    }
+    /// A plain claim, younger than all before it.
+    Claim claim_of(std::string_view holder, Predicate predicate = Predicate::mutates) {
+        Claim claim;
+        claim.holder = holder;
+        claim.reason = "why";
+        claim.predicate = predicate;
+        claim.ttl = 60s;
+        claim.token = ++next_token;
+        claim.priority = 1;
+        claim.request = next_token + 1000;
+        return claim;
     }
     Code renewal_refused(Token token, std::string_view holder, Instant now) {
-        const auto verdict = renew(record, {token, holder, "r", {}}, policy, now);
+        const auto verdict = renew(record, {token, holder, "r", {}, {}}, policy, now);
         return std::holds_alternative<Rejected>(verdict) ? std::get<Rejected>(verdict).code : Code::storage_failed;
     }
 
@@ -49,10 +54,10 @@ TEST_F(Rules, refuse_a_conflicting_claim_and_name_everyone_in_the_way) {
     grant("alice", Predicate::consumes);
     grant("bob", Predicate::depends_on, start + 1s);
     const auto verdict = ask("carol", Predicate::mutates, start + 2s);
-    const auto& conflicts = std::get<Busy>(verdict).conflicts;
+    const auto& conflicts = std::get<Busy>(verdict).standing.conflicts;
     ASSERT_EQ(conflicts.size(), 2U);
-    EXPECT_EQ(conflicts[0], (Conflict{Predicate::consumes, 1, "alice", "why", 58s}));
-    EXPECT_EQ(conflicts[1], (Conflict{Predicate::depends_on, 2, "bob", "why", 59s}));
+    EXPECT_EQ(conflicts[0], (Conflict{Predicate::consumes, 1, false, "", "alice", "why", 58s}));
+    EXPECT_EQ(conflicts[1], (Conflict{Predicate::depends_on, 2, false, "", "bob", "why", 59s}));
 }
 
 TEST_F(Rules, let_go_at_the_very_instant_of_expiry_and_not_before) {  // T2
@@ -85,7 +90,7 @@ TEST_F(Rules, bound_the_leases_on_one_record) {
 TEST_F(Rules, name_a_bounded_number_of_those_in_the_way) {
     for (int i = 0; i < 300; ++i)
         grant("h" + std::to_string(i), Predicate::consumes);
-    EXPECT_EQ(std::get<Busy>(ask("b", Predicate::mutates, start)).conflicts.size(), limits::named_per_record);
+    EXPECT_EQ(std::get<Busy>(ask("b", Predicate::mutates, start)).standing.conflicts.size(), limits::named_per_record);
     EXPECT_EQ(verify(record, 300, start).current.size(), limits::named_per_record);
     EXPECT_EQ(verify(record, 300, start).state, LeaseState::active);
 }
@@ -136,7 +141,7 @@ TEST_F(Rules, cut_a_renewal_to_a_maximum_that_was_lowered_since) {
     policy.ttl_max = 10s;
     const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start + 55s);
     EXPECT_EQ(std::get<Renewed>(verdict).lease.expires_at, start + 65s);
-    EXPECT_TRUE(std::get<Renewed>(verdict).ttl_cut);
+    EXPECT_TRUE(std::get<Renewed>(verdict).cut_from);
 }
 
 TEST_F(Rules, never_bring_the_end_forward_for_the_answer_may_be_lost) {  // R1, T3
@@ -197,52 +202,175 @@ TEST_F(Rules, verify_the_true_state_whatever_the_caller_believes) {  // R3
 
 TEST_F(Rules, let_nobody_overtake_a_waiter_that_came_first) {  // G6
     grant("alice", Predicate::consumes);
-    Claim writer{.holder = "bob",
-                 .session = "",
-                 .reason = "",
-                 .metadata = "",
-                 .predicate = Predicate::mutates,
-                 .ttl = 60s,
-                 .token = 0,
-                 .waiter_id = 5};
-    EXPECT_FALSE(enqueue(record, writer, start + 10s));
+    EXPECT_FALSE(enqueue(record, claim_of("bob"), start + 10s));
     const auto verdict = ask("carol", Predicate::consumes, start);
-    ASSERT_EQ(std::get<Busy>(verdict).conflicts.size(), 1U);
-    EXPECT_EQ(std::get<Busy>(verdict).conflicts[0].token, 0U) << "a waiter has no token";
+    const Standing& standing = std::get<Busy>(verdict).standing;
+    ASSERT_EQ(standing.conflicts.size(), 1U);
+    EXPECT_EQ(standing.conflicts[0].token, 0U) << "a waiter has no token";
+    EXPECT_EQ(standing.ahead, 1U);
     EXPECT_NE(grant("carol", Predicate::consumes, start + 10s), 0U) << "the waiter's time is up";
 }
 
 TEST_F(Rules, take_a_granted_claim_out_of_the_queue) {
-    Claim claim{.holder = "bob",
-                .session = "",
-                .reason = "",
-                .metadata = "",
-                .predicate = Predicate::mutates,
-                .ttl = 60s,
-                .token = 9,
-                .waiter_id = 5};
+    const Claim claim = claim_of("bob");
     enqueue(record, claim, start + 10s);
-    EXPECT_TRUE(std::holds_alternative<Granted>(acquire(record, claim, start)));
+    EXPECT_TRUE(std::holds_alternative<Granted>(acquire(record, NoNeighbours{}, claim, start)));
     EXPECT_TRUE(record.waiters.empty());
 }
 
 TEST_F(Rules, keep_the_queue_in_order_and_bounded) {
-    Claim claim{.holder = "w",
-                .session = "",
-                .reason = "",
-                .metadata = "",
-                .predicate = Predicate::mutates,
-                .ttl = 60s,
-                .token = 0,
-                .waiter_id = 0};
+    Claim claim = claim_of("w");
     for (std::uint64_t id = limits::waiters_per_record; id >= 1; --id) {
-        claim.waiter_id = id;
+        claim.request = id;
         ASSERT_FALSE(enqueue(record, claim, start + 10s));
     }
     for (std::size_t i = 0; i < record.waiters.size(); ++i)
         EXPECT_EQ(record.waiters[i].id, i + 1);
-    claim.waiter_id = 5000;
+    claim.request = 5000;
     EXPECT_EQ(enqueue(record, claim, start + 10s)->code, Code::too_many_waiters);
+}
+
+TEST_F(Rules, put_an_older_agent_before_those_that_wait_already) {  // G6
+    Claim younger = claim_of("young");
+    younger.agent = true;
+    younger.priority = 200;
+    Claim older = claim_of("old");
+    older.agent = true;
+    older.priority = 100;
+    enqueue(record, younger, start + 10s);
+    enqueue(record, older, start + 10s);
+    ASSERT_EQ(record.waiters.size(), 2U);
+    EXPECT_EQ(record.waiters[0].holder, "old");
+}
+
+// ---- grace (R5) ----
+
+TEST_F(Rules, keep_what_an_agent_said_it_will_resume_for_15_s_past_expiry_to_the_nanosecond) {
+    const Token token = grant("agent");
+    EXPECT_EQ(declare_restart(record, "agent", start + 1s), 1U);
+    EXPECT_EQ(renewal_refused(token, "agent", start + 60s), Code::lease_expired) << "T2 stays true";
+    EXPECT_EQ(verify(record, token, start + 60s).state, LeaseState::grace);
+    EXPECT_EQ(verify(record, token, start + 60s).reserved_for, Duration{15s});
+    EXPECT_TRUE(verify(record, token, start + 60s).current.empty()) << "it is not usable";
+    EXPECT_EQ(grant("other", Predicate::mutates, start + 75s - 1ns), 0U);
+    EXPECT_EQ(verify(record, token, start + 75s).state, LeaseState::expired);
+    EXPECT_NE(grant("other", Predicate::mutates, start + 75s), 0U);
+}
+
+TEST_F(Rules, know_grace_swept_or_not) {
+    const Token token = grant("agent");
+    declare_restart(record, "agent", start);
+    const Record unswept = record;
+    settle(record, start + 61s);
+    EXPECT_TRUE(record.leases.empty());
+    for (const Record* seen : {&unswept, static_cast<const Record*>(&record)}) {
+        EXPECT_EQ(verify(*seen, token, start + 61s).state, LeaseState::grace);
+        const Standing standing = standing_of(*seen, NoNeighbours{}, claim_of("other"), start + 61s);
+        ASSERT_EQ(standing.conflicts.size(), 1U);
+        EXPECT_TRUE(standing.conflicts[0].reserved);
+        EXPECT_EQ(standing.free_in, Duration{14s});
+        EXPECT_TRUE(standing_of(*seen, NoNeighbours{}, claim_of("other"), start + 75s).free());
+    }
+}
+
+TEST_F(Rules, know_grace_even_when_the_history_is_full) {
+    const Token token = grant("agent", Predicate::consumes);
+    declare_restart(record, "agent", start);
+    settle(record, start + 60s);
+    for (std::size_t i = 0; i < limits::ended_per_record; ++i)
+        release(record, grant("reader", Predicate::consumes, start + 61s), "reader", start + 61s);
+    EXPECT_EQ(record.find_ended(token), nullptr);
+    EXPECT_EQ(verify(record, token, start + 61s).state, LeaseState::grace);
+}
+
+TEST_F(Rules, let_the_agent_resume_with_a_new_token_and_nobody_in_between) {
+    const Token before = grant("agent");
+    declare_restart(record, "agent", start);
+    Claim next_life = claim_of("agent");
+    next_life.session = "second life";
+    const auto verdict = acquire(record, NoNeighbours{}, next_life, start + 75s - 1ms);
+    EXPECT_GT(std::get<Granted>(verdict).lease.token, before);
+    EXPECT_EQ(grant("other", Predicate::mutates, start + 75s), 0U);
+}
+
+TEST_F(Rules, let_a_lease_of_the_earlier_life_give_way) {
+    const Token before = grant("agent");
+    declare_restart(record, "agent", start);
+    Claim next_life = claim_of("agent");
+    next_life.session = "second life";
+    const auto verdict = acquire(record, NoNeighbours{}, next_life, start + 5s);
+    ASSERT_EQ(std::get<Granted>(verdict).superseded.size(), 1U);
+    EXPECT_EQ(verify(record, before, start + 5s).state, LeaseState::released);
+    ASSERT_EQ(record.leases.size(), 1U);
+
+    roll_back(record, next_life.token);
+    EXPECT_EQ(grant("other", Predicate::mutates, start + 70s), 0U) << "taken back, it is still reserved";
+    EXPECT_NE(grant("other", Predicate::mutates, start + 75s), 0U);
+}
+
+TEST_F(Rules, do_not_let_a_life_that_declared_nothing_be_resumed_by_the_next) {
+    grant("agent");
+    Claim next_life = claim_of("agent");
+    next_life.session = "second life";
+    EXPECT_TRUE(std::holds_alternative<Busy>(acquire(record, NoNeighbours{}, next_life, start + 5s)));
+}
+
+TEST_F(Rules, free_a_reservation_when_its_agent_releases_or_an_admin_revokes_it) {
+    Token token = grant("agent");
+    declare_restart(record, "agent", start);
+    const auto stranger = release(record, token, "other", start + 61s);
+    EXPECT_FALSE(std::get<AlreadyEnded>(stranger).was_reserved);
+    const auto own = release(record, token, "agent", start + 61s);
+    EXPECT_TRUE(std::get<AlreadyEnded>(own).was_reserved);
+    token = grant("agent", Predicate::mutates, start + 61s);
+    ASSERT_NE(token, 0U);
+    declare_restart(record, "agent", start + 61s);
+    EXPECT_TRUE(std::holds_alternative<Lease>(revoke(record, token, start + 122s)));
+    EXPECT_NE(grant("other", Predicate::mutates, start + 122s), 0U);
+}
+
+// ---- quotas and idleness (R6) ----
+
+TEST_F(Rules, cut_what_would_go_beyond_the_quota_and_refuse_when_nothing_is_left) {
+    policy.hold_max = 100s;
+    const Token token = grant("alice");
+    const auto cut = renew(record, {token, "alice", "r", {}, {}}, policy, start + 50s);
+    EXPECT_EQ(std::get<Renewed>(cut).lease.expires_at, start + 100s);
+    EXPECT_EQ(std::get<Renewed>(cut).lease.ttl, Duration{50s}) << "its timeline follows what is left";
+    EXPECT_EQ(std::get<Renewed>(cut).cut_from, Duration{60s});
+    EXPECT_EQ(renewal_refused(token, "alice", start + 60s), Code::over_quota);
+    EXPECT_EQ(verify(record, token, start + 100s - 1ns).state, LeaseState::active) << "it runs out on its time";
+}
+
+TEST_F(Rules, count_the_quota_over_leases_that_overlap_and_from_anew_after_a_gap) {
+    policy.hold_max = 100s;
+    grant("alice");
+    Claim again = claim_of("alice");
+    again.hold_max = policy.hold_max;
+    again.ttl_min = policy.ttl_min;
+    const auto second = acquire(record, NoNeighbours{}, again, start + 59s);
+    EXPECT_EQ(std::get<Granted>(second).lease.held_since, start);
+    EXPECT_EQ(std::get<Granted>(second).lease.expires_at, start + 100s);
+    again.token = ++next_token;
+    EXPECT_EQ(std::get<Rejected>(acquire(record, NoNeighbours{}, again, start + 99s + 1ms)).code, Code::over_quota);
+    again.token = ++next_token;
+    const auto later = acquire(record, NoNeighbours{}, again, start + 100s);
+    EXPECT_EQ(std::get<Granted>(later).lease.held_since, start + 100s) << "somebody else could have had it";
+}
+
+TEST_F(Rules, refuse_to_renew_what_stands_still_and_forgive_when_it_moves) {
+    policy.idle_max = 30s;
+    const Token token = grant("alice");
+    const auto beat = [&](std::optional<std::uint64_t> progress, Instant now) {
+        return std::holds_alternative<Renewed>(renew(record, {token, "alice", "r", {}, progress}, policy, now));
+    };
+    EXPECT_TRUE(beat({}, start + 40s)) << "who does not count cannot stand still";
+    EXPECT_TRUE(beat(5, start + 41s));
+    EXPECT_TRUE(beat(5, start + 71s - 1ms));
+    EXPECT_EQ(renewal_refused(token, "alice", start + 71s), Code::lease_idle);
+    EXPECT_FALSE(beat(4, start + 71s)) << "going back is no progress";
+    EXPECT_TRUE(beat(6, start + 72s));
+    EXPECT_TRUE(beat(6, start + 73s));
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ class Readme(unittest.TestCase):
     def test_commands_work_as_they_stand(self):
         to_type = [b for b in blocks("sh") if b.strip() not in ("make run", "make test")]
         shown = self.type_beside_a_server("\n".join(to_type))
-        for expected in ("I hold it, token ", "my turn", "TABLE:users", "alice", '"verdict":"GRANTED"'):
+        for expected in ("I hold it, token ", "my turn", "TABLE:users", "alice", '"verdict":"GRANTED"',
+                         "busy: exit code 103", "the commit was refused", "renaming the parser", "Tidy up"):
             self.assertIn(expected, shown.replace('": "', '":"'))
 
     def test_example_compiles_and_holds_its_lease(self):

@@ -2,7 +2,6 @@
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
 #include "doors/http/handlers.h"
-#include "lease/manifest.h"
 
 namespace holdfast::http {
 namespace {
@@ -13,11 +12,6 @@ using core::Refused;
 Result<core::LeaseName> decode_named(const Request& request, const std::string& id) {
     if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
     return decode_lease_name(id);
-}
-
-Result<void> decode_holder(const Request& request, const std::string& holder) {
-    if (auto nothing = decode_nothing(request); !nothing) return nothing;
-    return core::check_holder(holder);
 }
 
 }  // namespace
@@ -56,13 +50,13 @@ void handle_change_policy(Services& services, const Request& request, const std:
 }
 
 void handle_list_bans(Services& services, const Request& request, const std::string&, Reply reply) {
-    auto decoded = decode_ban_list(request);
+    auto decoded = decode_page(request);
     if (!decoded) return reply(failure(decoded.error()));
     reply(answer_bans(services.authority.policy(), decoded->after, decoded->limit));
 }
 
 void handle_get_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
-    if (auto checked = decode_holder(request, holder); !checked) return reply(failure(checked.error()));
+    if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
     const auto& bans = services.authority.policy().bans;
     const auto found = bans.find(holder);
     if (found == bans.end()) return reply(failure(core::Code::not_banned));
@@ -80,7 +74,7 @@ void handle_ban(Services& services, const Request& request, const std::string& h
 }
 
 void handle_unban(Services& services, const Request& request, const std::string& holder, Reply reply) {
-    if (auto checked = decode_holder(request, holder); !checked) return reply(failure(checked.error()));
+    if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
     services.authority.unban(holder, [reply, holder](const core::Answer<bool>& answer) {
         if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
         reply(answer_unban(holder, std::get<bool>(answer)));

@@ -52,7 +52,16 @@ void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, 
     json.field("ttl_ms", to_ms(lease.ttl));
     json.field("acquired_at", moment.shown(lease.acquired_at)).field("expires_at", moment.shown(lease.expires_at));
     put_timeline(json, view.timeline, client_time);
+    if (lease.priority) json.field("priority", *lease.priority);
+    if (lease.progress) json.field("progress", lease.progress->count);
     json.close_object();
+}
+
+/// Whom a lease that has expired is kept for, and how long still (R5).
+void put_grace(JsonWriter& json, const core::Verified& verified) {
+    if (verified.state != core::LeaseState::grace) return;
+    json.field("holder", verified.reserved_holder);
+    json.field("reserved_for_ms", to_ms(verified.reserved_for.value_or(Duration::zero())));
 }
 
 void put_ttl_cut(JsonWriter& json, const std::optional<core::TtlCut>& cut) {
@@ -73,24 +82,16 @@ Response granted(const core::AcquireGranted& answer, ClientTime client_time, con
     return response;
 }
 
-void put_conflict(JsonWriter& json, const core::NamedConflict& named) {
-    const core::Conflict& conflict = named.conflict;
-    json.open_object().field("resource", core::split_name(named.resource).resource);
-    json.field("predicate", core::to_string(conflict.predicate)).field("holder", conflict.holder);
-    if (conflict.token != 0) json.field("token", conflict.token);
-    if (!conflict.reason.empty()) json.field("reason", conflict.reason);
-    json.field("expires_in_ms", to_ms(conflict.expires_in)).flag("waiting", conflict.token == 0).close_object();
-}
-
+/// WAIT says that the request may wait, or might have waited longer; DIE that it must not (G5).
 Response busy(const core::AcquireBusy& answer) {
+    const bool die = answer.code == Code::die;
     Response response{.status = status_of(answer.code), .code = answer.code};
     JsonWriter json(response.body);
-    json.open_object().field("verdict", "BUSY");
+    json.open_object().field("verdict", die ? "DIE" : "WAIT");
     put_error(json, answer.code, {});
-    json.key("conflicts").open_array();
-    for (const core::NamedConflict& conflict : answer.conflicts)
-        put_conflict(json, conflict);
-    json.close_array().field("retry_in_ms", to_ms_up(answer.retry_in)).close_object();
+    put_conflicts(json, answer.conflicts);
+    if (!die) json.field("queue_position", std::uint64_t{answer.place});
+    json.field("retry_in_ms", to_ms_up(answer.retry_in)).close_object();
     return response;
 }
 
@@ -104,11 +105,6 @@ Response refused(const core::Refused& answer, std::string_view key, std::string_
     return response;
 }
 
-void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban) {
-    json.open_object().field("holder", holder).field("reason", ban.reason);
-    json.field("since", format_wall_time(ban.since_wall_ms)).close_object();
-}
-
 void put_verified(JsonWriter& json, const core::VerifyAnswer& answer) {
     const core::Verified& verified = answer.verified;
     json.open_object().field("id", core::to_string(answer.name)).field("state", core::to_string(verified.state));
@@ -116,6 +112,7 @@ void put_verified(JsonWriter& json, const core::VerifyAnswer& answer) {
         json.field("holder", verified.lease->holder);
         json.field("expires_in_ms", to_ms(verified.lease->expires_at - answer.at));
     }
+    put_grace(json, verified);
     json.key("current").open_array();
     for (const core::Lease& lease : verified.current) {
         json.open_object().field("holder", lease.holder).field("predicate", core::to_string(lease.predicate));
@@ -132,6 +129,20 @@ std::string Moment::shown(Instant instant) const {
 
 Response failure(const core::Refused& refused) {
     return failure(refused.code, refused.detail, refused.retry_in);
+}
+
+void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& conflicts) {
+    json.key("conflicts").open_array();
+    for (const core::NamedConflict& named : conflicts) {
+        const core::Conflict& conflict = named.conflict;
+        json.open_object().field("resource", core::split_name(named.resource).resource);
+        json.field("predicate", core::to_string(conflict.predicate)).field("holder", conflict.holder);
+        if (conflict.token != 0) json.field("token", conflict.token);
+        if (!conflict.reason.empty()) json.field("reason", conflict.reason);
+        json.field("expires_in_ms", to_ms(conflict.expires_in)).flag("waiting", conflict.token == 0);
+        json.flag("reserved", conflict.reserved).close_object();
+    }
+    json.close_array();
 }
 
 Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment) {
@@ -152,12 +163,12 @@ Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time,
     return response;
 }
 
-Response answer_renewals(const std::vector<core::RenewAnswer>& answers, ClientTime client_time, const Moment& moment) {
+Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time, const Moment& moment) {
     std::uint64_t renewed = 0;
     std::string results;
     JsonWriter list(results);
     list.open_array();
-    for (const core::RenewAnswer& answer : answers) {
+    for (const core::RenewAnswer& answer : all.answers) {
         const Response one = answer_renewal(answer, client_time, moment);
         renewed += one.code ? 0 : 1;
         std::string id;
@@ -167,8 +178,8 @@ Response answer_renewals(const std::vector<core::RenewAnswer>& answers, ClientTi
     list.close_array();
     Response response;
     JsonWriter json(response.body);
-    json.open_object().field("renewed", renewed).field("rejected", answers.size() - renewed);
-    json.key("results").raw(results).close_object();
+    json.open_object().field("renewed", renewed).field("rejected", all.answers.size() - renewed);
+    json.flag("more", all.more).key("results").raw(results).close_object();
     return response;
 }
 
@@ -193,7 +204,9 @@ Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment) {
         json.open_object();
         put_names(json, answer.name.resource, answer.name.token);
         json.field("token", answer.name.token).field("state", core::to_string(verified.state));
-        json.field("ended_ago_ms", to_ms(verified.ended_ago.value_or(Duration::zero()))).close_object();
+        json.field("ended_ago_ms", to_ms(verified.ended_ago.value_or(Duration::zero())));
+        put_grace(json, verified);
+        json.close_object();
     }
     json.close_object();
     return response;
@@ -235,48 +248,6 @@ Response answer_revoke(const core::LeaseName& name) {
     JsonWriter json(response.body);
     json.open_object().field("id", core::to_string(name));
     json.field("state", core::to_string(core::LeaseState::revoked)).close_object();
-    return response;
-}
-
-Response answer_policy(const core::Policy& policy) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min)).field("ttl_max_ms", to_ms(policy.ttl_max));
-    json.field("ttl_default_ms", to_ms(policy.ttl_default));
-    json.field("ttl_over_max", policy.reject_above_max ? "reject" : "cut");
-    json.field("wait_max_ms", to_ms(policy.wait_max)).key("name_pattern");
-    policy.name_pattern.text().empty() ? json.null() : json.text(policy.name_pattern.text());
-    json.close_object();
-    return response;
-}
-
-Response answer_ban(const std::string& holder, const core::Ban& ban) {
-    Response response;
-    JsonWriter json(response.body);
-    put_ban(json, holder, ban);
-    return response;
-}
-
-Response answer_unban(const std::string& holder, bool unbanned) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().field("holder", holder).flag("unbanned", unbanned).close_object();
-    return response;
-}
-
-Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("bans").open_array();
-    auto at = policy.bans.upper_bound(after);
-    std::string last;
-    for (; at != policy.bans.end() && limit > 0; ++at, --limit) {
-        put_ban(json, at->first, at->second);
-        last = at->first;
-    }
-    json.close_array().key("next");
-    at == policy.bans.end() ? json.null() : json.text(last);
-    json.close_object();
     return response;
 }
 

@@ -25,7 +25,7 @@ using ClientTime = std::optional<std::uint64_t>;
 
 Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment);
 Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment);
-Response answer_renewals(const std::vector<core::RenewAnswer>& answers, ClientTime client_time, const Moment& moment);
+Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time, const Moment& moment);
 Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& answer);
 Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment);
 Response answer_list(const core::ListPage& page, const Moment& moment);
@@ -38,7 +38,16 @@ Response answer_unban(const std::string& holder, bool unbanned);
 /// At most `limit` bans of holders after `after`, in the order of their names.
 Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit);
 
+/// 201 if it was registered just now.
+Response answer_agent(const core::AgentAnswer& answer);
+Response answer_agents(const core::AgentPage& page);
+Response answer_restart(const core::RestartAnswer& answer);
+Response answer_forget(const std::string& id, bool forgotten);
+
 Response failure(const core::Refused& refused);
+
+/// `conflicts`: who is in the way.
+void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& conflicts);
 
 /// `data` of an event.
 std::string event_json(const core::Event& event, const Moment& moment);

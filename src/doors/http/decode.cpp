@@ -1,56 +1,13 @@
 #include "doors/http/decode.h"
 
-#include "doors/http/fields.h"
-#include "doors/http/json_value.h"
-#include "doors/http/query.h"
-#include "lease/code.h"
+#include "doors/http/decode_parts.h"
 #include "lease/limits.h"
+#include "lease/resource.h"
 
 namespace holdfast::http {
 namespace {
 
 namespace limits = core::limits;
-
-Error invalid(std::string message) {
-    return {std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
-}
-
-core::Caller caller_of(const Request& request) {
-    return {request.peer, request.connection};
-}
-
-/// The body as an object. A query next to it is an error: nobody would read it.
-Result<JsonValue> body_only(const Request& request) {
-    auto query = Query::parse(request.query);
-    if (!query) return query.error();
-    if (auto error = query->error()) return *error;
-    return read_json_object(request.body);
-}
-
-Result<Query> query_only(const Request& request) {
-    auto body = read_json_object(request.body);
-    if (!body) return body.error();
-    if (auto error = Fields(*body).error()) return *error;
-    return Query::parse(request.query);
-}
-
-std::string text_field(Fields& fields, std::string_view name, std::size_t most_bytes) {
-    std::string text = fields.text(name).value_or("");
-    fields.check(core::check_text({name, text}, most_bytes));
-    return text;
-}
-
-std::string holder_field(Fields& fields) {
-    std::string holder = fields.text("holder").value_or("");
-    fields.check(core::check_holder(holder));
-    return holder;
-}
-
-std::optional<Duration> duration_field(Fields& fields, std::string_view name) {
-    const auto ms = fields.whole(name, duration_ms_max);
-    if (!ms) return std::nullopt;
-    return std::chrono::milliseconds(*ms);
-}
 
 core::Predicate predicate_field(Fields& fields) {
     const auto text = fields.text("predicate");
@@ -65,10 +22,15 @@ core::Predicate predicate_field(Fields& fields) {
     return predicate.value_or(core::Predicate::mutates);
 }
 
+/// The resource under its one name; checked_manifest() would see to that too, but not say which intent is wrong.
 core::Intent intent_field(Fields& fields, std::string_view name_space) {
-    const std::string resource = fields.text("resource").value_or("");
-    fields.check(core::check_resource(resource));
-    return {core::full_name(name_space, resource), core::Predicate::mutates};
+    const auto resource = core::normalised(fields.text("resource").value_or(""));
+    if (!resource) {
+        fields.check(resource.error());
+        return {};
+    }
+    fields.check(core::check_resource(*resource));
+    return {core::full_name(name_space, *resource), core::Predicate::mutates};
 }
 
 Result<std::vector<core::Intent>> decode_intents(const JsonValue& list, std::string_view name_space) {
@@ -76,7 +38,7 @@ Result<std::vector<core::Intent>> decode_intents(const JsonValue& list, std::str
     intents.reserve(list.items.size());
     for (std::size_t i = 0; i < list.items.size(); ++i) {
         const std::string path = "intents[" + std::to_string(i) + "]";
-        if (list.items[i].kind != JsonValue::Kind::object) return invalid(path + " must be an object");
+        if (list.items[i].kind != JsonValue::Kind::object) return invalid_argument(path + " must be an object");
         Fields fields(list.items[i], path + ".");
         core::Intent intent = intent_field(fields, name_space);
         intent.predicate = predicate_field(fields);
@@ -109,17 +71,54 @@ Result<std::vector<core::Intent>> decode_manifest(Fields& fields, std::string_vi
     return decode_intents(*list, name_space);
 }
 
+Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
+    if (item.kind != JsonValue::Kind::string) return invalid_argument(path + " must be the name of a lease");
+    auto name = decode_lease_name(item.text);
+    if (!name) return Error{name.error().code, path + ": " + name.error().message};
+    return name;
+}
+
+std::string path_of(std::size_t index) {
+    return "leases[" + std::to_string(index) + "]";
+}
+
 Result<std::vector<core::LeaseName>> decode_names(const JsonValue& list) {
     std::vector<core::LeaseName> names;
     names.reserve(list.items.size());
     for (std::size_t i = 0; i < list.items.size(); ++i) {
-        const std::string path = "leases[" + std::to_string(i) + "]";
-        if (list.items[i].kind != JsonValue::Kind::string) return invalid(path + " must be the name of a lease");
-        auto name = decode_lease_name(list.items[i].text);
-        if (!name) return Error{name.error().code, path + ": " + name.error().message};
+        auto name = decode_listed(list.items[i], path_of(i));
+        if (!name) return name.error();
         names.push_back(std::move(*name));
     }
     return names;
+}
+
+/// A lease with how far its work has come, or just its name.
+Result<core::LeaseToRenew> decode_lease_to_renew(const JsonValue& item, const std::string& path) {
+    core::LeaseToRenew lease;
+    const JsonValue* id = &item;
+    if (item.kind == JsonValue::Kind::object) {
+        Fields fields(item, path + ".");
+        id = fields.any("id");
+        lease.progress = progress_field(fields);
+        if (id == nullptr) fields.refuse(path + ".id is missing");
+        if (auto error = fields.error()) return *error;
+    }
+    auto name = decode_listed(*id, path);
+    if (!name) return name.error();
+    lease.name = std::move(*name);
+    return lease;
+}
+
+Result<std::vector<core::LeaseToRenew>> decode_leases_to_renew(const JsonValue& list) {
+    std::vector<core::LeaseToRenew> leases;
+    leases.reserve(list.items.size());
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+        auto lease = decode_lease_to_renew(list.items[i], path_of(i));
+        if (!lease) return lease.error();
+        leases.push_back(std::move(*lease));
+    }
+    return leases;
 }
 
 /// The fields that every renewal has.
@@ -127,8 +126,10 @@ DecodedRenewal renewal_fields(const Request& request, Fields& fields) {
     DecodedRenewal renewal;
     renewal.request.caller = caller_of(request);
     renewal.request.holder = holder_field(fields);
+    renewal.request.epoch = epoch_field(fields);
     renewal.request.ttl = duration_field(fields, "ttl_ms");
-    renewal.client_time_ms = fields.whole("client_time_ms", client_time_ms_max);
+    renewal.request.progress = progress_field(fields);
+    renewal.client_time_ms = fields.whole("client_time_ms", 0, client_time_ms_max);
     return renewal;
 }
 
@@ -142,7 +143,7 @@ std::string namespace_parameter(Query& query) {
 
 Result<core::LeaseName> decode_lease_name(std::string_view id) {
     auto name = core::parse_lease_name(id);
-    if (!name) return invalid("a lease is named resource#token; this is not: " + shown(id));
+    if (!name) return invalid_argument("a lease is named resource#token; this is not: " + shown(id));
     const core::SplitName split = core::split_name(name->resource);
     auto checked = core::check_resource(split.resource);
     if (checked) checked = core::check_namespace(split.name_space);
@@ -159,16 +160,18 @@ Result<DecodedAcquire> decode_acquire(const Request& request) {
     core::AcquireRequest& acquire = decoded.request;
     acquire.caller = caller_of(request);
     acquire.holder = holder_field(fields);
+    acquire.epoch = epoch_field(fields);
     acquire.session = text_field(fields, "session", limits::session_bytes);
     const std::string name_space = fields.text("namespace").value_or("");
     fields.check(core::check_namespace(name_space));
     auto manifest = decode_manifest(fields, name_space);
     acquire.ttl = duration_field(fields, "ttl_ms");
     acquire.wait = duration_field(fields, "wait_ms").value_or(Duration::zero());
+    acquire.progress = progress_field(fields);
     acquire.reason = text_field(fields, "reason", limits::reason_bytes);
     acquire.metadata = metadata_field(fields);
     acquire.idempotency_key = text_field(fields, "idempotency_key", limits::idempotency_key_bytes);
-    decoded.client_time_ms = fields.whole("client_time_ms", client_time_ms_max);
+    decoded.client_time_ms = fields.whole("client_time_ms", 0, client_time_ms_max);
     if (auto error = fields.error()) return *error;
     if (!manifest) return manifest.error();
     acquire.intents = std::move(*manifest);
@@ -184,9 +187,11 @@ Result<DecodedRenewal> decode_renewal(const Request& request) {
     if (auto error = fields.error()) return *error;
     renewal.all = leases == nullptr;
     if (renewal.all) return renewal;
-    auto names = decode_names(*leases);
-    if (!names) return names.error();
-    renewal.request.leases = std::move(*names);
+    auto named = decode_leases_to_renew(*leases);
+    if (!named) return named.error();
+    renewal.request.leases = std::move(*named);
+    for (core::LeaseToRenew& lease : renewal.request.leases)
+        if (!lease.progress) lease.progress = renewal.request.progress;
     return renewal;
 }
 
@@ -198,21 +203,27 @@ Result<DecodedRenewal> decode_single_renewal(const Request& request, const std::
     if (auto error = fields.error()) return *error;
     auto name = decode_lease_name(id);
     if (!name) return name.error();
-    renewal.request.leases = {std::move(*name)};
+    renewal.request.leases.push_back({std::move(*name), renewal.request.progress});
     return renewal;
 }
 
 Result<core::ReleaseRequest> decode_release(const Request& request, const std::string& id) {
     auto query = Query::parse(request.query);
     if (!query) return query.error();
-    const auto in_query = query->text("holder", limits::holder_bytes);
+    const auto holder_in_query = query->text("holder", limits::holder_bytes);
+    const auto epoch_in_query = query->whole("epoch", 1, count_max);
     if (auto error = query->error()) return *error;
     auto body = read_json_object(request.body);
     if (!body) return body.error();
     Fields fields(*body);
-    const auto in_body = fields.text("holder");
-    if (in_query && in_body) fields.refuse("say holder once, in the query or in the body");
-    core::ReleaseRequest release{caller_of(request), {}, in_query ? *in_query : in_body.value_or("")};
+    const auto holder = fields.text("holder");
+    const auto epoch = epoch_field(fields);
+    if (holder_in_query && holder) fields.refuse("say holder once, in the query or in the body");
+    if (epoch_in_query && epoch) fields.refuse("say epoch once, in the query or in the body");
+    core::ReleaseRequest release;
+    release.caller = caller_of(request);
+    release.holder = holder_in_query ? *holder_in_query : holder.value_or("");
+    release.epoch = epoch_in_query ? epoch_in_query : epoch;
     fields.check(core::check_holder(release.holder));
     if (auto error = fields.error()) return *error;
     auto name = decode_lease_name(id);
@@ -229,7 +240,9 @@ Result<DecodedVerify> decode_verify(const Request& request) {
     const JsonValue* leases = fields.array("leases", limits::leases_per_request);
     if (fields.has("leases") == fields.has("holder")) fields.refuse("say either leases or holder");
     verify.holder = fields.text("holder").value_or("");
+    verify.epoch = epoch_field(fields);
     if (fields.has("holder")) fields.check(core::check_holder(verify.holder));
+    if (fields.has("epoch") && !fields.has("holder")) fields.refuse("epoch goes with holder");
     if (auto error = fields.error()) return *error;
     if (leases == nullptr) return verify;
     auto names = decode_names(*leases);
@@ -261,56 +274,6 @@ Result<EventFilter> decode_event_filter(const Request& request) {
     filter.renewed = query->boolean("renewed").value_or(false);
     if (auto error = query->error()) return *error;
     return filter;
-}
-
-Result<core::PolicyChange> decode_policy_change(const Request& request) {
-    auto body = body_only(request);
-    if (!body) return body.error();
-    Fields fields(*body);
-    core::PolicyChange change;
-    change.ttl_min = duration_field(fields, "ttl_min_ms");
-    change.ttl_max = duration_field(fields, "ttl_max_ms");
-    change.ttl_default = duration_field(fields, "ttl_default_ms");
-    change.wait_max = duration_field(fields, "wait_max_ms");
-    if (const auto over = fields.text("ttl_over_max")) {
-        if (*over != "cut" && *over != "reject") fields.refuse("ttl_over_max must be cut or reject");
-        change.reject_above_max = *over == "reject";
-    }
-    const JsonValue* pattern = fields.any("name_pattern");
-    if (pattern != nullptr) {
-        const bool none = pattern->kind == JsonValue::Kind::null;
-        if (!none && pattern->kind != JsonValue::Kind::string) fields.refuse("name_pattern must be text or null");
-        change.name_pattern = none ? std::string() : pattern->text;
-    }
-    if (auto error = fields.error()) return *error;
-    return change;
-}
-
-Result<DecodedBan> decode_ban(const Request& request, const std::string& holder) {
-    auto body = body_only(request);
-    if (!body) return body.error();
-    Fields fields(*body);
-    fields.check(core::check_holder(holder));
-    DecodedBan ban{holder, text_field(fields, "reason", limits::reason_bytes)};
-    if (auto error = fields.error()) return *error;
-    return ban;
-}
-
-Result<DecodedBanList> decode_ban_list(const Request& request) {
-    auto query = query_only(request);
-    if (!query) return query.error();
-    DecodedBanList list;
-    list.after = query->text("after", limits::holder_bytes).value_or("");
-    list.limit = query->whole("limit", 1, 1000).value_or(1000);
-    if (auto error = query->error()) return *error;
-    return list;
-}
-
-Result<void> decode_nothing(const Request& request) {
-    auto query = query_only(request);
-    if (!query) return query.error();
-    if (auto error = query->error()) return *error;
-    return {};
 }
 
 }  // namespace holdfast::http

@@ -31,10 +31,11 @@ Result<DecodedRenewal> decode_single_renewal(const Request& request, const std::
 
 Result<core::ReleaseRequest> decode_release(const Request& request, const std::string& id);
 
-/// Either leases or a holder.
+/// Either leases or a holder, and which life of it asks.
 struct DecodedVerify {
     std::vector<core::LeaseName> leases;
     std::string holder;
+    std::optional<std::uint64_t> epoch;
 };
 Result<DecodedVerify> decode_verify(const Request& request);
 
@@ -61,16 +62,23 @@ struct DecodedBan {
 };
 Result<DecodedBan> decode_ban(const Request& request, const std::string& holder);
 
-struct DecodedBanList {
+/// An agent that registers, and one that says that it restarts.
+Result<core::AgentRequest> decode_agent(const Request& request, const std::string& id);
+Result<core::AgentRequest> decode_restart(const Request& request, const std::string& id);
+
+/// A page of what is listed by name: bans, agents.
+struct DecodedPage {
     std::string after;
     std::size_t limit = 1000;
 };
-Result<DecodedBanList> decode_ban_list(const Request& request);
+Result<DecodedPage> decode_page(const Request& request);
 
 /// The lease a path or a list names, in its canonical form.
 Result<core::LeaseName> decode_lease_name(std::string_view id);
 
 /// For routes that take neither a query nor a body.
 Result<void> decode_nothing(const Request& request);
+/// The same for one holder or agent, whom the path names.
+Result<void> decode_holder_only(const Request& request, const std::string& holder);
 
 }  // namespace holdfast::http

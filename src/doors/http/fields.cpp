@@ -1,6 +1,7 @@
 #include "doors/http/fields.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 #include "lease/code.h"
@@ -37,13 +38,33 @@ std::optional<std::string> Fields::text(std::string_view name) {
     return value->text;
 }
 
-std::optional<std::uint64_t> Fields::whole(std::string_view name, std::uint64_t most) {
-    const std::string what = "a whole number from 0 to " + std::to_string(most);
+std::optional<std::uint64_t> Fields::whole(std::string_view name, std::uint64_t least, std::uint64_t most) {
+    const std::string what = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
     const JsonValue* value = of_kind(name, JsonValue::Kind::number, what);
     if (value == nullptr) return std::nullopt;
-    if (value->whole && value->number <= most) return value->number;
+    if (value->whole && value->number >= least && value->number <= most) return value->number;
     refuse(path_ + std::string(name) + " must be " + what);
     return std::nullopt;
+}
+
+std::optional<std::int64_t> Fields::signed_whole(std::string_view name, std::int64_t most) {
+    const std::string what = "a whole number from -" + std::to_string(most) + " to " + std::to_string(most);
+    const JsonValue* value = of_kind(name, JsonValue::Kind::number, what);
+    if (value == nullptr) return std::nullopt;
+    std::int64_t number = 0;
+    const char* end = value->text.data() + value->text.size();
+    const auto read = std::from_chars(value->text.data(), end, number);
+    const bool whole = read.ec == std::errc{} && read.ptr == end && std::to_string(number) == value->text;
+    if (whole && number >= -most && number <= most) return number;
+    refuse(path_ + std::string(name) + " must be " + what);
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> Fields::whole_or_null(std::string_view name, std::uint64_t least, std::uint64_t most) {
+    const JsonValue* value = object_.find(name);
+    if (value == nullptr || value->kind != JsonValue::Kind::null) return whole(name, least, most);
+    known_.push_back(name);
+    return 0;
 }
 
 std::optional<bool> Fields::boolean(std::string_view name) {

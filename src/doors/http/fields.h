@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "doors/http/json_value.h"
+#include "lease/limits.h"
 
 namespace holdfast::http {
 
@@ -15,6 +16,10 @@ namespace holdfast::http {
 inline constexpr std::uint64_t duration_ms_max = 1'000'000'000'000;
 /// A holder's own time, so that a timeline added to it stays below 2^53.
 inline constexpr std::uint64_t client_time_ms_max = 9'000'000'000'000'000;
+/// A priority is a time too, or anything else that orders, before or after zero.
+inline constexpr std::int64_t priority_max = 9'000'000'000'000'000;
+/// Of an epoch and of a progress counter: what every JSON reader keeps exact.
+inline constexpr std::uint64_t count_max = core::limits::epoch_ceiling - 1;
 
 /// Reads the fields of a JSON object strictly: each has its one type, and one nobody asked for is an error. Reading
 /// goes on after a mistake; error() tells of it once all fields were asked for.
@@ -26,7 +31,11 @@ class Fields {
     bool has(std::string_view name) const { return object_.find(name) != nullptr; }
 
     std::optional<std::string> text(std::string_view name);
-    std::optional<std::uint64_t> whole(std::string_view name, std::uint64_t most);
+    std::optional<std::uint64_t> whole(std::string_view name, std::uint64_t least, std::uint64_t most);
+    /// From -most to most.
+    std::optional<std::int64_t> signed_whole(std::string_view name, std::int64_t most);
+    /// As whole(), or null for none, which comes as zero. REQUIRES: least is above zero.
+    std::optional<std::uint64_t> whole_or_null(std::string_view name, std::uint64_t least, std::uint64_t most);
     std::optional<bool> boolean(std::string_view name);
     const JsonValue* array(std::string_view name, std::size_t most);
     const JsonValue* object(std::string_view name);

@@ -18,6 +18,12 @@ void handle_renew(Services&, const Request&, const std::string& id, Reply);
 void handle_renew_many(Services&, const Request&, const std::string&, Reply);
 void handle_verify(Services&, const Request&, const std::string&, Reply);
 
+void handle_list_agents(Services&, const Request&, const std::string&, Reply);
+void handle_get_agent(Services&, const Request&, const std::string& id, Reply);
+void handle_put_agent(Services&, const Request&, const std::string& id, Reply);
+void handle_forget_agent(Services&, const Request&, const std::string& id, Reply);
+void handle_declare_restart(Services&, const Request&, const std::string& id, Reply);
+
 void handle_bar(Services&, const Request&, const std::string& id, Reply);
 void handle_revoke(Services&, const Request&, const std::string& id, Reply);
 void handle_get_policy(Services&, const Request&, const std::string&, Reply);

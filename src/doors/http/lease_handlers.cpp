@@ -42,15 +42,17 @@ void handle_renew_many(Services& services, const Request& request, const std::st
     auto decoded = decode_renewal(request);
     if (!decoded) return reply(failure(decoded.error()));
     const ClientTime client_time = decoded->client_time_ms;
-    const auto tell = [reply, client_time, &services](const std::vector<core::RenewAnswer>& answers) {
-        if (reply.open()) reply(answer_renewals(answers, client_time, moment_of(services)));
+    const auto tell = [reply, client_time, &services](const core::RenewAllAnswer& all) {
+        if (reply.open()) reply(answer_renewals(all, client_time, moment_of(services)));
     };
-    if (!decoded->all) return services.authority.renew(std::move(decoded->request), tell);
+    if (!decoded->all)
+        return services.authority.renew(std::move(decoded->request),
+                                        [tell](std::vector<core::RenewAnswer> answers) { tell({std::move(answers)}); });
     services.authority.renew_all(std::move(decoded->request),
-                                 [reply, tell](const core::Answer<std::vector<core::RenewAnswer>>& answer) {
+                                 [reply, tell](const core::Answer<core::RenewAllAnswer>& answer) {
                                      if (const auto* refused = std::get_if<Refused>(&answer))
                                          return reply(failure(*refused));
-                                     tell(std::get<std::vector<core::RenewAnswer>>(answer));
+                                     tell(std::get<core::RenewAllAnswer>(answer));
                                  });
 }
 
@@ -99,7 +101,7 @@ void handle_verify(Services& services, const Request& request, const std::string
         reply(answer_verify(std::get<std::vector<core::VerifyAnswer>>(answer)));
     };
     if (decoded->holder.empty()) return services.authority.verify(std::move(decoded->leases), std::move(tell));
-    services.authority.verify_all(std::move(decoded->holder), std::move(tell));
+    services.authority.verify_all(std::move(decoded->holder), decoded->epoch, std::move(tell));
 }
 
 }  // namespace holdfast::http

@@ -77,8 +77,11 @@ int status_of(Code code) {
         case Code::not_holder:
         case Code::renewal_barred:
         case Code::origin_refused:
+        case Code::over_quota:
+        case Code::lease_idle:
             return 403;
         case Code::unknown_lease:
+        case Code::unknown_agent:
         case Code::not_banned:
         case Code::not_found:
             return 404;
@@ -89,6 +92,11 @@ int status_of(Code code) {
         case Code::busy:
         case Code::wait_timeout:
         case Code::cancelled:
+        case Code::die:
+        case Code::stale_epoch:
+        case Code::agent_restarting:
+        case Code::priority_fixed:
+        case Code::agent_busy:
         case Code::too_many_leases:
         case Code::idempotency_in_progress:
             return 409;
@@ -109,6 +117,7 @@ int status_of(Code code) {
         case Code::stopping:
         case Code::tokens_exhausted:
         case Code::too_many_waiters:
+        case Code::too_many_agents:
         case Code::too_many_connections:
             return 503;
         case Code::storage_failed:

@@ -18,6 +18,11 @@ constexpr std::array table{
     Route{"POST", "/v1/leases/{id}/revoke", "revoke", handle_revoke},
     Route{"POST", "/v1/heartbeat", "renew_many", handle_renew_many},
     Route{"POST", "/v1/verify", "verify", handle_verify},
+    Route{"GET", "/v1/agents", "list_agents", handle_list_agents},
+    Route{"GET", "/v1/agents/{id}", "get_agent", handle_get_agent},
+    Route{"PUT", "/v1/agents/{id}", "put_agent", handle_put_agent},
+    Route{"DELETE", "/v1/agents/{id}", "forget_agent", handle_forget_agent},
+    Route{"POST", "/v1/agents/{id}/restarting", "declare_restart", handle_declare_restart},
     Route{"GET", "/v1/events", "events", handle_events},
     Route{"GET", "/v1/policy", "get_policy", handle_get_policy},
     Route{"PATCH", "/v1/policy", "change_policy", handle_change_policy},
@@ -45,10 +50,21 @@ struct Taken {
     std::string_view after;      // "/heartbeat"
 };
 
+constexpr std::string_view leases = "/v1/leases/";
+constexpr std::string_view agents = "/v1/agents/";
+constexpr std::string_view bans = "/v1/bans/";
+
+Taken take_apart_agent(std::string_view path) {
+    static constexpr std::string_view restarting = "/restarting";
+    std::string_view id = path.substr(agents.size());
+    if (!id.ends_with(restarting)) return {agents, id, {}};
+    id.remove_suffix(restarting.size());
+    return {agents, id, restarting};
+}
+
 Taken take_apart(std::string_view path) {
-    static constexpr std::string_view leases = "/v1/leases/";
-    static constexpr std::string_view bans = "/v1/bans/";
     if (path.starts_with(bans)) return {bans, path.substr(bans.size()), {}};
+    if (path.starts_with(agents)) return take_apart_agent(path);
     if (!path.starts_with(leases)) return {path, {}, {}};
     const std::string_view rest = path.substr(leases.size());
     const std::size_t slash = rest.rfind('/');

@@ -16,6 +16,7 @@ class Buckets {
 
     /// The head of the chain for a hash.
     SlotId& head(std::uint32_t hash) { return at(index_of(hash)); }
+    SlotId head(std::uint32_t hash) const { return at(index_of(hash)); }
 
     /// Adds a bucket if there are fewer than entries. `split` gets the head whose entries must be spread: it takes
     /// the whole chain off it and puts every entry back under head(its hash).
@@ -41,7 +42,7 @@ class Buckets {
         return index >= split_ ? index : hash & ((2U << level_) - 1);
     }
 
-    SlotId& at(std::uint32_t index) { return pages_[index / page_size][index % page_size]; }
+    SlotId& at(std::uint32_t index) const { return pages_[index / page_size][index % page_size]; }
 
     std::vector<std::unique_ptr<SlotId[]>> pages_;
     std::uint32_t level_ = 10;

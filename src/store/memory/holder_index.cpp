@@ -34,12 +34,19 @@ void HolderIndex::remove(SlotId id) {
     --linked_;
 }
 
-void HolderIndex::relist(SlotId id, const std::vector<Lease>& leases, Listing& listing) {
-    // Both are in the order of tokens: what is gone from the leases is unlisted, what is new is at the end.
+void HolderIndex::relist(SlotId id, const Record& record, Listing& listing) {
+    to_list_.clear();
+    for (const Lease& lease : record.leases)
+        to_list_.push_back(&lease);
+    for (const Reservation& kept : record.reserved)
+        to_list_.push_back(&kept.lease);
+
+    // A record mostly changes at its end: what stands in the same order as before stays listed, the rest is listed
+    // anew.
     std::size_t kept = 0;
     std::size_t at = 0;
     for (const auto& entry : listing) {
-        if (at < leases.size() && leases[at].token == entry.first) {
+        if (at < to_list_.size() && to_list_[at]->token == entry.first) {
             listing[kept++] = entry;
             ++at;
         } else {
@@ -47,8 +54,8 @@ void HolderIndex::relist(SlotId id, const std::vector<Lease>& leases, Listing& l
         }
     }
     listing.resize(kept);
-    for (; at < leases.size(); ++at)
-        listing.emplace_back(leases[at].token, crowded_.emplace(leases[at].holder, id));
+    for (; at < to_list_.size(); ++at)
+        listing.emplace_back(to_list_[at]->token, crowded_.emplace(to_list_[at]->holder, id));
 }
 
 }  // namespace holdfast::core

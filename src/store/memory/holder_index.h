@@ -12,8 +12,8 @@
 
 namespace holdfast::core {
 
-/// Which slots have leases of which holder. A slot with one lease is linked in place, at no cost but its links; a slot
-/// with several (an open record) is listed in a map.
+/// Which slots have leases, or reservations (R5), of which holder. A slot with one lease is linked in place, at no cost
+/// but its links; a slot with several (an open record) is listed in a map.
 class HolderIndex {
  public:
     /// `holder_of` tells the holder of a slot's only lease, for slots that were add()ed.
@@ -26,12 +26,12 @@ class HolderIndex {
     /// Undoes add(). REQUIRES: the slot's body still names the same holder.
     void remove(SlotId id);
 
-    /// What is listed of an open record: its leases' tokens, in order, and where.
+    /// What is listed of an open record: the tokens of its leases and reservations, and where.
     using Listing = std::vector<std::pair<Token, std::multimap<std::string, SlotId, std::less<>>::iterator>>;
-    /// Brings the listing of an open record up to date with its leases.
-    void relist(SlotId id, const std::vector<Lease>& leases, Listing& listing);
+    /// Brings the listing of an open record up to date.
+    void relist(SlotId id, const Record& record, Listing& listing);
 
-    /// Calls `visit` with each slot that has a lease of the holder, once per listing of an open record.
+    /// Calls `visit` with each slot that has a lease or reservation of the holder, once per listing of an open record.
     template <class Visit>
     void for_each(std::string_view holder, Visit&& visit) {
         for (SlotId id = buckets_.head(hash(holder)); id != 0; id = slots_[id].holder.next)
@@ -51,6 +51,7 @@ class HolderIndex {
     Buckets buckets_;
     std::size_t linked_ = 0;
     std::multimap<std::string, SlotId, std::less<>> crowded_;
+    std::vector<const Lease*> to_list_;  // reused, so that relist() mostly allocates nothing
 };
 
 }  // namespace holdfast::core

@@ -4,6 +4,8 @@
 
 #include "base/assert.h"
 #include "lease/manifest.h"
+#include "lease/standing.h"
+#include "store/memory/path_tree.h"
 #include "store/memory/record_table.h"
 #include "store/memory/timing_wheel.h"
 
@@ -16,18 +18,25 @@ constexpr std::size_t history_most = 500'000;  ///< of those; beyond, the oldest
 constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, of the names of their resources
 constexpr std::size_t slots_per_page = 20'000;             ///< how many slots one page of a listing looks at
 
-/// In which list a slot is. A record with leases or waiters is in the wheel; one that only remembers is in the history.
+/// In which list a slot is. A record with leases, reservations or waiters is in the wheel; one that only remembers is
+/// in the history.
 enum class Place : std::uint8_t { nowhere, wheel, history };
 
 struct Sight {
     Place place = Place::nowhere;
+    Marks marks = 0;
     std::size_t leases = 0;
     Instant due = Instant::max();
 };
 
+/// How many may be in the way of others.
+std::size_t claims_in(const Record& record) {
+    return record.leases.size() + record.reserved.size() + record.waiters.size();
+}
+
 Sight look(const Record& record) {
-    const bool live = !record.leases.empty() || !record.waiters.empty();
-    return {live ? Place::wheel : Place::history, record.leases.size(), next_change(record)};
+    return {claims_in(record) > 0 ? Place::wheel : Place::history, marks_of(record), record.leases.size(),
+            next_change(record)};
 }
 
 bool matches(const ListQuery& query, std::string_view full_name) {
@@ -40,18 +49,61 @@ bool matches(const ListQuery& query, std::string_view full_name) {
 
 struct MemoryStore::Impl {
     Impl(StoreListener& told, HashKey key)
-        : listener(told), table(key), timers(table.slots(), TimingWheel::lists + 1), wheel(timers, Instant{}) {}
+        : listener(told),
+          table(key),
+          timers(table.slots(), TimingWheel::lists + 1),
+          wheel(timers, Instant{}),
+          paths(key) {}
 
-    /// Takes out what time has ended and tells of it. Returns true if anything did.
-    bool settle_and_tell(std::string_view resource, Record& record) {
-        return settle(record, now,
-                      [&](const Lease& lease) { listener.on_expired(resource, lease, now - lease.expires_at); });
+    /// The records that overlap with a resource, as they are kept. REQUIRES: nothing is written while they are shown.
+    class Overlapping final : public Neighbours {
+     public:
+        Overlapping(const Impl& store, std::string_view resource) : store_(store), resource_(resource) {}
+
+        void visit(Predicate predicate, const Visit& visit) const override {
+            Record room;
+            store_.paths.visit(resource_, marks_against(predicate), [&](SlotId id) {
+                return visit(store_.table.resource_of(id), store_.table.read(id, room));
+            });
+        }
+
+     private:
+        const Impl& store_;
+        std::string_view resource_;
+    };
+
+    struct Ended {
+        bool anything = false;
+        bool place_freed = false;  ///< more than history: waiters may have their turn
+    };
+
+    /// Takes out what time has ended and tells of it.
+    Ended settle_and_tell(std::string_view resource, Record& record) {
+        const std::size_t before = claims_in(record);
+        const bool anything = settle(
+            record, now, [&](const Lease& lease) { listener.on_expired(resource, lease, now - lease.expires_at); });
+        return {anything, claims_in(record) < before};
     }
 
-    void tell_due(std::string_view resource, const Record& record) {
-        if (record.waiters.empty()) return;
-        const auto due = due_waiters(record, now);
+    void tell_due(SlotId id) {
+        const std::string_view resource = table.resource_of(id);
+        const Record& record = table.read(id, looking);
+        const auto due = due_waiters(record, Overlapping(*this, resource), now);
         if (!due.empty()) listener.on_due(resource, due);
+    }
+
+    /// Tells of the waiters that may have their turn now that something ended in the record of this resource: its own,
+    /// and those of the records that overlap with it. REQUIRES: the record is written back; `own` is its slot if it has
+    /// waiters, else 0.
+    void tell_turns(std::string_view resource, SlotId own) {
+        if (own != 0) tell_due(own);
+        std::vector<SlotId> waiting;
+        paths.visit(resource, mark_waiting, [&](SlotId other) {
+            waiting.push_back(other);
+            return true;
+        });
+        for (const SlotId other : waiting)
+            tell_due(other);
     }
 
     void file(SlotId id, const Sight& sight) {
@@ -77,9 +129,10 @@ struct MemoryStore::Impl {
     }
 
     /// Writes back a record that was changed, or drops it if nothing is left, and files it where its next end finds it.
-    void write_back(SlotId id, Record& record, const Sight& before) {
+    void write_back(std::string_view resource, SlotId id, Record& record, const Sight& before) {
         const Sight after = look(record);
         leases += after.leases - before.leases;
+        paths.mark(resource, id, {before.marks, after.marks});
         if (record.empty()) {
             unfile(id, before.place);
             table.erase(id);
@@ -93,32 +146,38 @@ struct MemoryStore::Impl {
         file(id, after);
     }
 
-    void add(std::string_view resource, Record& record) {
-        if (record.empty()) return;
+    /// Returns the new slot.
+    SlotId add(std::string_view resource, Record& record) {
+        if (record.empty()) return 0;
         const Sight sight = look(record);
         leases += sight.leases;
-        file(table.insert(resource, record), sight);
+        const SlotId id = table.insert(resource, record);
+        paths.mark(resource, id, {0, sight.marks});
+        file(id, sight);
+        return id;
     }
 
     void update(std::string_view resource, Update& change) {
-        const SlotId id = table.find(resource);
+        SlotId id = table.find(resource);
         Record& record = table.take(id);
         const Sight before = look(record);
-        const bool ended = settle_and_tell(resource, record);
-        const Effect effect = change.apply(record, now);
-        if (ended || effect == Effect::freed) tell_due(resource, record);
-        if (!ended && effect == Effect::none) return;
+        const Ended ended = settle_and_tell(resource, record);
+        const Effect effect = change.apply(record, Overlapping(*this, resource), now);
+        if (!ended.anything && effect == Effect::none) return;
+        const bool waited_for = !record.waiters.empty();
         if (id == 0)
-            add(resource, record);
+            id = add(resource, record);
         else
-            write_back(id, record, before);
+            write_back(resource, id, record, before);
+        if (ended.place_freed || effect == Effect::freed) tell_turns(resource, waited_for ? id : 0);
     }
 
     void settle_slot(SlotId id, Record& record, const Sight& before) {
         name.assign(table.resource_of(id));
-        settle_and_tell(name, record);
-        tell_due(name, record);
-        write_back(id, record, before);
+        const Ended ended = settle_and_tell(name, record);
+        const bool waited_for = !record.waiters.empty();
+        write_back(name, id, record, before);
+        if (ended.place_freed) tell_turns(name, waited_for ? id : 0);
     }
 
     /// A slot came up in the wheel and is in no list now: it is due, or it is to be filed again.
@@ -190,6 +249,7 @@ struct MemoryStore::Impl {
     RecordTable table;
     TimerLists timers;
     TimingWheel wheel;
+    PathTree paths;
     std::size_t leases = 0;
     std::size_t remembered = 0;
     std::size_t remembered_name_bytes = 0;
@@ -222,12 +282,22 @@ void MemoryStore::update(std::string_view resource, Update& update) {
     update.done({});
 }
 
-void MemoryStore::leases_of(std::string_view holder, std::size_t most, Callback<Result<std::vector<LeaseName>>> reply) {
+void MemoryStore::leases_of(std::string_view holder, Which which, std::size_t most,
+                            Callback<Result<std::vector<LeaseName>>> reply) {
     std::vector<LeaseName> names;
-    for (const SlotId id : impl_->table.slots_of(holder))
-        for (const Lease& lease : impl_->table.read(id, impl_->looking).leases)
-            if (lease.holder == holder && lease.active(impl_->now) && names.size() < most)
+    for (const SlotId id : impl_->table.slots_of(holder)) {
+        const auto add = [&](const Lease& lease, Instant until) {
+            if (lease.holder == holder && impl_->now < until && names.size() < most)
                 names.push_back({std::string(impl_->table.resource_of(id)), lease.token});
+        };
+        const bool reserved_too = which == Which::active_or_reserved;
+        const Record& record = impl_->table.read(id, impl_->looking);
+        for (const Lease& lease : record.leases)  // one that ran out may not have been swept into the reserved yet
+            add(lease, reserved_too && lease.resumable ? lease.expires_at + limits::grace : lease.expires_at);
+        if (!reserved_too) continue;
+        for (const Reservation& kept : record.reserved)
+            add(kept.lease, kept.until);
+    }
     reply(std::move(names));
 }
 

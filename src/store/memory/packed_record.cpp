@@ -10,12 +10,20 @@ namespace holdfast::core {
 namespace {
 
 constexpr std::uint8_t predicate_mask = 0x07;
-constexpr std::uint8_t no_lease = 0x07;  // in place of a predicate
+constexpr std::uint8_t extended = 0x06;  // in place of a predicate: it is in the second flags
+constexpr std::uint8_t no_lease = 0x07;  // likewise
 constexpr std::uint8_t flag_renewable = 0x08;
 constexpr std::uint8_t flag_session = 0x10;
 constexpr std::uint8_t flag_reason = 0x20;
 constexpr std::uint8_t flag_metadata = 0x40;
 constexpr std::uint8_t flag_ended = 0x80;
+static_assert(all_predicates.size() <= extended);
+
+// The second flags: the predicate in the same bits, and
+constexpr std::uint8_t flag_resumable = 0x08;
+constexpr std::uint8_t flag_priority = 0x10;
+constexpr std::uint8_t flag_progress = 0x20;
+constexpr std::uint8_t flag_held_since = 0x40;
 
 template <class T>
 void put(std::string& out, T value) {
@@ -24,7 +32,7 @@ void put(std::string& out, T value) {
     out.append(raw, sizeof(T));
 }
 
-/// Milliseconds in 48 bits: 8,900 years.
+/// Milliseconds in 48 bits: 4,400 years either way.
 constexpr std::size_t ms48_bytes = 6;
 void put_ms48(std::string& out, std::int64_t ms) {
     char raw[sizeof ms];
@@ -56,11 +64,15 @@ class Reader {
         return value;
     }
 
+    Instant get_instant() { return Instant{Duration{get<Duration::rep>()}}; }
+
+    /// Instants before the start of the clock are below zero: what was taken up after a reboot (S1).
     std::int64_t get_ms48() {
         std::int64_t ms = 0;
         std::memcpy(&ms, at_, ms48_bytes);
         at_ += ms48_bytes;
-        return ms;
+        constexpr int unused_bits = 8 * (sizeof ms - ms48_bytes);
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(ms) << unused_bits) >> unused_bits;
     }
 
     std::string_view get_text() {
@@ -79,11 +91,19 @@ std::uint32_t whole_ms(Duration duration) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(to_ms(duration), 0, UINT32_MAX));
 }
 
+std::uint8_t second_flags_of(const Lease& lease) {
+    std::uint8_t flags = lease.resumable ? flag_resumable : 0;
+    if (lease.priority) flags |= flag_priority;
+    if (lease.progress) flags |= flag_progress;
+    if (lease.held_since != lease.acquired_at) flags |= flag_held_since;
+    return flags;
+}
+
 std::uint8_t flags_of(const Record& record) {
     std::uint8_t flags = record.ended.empty() ? 0 : flag_ended;
     if (record.leases.empty()) return flags | no_lease;
     const Lease& lease = record.leases.front();
-    flags |= static_cast<std::uint8_t>(lease.predicate);
+    flags |= second_flags_of(lease) != 0 ? extended : static_cast<std::uint8_t>(lease.predicate);
     if (lease.renewable) flags |= flag_renewable;
     if (!lease.session.empty()) flags |= flag_session;
     if (!lease.reason.empty()) flags |= flag_reason;
@@ -100,19 +120,46 @@ void put_lease(std::string& out, const Lease& lease) {
     if (!lease.session.empty()) put_text(out, lease.session);
     if (!lease.reason.empty()) put_text(out, lease.reason);
     if (!lease.metadata.empty()) put_text(out, lease.metadata);
+    const std::uint8_t second = second_flags_of(lease);
+    if (second == 0) return;
+    put(out, static_cast<std::uint8_t>(second | static_cast<std::uint8_t>(lease.predicate)));
+    if (lease.priority) put(out, *lease.priority);
+    if (lease.progress) put(out, lease.progress->count);
+    if (lease.progress) put(out, lease.progress->since.time_since_epoch().count());
+    if ((second & flag_held_since) != 0) put(out, lease.held_since.time_since_epoch().count());
+}
+
+void get_extension(Reader& reader, Lease& lease) {
+    const auto flags = reader.get<std::uint8_t>();
+    lease.predicate = static_cast<Predicate>(flags & predicate_mask);
+    lease.resumable = (flags & flag_resumable) != 0;
+    if ((flags & flag_priority) != 0) lease.priority = reader.get<Priority>();
+    if ((flags & flag_progress) != 0) {
+        const auto count = reader.get<std::uint64_t>();
+        lease.progress = Progress{count, reader.get_instant()};
+    }
+    if ((flags & flag_held_since) != 0) lease.held_since = reader.get_instant();
 }
 
 void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
-    lease.predicate = static_cast<Predicate>(flags & predicate_mask);
     lease.renewable = (flags & flag_renewable) != 0;
-    lease.expires_at = Instant{Duration{reader.get<Duration::rep>()}};
+    lease.expires_at = reader.get_instant();
     lease.token = reader.get<Token>();
     lease.ttl = std::chrono::milliseconds{reader.get<std::uint32_t>()};
     lease.acquired_at = Instant{std::chrono::milliseconds{reader.get_ms48()}};
+    lease.held_since = lease.acquired_at;
+    lease.resumable = false;
+    lease.priority.reset();
+    lease.progress.reset();
     lease.holder = reader.get_text();
     lease.session = (flags & flag_session) != 0 ? reader.get_text() : std::string_view{};
     lease.reason = (flags & flag_reason) != 0 ? reader.get_text() : std::string_view{};
     lease.metadata = (flags & flag_metadata) != 0 ? reader.get_text() : std::string_view{};
+    const std::uint8_t predicate = flags & predicate_mask;
+    if (predicate == extended)
+        get_extension(reader, lease);
+    else
+        lease.predicate = static_cast<Predicate>(predicate);
 }
 
 }  // namespace
@@ -161,6 +208,7 @@ void PackedRecord::unpack(Record& out) const {
     const std::size_t ended = (flags & flag_ended) != 0 ? reader.get<std::uint8_t>() : 0;
     reader.get_text();
     out.waiters.clear();
+    out.reserved.clear();
     out.last_token = 0;
     out.leases.resize((flags & predicate_mask) != no_lease ? 1 : 0);
     for (Lease& lease : out.leases) {
@@ -170,7 +218,7 @@ void PackedRecord::unpack(Record& out) const {
     out.ended.resize(ended);
     for (EndedLease& entry : out.ended) {
         entry.token = reader.get<Token>();
-        entry.at = Instant{Duration{reader.get<Duration::rep>()}};
+        entry.at = reader.get_instant();
         entry.how = reader.get<Ending>();
         out.last_token = std::max(out.last_token, entry.token);
     }

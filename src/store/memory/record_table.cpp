@@ -94,6 +94,7 @@ Record& RecordTable::take(SlotId id) {
     scratch_.leases.clear();
     scratch_.ended.clear();
     scratch_.waiters.clear();
+    scratch_.reserved.clear();
     scratch_.last_token = 0;
     return scratch_;
 }
@@ -163,13 +164,13 @@ void RecordTable::put_open(SlotId id, std::string_view resource, Record& record)
         slot.body = reinterpret_cast<std::uintptr_t>(opened.release()) | 1;
     }
     OpenRecord& open = open_record(slot);
-    holders_.relist(id, open.record.leases, open.listing);
+    holders_.relist(id, open.record, open.listing);
 }
 
 void RecordTable::unindex(SlotId id) {
     const Slot& slot = slots_[id];
     if (is_open(slot))
-        holders_.relist(id, {}, open_record(slot).listing);
+        holders_.relist(id, Record{}, open_record(slot).listing);
     else if (packed_record(slot).has_lease())
         holders_.remove(id);
 }

@@ -14,7 +14,7 @@
 namespace holdfast::core {
 
 /// Records by resource, and by holder. A record of one lease, which is what most are, is kept packed; one with several
-/// leases or with waiters is kept open, as it is.
+/// leases, with reservations or with waiters is kept open, as it is.
 class RecordTable {
  public:
     explicit RecordTable(HashKey key);
@@ -43,7 +43,7 @@ class RecordTable {
     bool used(SlotId id) const { return slots_[id].body != 0; }
     /// One past the highest slot ever used.
     SlotId end() const { return slots_.end(); }
-    /// The slots that have a lease of the holder, in order.
+    /// The slots that have a lease of the holder, or a reservation for it, in order.
     std::vector<SlotId> slots_of(std::string_view holder);
 
     /// The slots themselves, for who keeps lists through them.

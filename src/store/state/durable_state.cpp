@@ -31,6 +31,16 @@ void DurableState::save_policy(const core::Policy& policy, Callback<Result<void>
            });
 }
 
+void DurableState::save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) {
+    submit(AgentChange{agent, false}, std::move(done));
+}
+
+void DurableState::forget_agent(std::string_view id, Callback<Result<void>> done) {
+    AgentChange change{{}, true};
+    change.agent.id = id;
+    submit(std::move(change), std::move(done));
+}
+
 void DurableState::advance(Instant now) {
     longest_ttl_.advance(now);
     // A policy on its way to the disk may be about to raise the maximum.
@@ -82,16 +92,36 @@ void DurableState::answer(Callback<Result<void>> done, Result<void> outcome) {
     });
 }
 
+/// The next job, and if it is an agent's, those right behind it.
+std::vector<DurableState::Job> DurableState::take_batch() {
+    const auto of_an_agent = [](const Job& job) { return std::holds_alternative<AgentChange>(job.work); };
+    std::vector<Job> batch;
+    do {
+        batch.push_back(std::move(jobs_.front()));
+        jobs_.pop_front();
+    } while (of_an_agent(batch.front()) && !jobs_.empty() && of_an_agent(jobs_.front()));
+    return batch;
+}
+
+Result<void> DurableState::write(std::vector<Job>& batch) {
+    if (auto* work = std::get_if<std::function<Result<void>(StateDb&)>>(&batch.front().work)) return (*work)(db_);
+    std::vector<AgentChange> changes;
+    for (Job& job : batch)
+        changes.push_back(std::move(std::get<AgentChange>(job.work)));
+    return db_.change_agents(changes);
+}
+
 void DurableState::run() {
     std::unique_lock lock(mutex_);
     while (true) {
         changed_.wait(lock, [&] { return stopped_ || !jobs_.empty(); });
         if (jobs_.empty()) return;
-        Job job = std::move(jobs_.front());
-        jobs_.pop_front();
+        std::vector<Job> batch = take_batch();
         working_ = true;
         lock.unlock();
-        answer(std::move(job.done), job.work(db_));
+        const Result<void> outcome = write(batch);
+        for (Job& job : batch)
+            answer(std::move(job.done), outcome);
         lock.lock();
         working_ = false;
         changed_.notify_all();

@@ -5,6 +5,8 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <variant>
+#include <vector>
 
 #include "store/durable.h"
 #include "store/state/longest_ttl.h"
@@ -14,7 +16,8 @@ namespace holdfast {
 
 /// What must survive a restart, written by a thread of its own, so that a disk that stalls never stalls the loop.
 /// Writes happen in the order of the calls; answers come on the loop, in that order. At most `most_waiting` writes
-/// wait; more are answered with `storage_failed`.
+/// wait; more are answered with `storage_failed`. Agents that wait one behind the other are written together, so that a
+/// thousand that register at once wait for the disk a few times, not a thousand.
 class DurableState final : public core::Durable {
  public:
     static constexpr std::size_t most_waiting = 1024;
@@ -33,6 +36,8 @@ class DurableState final : public core::Durable {
 
     void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
     void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
+    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
 
     /// The time: lowers the longest TTL on disk once it may come down (longest_ttl.h).
     void advance(Instant now);
@@ -44,13 +49,15 @@ class DurableState final : public core::Durable {
     void stop();
 
  private:
-    using Work = std::function<Result<void>(StateDb&)>;
+    using Work = std::variant<std::function<Result<void>(StateDb&)>, AgentChange>;
     struct Job {
         Work work;
         Callback<Result<void>> done;
     };
 
     void submit(Work work, Callback<Result<void>> done);
+    std::vector<Job> take_batch();
+    Result<void> write(std::vector<Job>& batch);
     void answer(Callback<Result<void>> done, Result<void> outcome);
     void run();
 

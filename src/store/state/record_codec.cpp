@@ -37,6 +37,12 @@ void encode(const core::Lease& lease, saved::Lease& out) {
     out.set_session(lease.session);
     out.set_reason(lease.reason);
     out.set_metadata(lease.metadata);
+    out.set_resumable(lease.resumable);
+    if (lease.held_since != lease.acquired_at) out.set_held_since_ns(ns_of(lease.held_since));
+    if (lease.priority) out.set_priority(*lease.priority);
+    if (!lease.progress) return;
+    out.mutable_progress()->set_count(lease.progress->count);
+    out.mutable_progress()->set_since_ns(ns_of(lease.progress->since));
 }
 
 bool is_choice(int value, int last) {
@@ -46,16 +52,23 @@ bool is_choice(int value, int last) {
 std::optional<core::Lease> decode(const saved::Lease& in) {
     if (in.token() == 0 || in.token() >= core::token_limit || in.ttl_ns() <= 0) return std::nullopt;
     if (!is_choice(in.predicate(), saved::RENAMES) || in.holder().empty()) return std::nullopt;
-    return core::Lease{.token = in.token(),
-                       .predicate = static_cast<core::Predicate>(in.predicate() - 1),
-                       .renewable = !in.barred(),
-                       .ttl = Duration{in.ttl_ns()},
-                       .acquired_at = instant_of(in.acquired_at_ns()),
-                       .expires_at = instant_of(in.expires_at_ns()),
-                       .holder = in.holder(),
-                       .session = in.session(),
-                       .reason = in.reason(),
-                       .metadata = in.metadata()};
+    core::Lease lease{.token = in.token(),
+                      .predicate = static_cast<core::Predicate>(in.predicate() - 1),
+                      .renewable = !in.barred(),
+                      .resumable = in.resumable(),
+                      .ttl = Duration{in.ttl_ns()},
+                      .acquired_at = instant_of(in.acquired_at_ns()),
+                      .expires_at = instant_of(in.expires_at_ns()),
+                      .held_since = instant_of(in.has_held_since_ns() ? in.held_since_ns() : in.acquired_at_ns()),
+                      .priority = {},
+                      .progress = {},
+                      .holder = in.holder(),
+                      .session = in.session(),
+                      .reason = in.reason(),
+                      .metadata = in.metadata()};
+    if (in.has_priority()) lease.priority = in.priority();
+    if (in.has_progress()) lease.progress = {in.progress().count(), instant_of(in.progress().since_ns())};
+    return lease;
 }
 
 }  // namespace
@@ -69,6 +82,11 @@ std::string encode_record(const core::Record& record) {
         one.set_token(ended.token);
         one.set_how(to_saved(ended.how));
         one.set_at_ns(ns_of(ended.at));
+    }
+    for (const core::Reservation& kept : record.reserved) {
+        saved::Reservation& one = *out.add_reserved();
+        encode(kept.lease, *one.mutable_lease());
+        one.set_until_ns(ns_of(kept.until));
     }
     out.set_last_token(record.last_token);
     return out.SerializeAsString();
@@ -88,6 +106,11 @@ std::optional<core::Record> decode_record(std::string_view bytes) {
     for (const saved::EndedLease& one : in.ended()) {
         if (one.token() == 0 || !is_choice(one.how(), saved::REVOKED)) return std::nullopt;
         record.ended.push_back({one.token(), static_cast<core::Ending>(one.how() - 1), instant_of(one.at_ns())});
+    }
+    for (const saved::Reservation& one : in.reserved()) {
+        auto lease = decode(one.lease());
+        if (!lease) return std::nullopt;
+        record.reserved.push_back({std::move(*lease), instant_of(one.until_ns())});
     }
     return record;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lease/limits.h"
 #include "store/state/record_codec.h"
 #include "store/state/state_file.h"
 
@@ -14,10 +15,19 @@ Error corrupt(const Sqlite& database, const std::string& what) {
 
 /// Instants of another clock become instants of ours that are as far from now as they were from the stop: what is left
 /// of a lease is passed on undiminished, for nobody knows how long the machine was off.
+void shift(core::Lease& lease, Duration by) {
+    lease.acquired_at += by;
+    lease.expires_at += by;
+    lease.held_since += by;
+    if (lease.progress) lease.progress->since += by;
+}
+
 void shift(core::Record& record, Duration by) {
-    for (core::Lease& lease : record.leases) {
-        lease.acquired_at += by;
-        lease.expires_at += by;
+    for (core::Lease& lease : record.leases)
+        shift(lease, by);
+    for (core::Reservation& kept : record.reserved) {
+        shift(kept.lease, by);
+        kept.until += by;
     }
     for (core::EndedLease& ended : record.ended)
         ended.at += by;
@@ -34,6 +44,7 @@ Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockRea
     std::unique_ptr<StateDb> state(new StateDb(std::move(*database), std::move(clock)));
     state->read_found();
     state->read_policy();
+    state->read_agents();
     if (state->database_->failure()) return *state->database_->failure();
     return state;
 }
@@ -68,6 +79,12 @@ void StateDb::read_policy() {
         if (setting == "ttl_max_ns") policy.ttl_max = duration;
         if (setting == "ttl_default_ns") policy.ttl_default = duration;
         if (setting == "wait_max_ns") policy.wait_max = duration;
+        if (setting == "hold_max_ns") policy.hold_max = duration;
+        if (setting == "idle_max_ns") policy.idle_max = duration;
+        if (setting == "leases_per_holder_max") {
+            if (settings.number(1) < 0) return database_->fail(corrupt(*database_, "leases_per_holder_max"));
+            policy.leases_per_holder_max = static_cast<std::size_t>(settings.number(1));
+        }
         if (setting == "reject_above_max") policy.reject_above_max = settings.number(1) != 0;
         if (setting != "name_pattern") continue;
         auto pattern = core::NamePattern::compile(std::string(settings.bytes(1)));
@@ -79,6 +96,16 @@ void StateDb::read_policy() {
         policy.bans.emplace(std::string(bans.bytes(0)), core::Ban{std::string(bans.bytes(1)), bans.number(2)});
     saved_bans_ = policy.bans;
     if (auto checked = policy.check(); !checked) database_->fail(corrupt(*database_, checked.error().message));
+}
+
+void StateDb::read_agents() {
+    Statement agents(*database_, "SELECT id, priority, epoch, restarting FROM agents ORDER BY id");
+    while (agents.step()) {
+        const auto epoch = static_cast<std::uint64_t>(agents.number(2));
+        if (agents.bytes(0).empty() || epoch < 1 || epoch > core::limits::epoch_ceiling)
+            return database_->fail(corrupt(*database_, "the agent '" + std::string(agents.bytes(0)) + "'"));
+        found_.agents.push_back({std::string(agents.bytes(0)), agents.number(1), epoch, agents.number(3) != 0});
+    }
 }
 
 Result<Duration> StateDb::begin(const TakeUp& take_up) {
@@ -109,6 +136,7 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
         }
         shift(*record, shift_);
         core::settle(*record, clock_.now);  // what ended while nobody served has expired, on its own time (T2)
+        // What is reserved needs no wait: nobody uses it (R5).
         for (const core::Lease& lease : record->leases)
             longest = std::max({longest, lease.ttl, lease.expires_at - clock_.now});
         if (!record->empty()) take_up(rows.bytes(0), *record);
@@ -130,6 +158,11 @@ Result<void> StateDb::save_policy(const core::Policy& policy) {
     setting.bind_text(1, "ttl_max_ns").bind(2, policy.ttl_max.count()).execute();
     setting.bind_text(1, "ttl_default_ns").bind(2, policy.ttl_default.count()).execute();
     setting.bind_text(1, "wait_max_ns").bind(2, policy.wait_max.count()).execute();
+    setting.bind_text(1, "hold_max_ns").bind(2, policy.hold_max.count()).execute();
+    setting.bind_text(1, "idle_max_ns").bind(2, policy.idle_max.count()).execute();
+    setting.bind_text(1, "leases_per_holder_max")
+        .bind(2, static_cast<std::int64_t>(policy.leases_per_holder_max))
+        .execute();
     setting.bind_text(1, "reject_above_max").bind(2, policy.reject_above_max ? 1 : 0).execute();
     setting.bind_text(1, "name_pattern").bind_text(2, policy.name_pattern.text()).execute();
     Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'longest_ttl_ns' AND value < ?1");
@@ -147,6 +180,24 @@ Result<void> StateDb::save_policy(const core::Policy& policy) {
     if (auto committed = transaction.commit(); !committed) return committed;
     saved_bans_ = policy.bans;
     return {};
+}
+
+Result<void> StateDb::change_agents(const std::vector<AgentChange>& changes) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT OR REPLACE INTO agents VALUES (?1, ?2, ?3, ?4)");
+    Statement forget(*database_, "DELETE FROM agents WHERE id = ?1");
+    for (const auto& [agent, forgotten] : changes) {
+        if (forgotten) {
+            forget.bind_text(1, agent.id).execute();
+            continue;
+        }
+        save.bind_text(1, agent.id)
+            .bind(2, agent.priority)
+            .bind(3, static_cast<std::int64_t>(agent.epoch))
+            .bind(4, agent.restarting ? 1 : 0)
+            .execute();
+    }
+    return transaction.commit();
 }
 
 Result<void> StateDb::lower_longest_ttl(Duration ttl) {

@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "lease/policy.h"
 #include "lease/record.h"
+#include "store/durable.h"
 #include "store/state/boot_clock.h"
 #include "store/state/sqlite.h"
 
@@ -20,12 +22,23 @@ enum class LastStop : std::uint8_t { none, clean, unclean };
 /// What a start finds: all that an authority must know of the lives before it.
 struct Found {
     LastStop last_stop = LastStop::none;
-    core::Token token_ceiling = 0;  ///< every token up to here may have been issued (G3)
-    core::Policy policy;            ///< R7: durable
-    Instant recovering_until{};     ///< S1: until here leases of earlier lives may be alive that nobody knows
+    core::Token token_ceiling = 0;         ///< every token up to here may have been issued (G3)
+    core::Policy policy;                   ///< R7: durable
+    std::vector<core::SavedAgent> agents;  ///< G5: in the order of their ids
+
+    /// S1: until here leases of earlier lives may be alive that nobody knows. Reservations (R5) are lost along with the
+    /// leases in an unclean stop, and this need not last longer for them: what is reserved is not used, so no two can
+    /// come to use it.
+    Instant recovering_until{};
 };
 
-/// The state file: token ceiling, policy, bans and, between a clean stop and the next start, the live records.
+/// An agent that is to be stored, or forgotten: then only its id counts.
+struct AgentChange {
+    core::SavedAgent agent;
+    bool forgotten = false;
+};
+
+/// The state file: token ceiling, policy, bans, agents and, between a clean stop and the next start, the live records.
 ///
 /// Blocking. Used by one thread at a time: the one that starts, then DurableState's worker, then the one that stops.
 /// Every call is one transaction, durable once it returns success. Errors: see sqlite.h.
@@ -50,6 +63,9 @@ class StateDb {
     Result<void> save_policy(const core::Policy& policy);
     Result<void> lower_longest_ttl(Duration ttl);
 
+    /// In this order. To forget one that is not there is success.
+    Result<void> change_agents(const std::vector<AgentChange>& changes);
+
     using Records = std::function<void(const TakeUp& save)>;
     /// Ends this life: writes the live records down and marks the state clean. Nothing may be granted, renewed or
     /// released after the clock was read. A recovery that is not over goes on in the next life.
@@ -60,6 +76,7 @@ class StateDb {
 
     void read_found();
     void read_policy();
+    void read_agents();
     Duration take_up_records(const TakeUp& take_up);
     std::int64_t meta(std::string_view name);
     void set_meta(std::string_view name, std::int64_t value);

@@ -1,5 +1,6 @@
 #include "store/state/state_file.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t application_id = 0x486f6c64;  // "Hold"
-constexpr std::int64_t schema_version = 1;
 
-// A new file says that its last stop was clean: nobody holds anything yet, so a first start waits for nothing (S1).
+// The first version of the schema. A new file says that its last stop was clean: nobody holds anything yet, so a first
+// start waits for nothing (S1).
 constexpr const char* schema = R"sql(
     PRAGMA application_id = 0x486f6c64;
     PRAGMA user_version = 1;
@@ -29,6 +30,13 @@ constexpr const char* schema = R"sql(
                             ('stopped_clock', ''), ('stopped_at_ns', 0), ('recovering_ns', 0);
     COMMIT;
 )sql";
+
+// What each later version added. A new file takes the same steps as an old one.
+constexpr std::array upgrades{
+    "CREATE TABLE agents (id TEXT PRIMARY KEY, priority INTEGER NOT NULL, epoch INTEGER NOT NULL, "
+    "restarting INTEGER NOT NULL) WITHOUT ROWID; PRAGMA user_version = 2",
+};
+constexpr std::int64_t schema_version = 1 + static_cast<std::int64_t>(upgrades.size());
 
 const char* const what_to_do =
     "; nothing was changed. Restore the file, or move the whole directory away and start afresh once every lease this "
@@ -59,7 +67,7 @@ std::int64_t pragma(Sqlite& database, std::string_view sql) {
 Result<void> check(Sqlite& database) {
     const std::int64_t id = pragma(database, "PRAGMA application_id");
     const std::int64_t version = pragma(database, "PRAGMA user_version");
-    if (!database.failure() && id != application_id)
+    if (!database.failure() && (id != application_id || version < 1))
         database.fail({"state_corrupt", "the file " + database.path() + " is not a state file of holdfast"});
     if (!database.failure() && version > schema_version)
         return Error{"state_too_new", "the state file " + database.path() +
@@ -74,6 +82,16 @@ Result<void> check(Sqlite& database) {
     Error error = *database.failure();
     if (error.code == "state_corrupt") error.message += what_to_do;
     return error;
+}
+
+Result<void> upgrade(Sqlite& database) {
+    const std::int64_t version = pragma(database, "PRAGMA user_version");
+    if (database.failure()) return *database.failure();
+    if (version == schema_version) return {};
+    Transaction transaction(database);
+    for (auto done = static_cast<std::size_t>(version - 1); done < upgrades.size(); ++done)
+        database.run(upgrades[done]);
+    return transaction.commit();
 }
 
 }  // namespace
@@ -92,6 +110,7 @@ Result<std::unique_ptr<Sqlite>> open_state_file(const std::string& path) {
     database->run("PRAGMA journal_mode = WAL");
     database->run("PRAGMA synchronous = FULL");
     if (database->failure()) return *database->failure();
+    if (auto upgraded = upgrade(*database); !upgraded) return upgraded.error();
     return database;
 }
 

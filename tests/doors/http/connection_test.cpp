@@ -5,14 +5,6 @@
 namespace holdfast::http {
 namespace {
 
-const std::string health = request_text("GET", "/health");
-
-std::string acquire(const char* holder, const char* resource, int wait_ms = 0) {
-    return request_text("POST", "/v1/leases",
-                        std::string(R"({"holder":")") + holder + R"(","resource":")" + resource + R"(","wait_ms":)" +
-                            std::to_string(wait_ms) + "}");
-}
-
 TEST(HttpConnection, is_kept_alive) {
     TestDoor door;
     TestClient client = door.connect();
@@ -46,8 +38,8 @@ TEST(HttpConnection, answers_pipelined_requests_in_order) {
     TestClient client = door.connect();
     std::string all;
     for (int i = 0; i < 500; ++i)
-        all += i % 3 == 0   ? acquire("a", ("r" + std::to_string(i)).c_str())
-               : i % 3 == 1 ? health
+        all += i % 3 == 0   ? acquire_request("a", "r" + std::to_string(i))
+               : i % 3 == 1 ? health_request()
                             : request_text("GET", "/nowhere");
     client.send(all);
     for (int i = 0; i < 500; ++i) {
@@ -64,7 +56,8 @@ TEST(HttpConnection, holds_back_what_was_pipelined_behind_a_wait) {
     TestClient other = door.connect();
     const std::string id = take(other, "r", "bob");
     TestClient client = door.connect();
-    client.send(health + acquire("alice", "r", 60'000) + acquire("alice", "q") + health);
+    client.send(health_request() + acquire_request("alice", "r", 60'000) + acquire_request("alice", "q") +
+                health_request());
     door.wait_for_waiters(1);
     EXPECT_EQ(client.read().status, 200);
     EXPECT_EQ(other.ask("GET", "/v1/leases?prefix=q").size("/leases"), 0U) << "answered before its turn";
@@ -79,7 +72,7 @@ TEST(HttpConnection, answers_one_who_waits_when_the_time_is_up) {
     TestClient other = door.connect();
     take(other, "r", "bob");
     TestClient client = door.connect();
-    client.send(acquire("alice", "r", 5000));
+    client.send(acquire_request("alice", "r", 5000));
     door.wait_for_waiters(1);
     const Answer second = other.ask("POST", "/v1/leases", R"({"holder":"carol","resource":"r"})");
     EXPECT_EQ(second.size("/conflicts"), 2U) << second.body;
@@ -88,7 +81,7 @@ TEST(HttpConnection, answers_one_who_waits_when_the_time_is_up) {
     door.advance(6s);
     const Answer answer = client.read();
     EXPECT_EQ(answer.status, 409);
-    EXPECT_EQ(answer.text("/verdict"), "BUSY");
+    EXPECT_EQ(answer.text("/verdict"), "WAIT");
     EXPECT_EQ(answer.code(), "wait_timeout");
     EXPECT_EQ(answer.text("/conflicts/0/holder"), "bob");
 }
@@ -96,7 +89,7 @@ TEST(HttpConnection, answers_one_who_waits_when_the_time_is_up) {
 TEST(HttpConnection, that_is_half_closed_gets_its_answers) {
     TestDoor door;
     TestClient client = door.connect();
-    client.send(acquire("alice", "r") + health);
+    client.send(acquire_request("alice", "r") + health_request());
     client.end_sending();
     EXPECT_EQ(client.read().status, 201);
     EXPECT_EQ(client.read().status, 200);
@@ -108,7 +101,7 @@ TEST(HttpConnection, that_is_half_closed_while_it_waits_leaves_the_queue) {
     TestClient other = door.connect();
     const std::string id = take(other, "r", "bob");
     TestClient client = door.connect();
-    client.send(acquire("alice", "r", 60'000) + health);
+    client.send(acquire_request("alice", "r", 60'000) + health_request());
     door.wait_for_waiters(1);
     client.end_sending();
     const Answer answer = client.read();
@@ -124,7 +117,7 @@ TEST(HttpConnection, that_was_half_closed_before_its_turn_to_wait_does_not_wait)
     TestClient other = door.connect();
     take(other, "r", "bob");
     TestClient client = door.connect();
-    client.send(acquire("alice", "r", 60'000) + acquire("alice", "r", 60'000));
+    client.send(acquire_request("alice", "r", 60'000) + acquire_request("alice", "r", 60'000));
     client.end_sending();
     EXPECT_EQ(client.read().code(), "cancelled");
     EXPECT_EQ(client.read().code(), "cancelled");
@@ -136,11 +129,11 @@ TEST(HttpConnection, that_goes_away_while_it_waits_makes_room_for_the_next) {
     TestClient other = door.connect();
     const std::string id = take(other, "r", "bob");
     TestClient leaving = door.connect(), breaking = door.connect(), staying = door.connect();
-    leaving.send(acquire("first", "r", 60'000));
+    leaving.send(acquire_request("first", "r", 60'000));
     door.wait_for_waiters(1);
-    breaking.send(acquire("second", "r", 60'000));
+    breaking.send(acquire_request("second", "r", 60'000));
     door.wait_for_waiters(2);
-    staying.send(acquire("third", "r", 60'000));
+    staying.send(acquire_request("third", "r", 60'000));
     door.wait_for_waiters(3);
     leaving.close();
     breaking.reset();
@@ -155,7 +148,7 @@ TEST(HttpConnection, takes_a_chunked_body) {
     client.send(
         "POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
         "10\r\n{\"holder\":\"a\",\"r\r\n10\r\nesource\":\"r\"}   \r\n0\r\n\r\n" +
-        health);
+        health_request());
     EXPECT_EQ(client.read().status, 201);
     EXPECT_EQ(client.read().status, 200);
 }
@@ -175,7 +168,7 @@ TEST(HttpConnection, tells_a_client_that_asks_to_go_on) {
 TEST(HttpConnection, overlooks_an_empty_line_before_a_request) {
     TestDoor door;
     TestClient client = door.connect();
-    client.send("\r\n\r\n" + health);
+    client.send("\r\n\r\n" + health_request());
     EXPECT_EQ(client.read().status, 200);
 }
 
@@ -206,7 +199,7 @@ TEST(HttpConnection, refuses_what_is_not_http_1_1) {
 
 TEST(HttpConnection, survives_clients_that_vanish_at_any_point) {
     TestDoor door;
-    const std::string request = acquire("a", "r", 1000);
+    const std::string request = acquire_request("a", "r", 1000);
     for (std::size_t bytes = 0; bytes <= request.size(); ++bytes) {
         TestClient client = door.connect();
         client.send(request.substr(0, bytes));
@@ -222,7 +215,7 @@ TEST(HttpDoor, stops_after_the_answers_under_way) {
     TestClient idle = door.connect(), waiting = door.connect(), streaming = door.connect();
     EXPECT_EQ(idle.ask("GET", "/health").status, 200);
     take(idle, "r", "bob");
-    waiting.send(acquire("alice", "r", 60'000));
+    waiting.send(acquire_request("alice", "r", 60'000));
     door.wait_for_waiters(1);
     streaming.send(request_text("GET", "/v1/events"));
     EXPECT_EQ(streaming.read_head().status, 200);
@@ -239,7 +232,7 @@ TEST(HttpDoor, closes_those_who_would_wait_on_when_it_stops) {
     TestDoor door;
     TestClient client = door.connect(), waiting = door.connect();
     take(client, "r", "bob");
-    waiting.send(acquire("alice", "r", 60'000));
+    waiting.send(acquire_request("alice", "r", 60'000));
     door.wait_for_waiters(1);
     door.stop();
     EXPECT_EQ(waiting.read().status, 0);

@@ -30,6 +30,14 @@ void TestDurable::save_policy(const core::Policy&, Callback<Result<void>> done) 
     done(outcome(fails));
 }
 
+void TestDurable::save_agent(const core::SavedAgent&, Callback<Result<void>> done) {
+    done(outcome(fails));
+}
+
+void TestDurable::forget_agent(std::string_view, Callback<Result<void>> done) {
+    done(outcome(fails));
+}
+
 struct TestDoor::Loop {
     boost::asio::io_context context{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};
@@ -42,6 +50,7 @@ TestDoor::TestDoor(DoorSetting setting) : loop_(std::make_unique<Loop>()), now_(
     core::Authority::Parts parts{.durable = durable_, .policy = {}};
     parts.policy.ttl_min = 1ms;
     parts.wall_ms = wall_ms_at_start;
+    parts.started_at = now_;
     parts.recovering_until = now_ + setting.recovering;
     authority_ = std::make_unique<core::Authority>(std::move(parts));
     store_ = std::make_unique<core::MemoryStore>(authority_->listener(), HashKey{1, 2});
@@ -110,11 +119,32 @@ std::string TestDoor::metrics_text() {
     return client.ask("GET", "/metrics").body;
 }
 
+std::string health_request() {
+    return request_text("GET", "/health");
+}
+
+std::string acquire_request(const std::string& holder, const std::string& resource, int wait_ms) {
+    return request_text(
+        "POST", "/v1/leases",
+        R"({"holder":")" + holder + R"(","resource":")" + resource + R"(","wait_ms":)" + std::to_string(wait_ms) + "}");
+}
+
+Answer ask_for(TestClient& client, const std::string& resource, const std::string& holder, const std::string& more) {
+    return client.ask("POST", "/v1/leases",
+                      R"({"holder":")" + holder + R"(","resource":")" + resource + '"' + more + "}");
+}
+
 std::string take(TestClient& client, const std::string& resource, const std::string& holder, const std::string& more) {
-    const std::string body = R"({"holder":")" + holder + R"(","resource":")" + resource + '"' + more + "}";
-    const Answer answer = client.ask("POST", "/v1/leases", body);
+    const Answer answer = ask_for(client, resource, holder, more);
     EXPECT_EQ(answer.status, 201) << answer.body;
     return answer.status == 201 ? answer.text("/leases/0/id") : "";
+}
+
+void register_agent(TestClient& client, const std::string& id, std::int64_t priority, int epoch) {
+    const Answer answer =
+        client.ask("PUT", "/v1/agents/" + percent_encode(id),
+                   R"({"priority":)" + std::to_string(priority) + R"(,"epoch":)" + std::to_string(epoch) + "}");
+    EXPECT_LT(answer.status, 300) << answer.body;
 }
 
 std::string lease_path(const std::string& id, const std::string& verb) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "authority/authority.h"
@@ -21,6 +22,8 @@ class TestDurable final : public core::Durable {
 
     void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
     void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
+    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
 };
 
 struct DoorSetting {
@@ -66,9 +69,18 @@ class TestDoor {
     void tell_time();
 };
 
+/// The bytes of a request for how the server is, and of one for a plain lock.
+std::string health_request();
+std::string acquire_request(const std::string& holder, const std::string& resource, int wait_ms = 0);
+
 /// The lease id of a plain lock taken by `holder`.
 std::string take(TestClient& client, const std::string& resource, const std::string& holder,
                  const std::string& more = {});
+/// Registers an agent, or a newer life of it.
+void register_agent(TestClient& client, const std::string& id, std::int64_t priority, int epoch = 1);
+/// Asks for a plain lock; the answer may be anything.
+Answer ask_for(TestClient& client, const std::string& resource, const std::string& holder,
+               const std::string& more = {});
 /// As it stands in a path.
 std::string lease_path(const std::string& id, const std::string& verb = {});
 

@@ -32,6 +32,18 @@ constexpr std::array seeds{
     Seed{"POST", "/v1/leases/r%231763208000001/bar", ""},
     Seed{"GET", "/metrics", ""},
     Seed{"GET", "/v1/bans?limit=5", ""},
+    Seed{"PUT", "/v1/agents/a", R"({"priority":-5,"epoch":1})"},
+    Seed{"PUT", "/v1/agents/b%2Fc", R"({"priority":1763208000000})"},
+    Seed{"GET", "/v1/agents/a", ""},
+    Seed{"GET", "/v1/agents?limit=5&after=a", ""},
+    Seed{"DELETE", "/v1/agents/b%2Fc", ""},
+    Seed{"POST", "/v1/agents/a/restarting", R"({"epoch":2})"},
+    Seed{"POST", "/v1/leases", R"({"holder":"a","epoch":3,"progress":1,"resource":"FILE:/src/**","ttl_ms":1000})"},
+    Seed{"POST", "/v1/leases", R"({"holder":"b/c","resource":" FILE:/src//./main.c/ ","wait_ms":5})"},
+    Seed{"POST", "/v1/heartbeat", R"({"holder":"a","epoch":2,"leases":[{"id":"r#1","progress":7}],"progress":3})"},
+    Seed{"DELETE", "/v1/leases/r%231763208000001?holder=a&epoch=2", ""},
+    Seed{"POST", "/v1/verify", R"({"holder":"a","epoch":4})"},
+    Seed{"PATCH", "/v1/policy", R"({"hold_max_ms":60000,"idle_max_ms":null,"leases_per_holder_max":50})"},
 };
 constexpr std::string_view chunked =
     "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -53,6 +53,12 @@ TEST_F(Input, with_unknown_fields_is_refused) {
     expect_refused("POST", "/v1/heartbeat", R"({"holder":"a","lease":[]})", "unknown_field", "lease");
     expect_refused("POST", "/v1/leases?ttl_ms=5", R"({"holder":"a","resource":"r"})", "unknown_field", "ttl_ms");
     expect_refused("GET", "/v1/leases?hodler=a", "", "unknown_field", "hodler");
+    expect_refused("PUT", "/v1/agents/a", R"({"age":5})", "unknown_field", "age");
+    expect_refused("POST", "/v1/agents/a/restarting", R"({"priority":5})", "unknown_field", "priority");
+    expect_refused("DELETE", "/v1/agents/a?epoch=1", "", "unknown_field", "epoch");
+    expect_refused("GET", "/v1/agents?holder=a", "", "unknown_field", "holder");
+    expect_refused("POST", "/v1/heartbeat", R"({"holder":"a","leases":[{"id":"r#1","ttl_ms":5}]})", "unknown_field",
+                   "leases[0].ttl_ms");
     expect_refused("GET", "/health?verbose=1", "", "unknown_field", "verbose");
     expect_refused("GET", "/health", R"({"x":1})", "unknown_field", "x");
 }
@@ -75,6 +81,23 @@ TEST_F(Input, with_numbers_that_are_not_whole_or_out_of_range_is_refused) {
     expect_refused(R"({"holder":"a","resource":"r","client_time_ms":9000000000000001})", "invalid_argument",
                    "client_time_ms");
     expect_refused(R"({"holder":"a","resource":"r","client_time_ms":-5})", "invalid_argument", "client_time_ms");
+    for (const char* number : {"-1", "1.5", "1e3", "\"1\"", "9007199254740992", "99999999999999999999", "null", "-0"}) {
+        for (const char* field : {"epoch", "progress"})
+            expect_refused(std::string(R"({"holder":"a","resource":"r",")") + field + "\":" + number + "}",
+                           "invalid_argument", field);
+        expect_refused("PUT", "/v1/agents/a", std::string("{\"epoch\":") + number + "}", "invalid_argument", "epoch");
+        expect_refused("POST", "/v1/heartbeat",
+                       std::string(R"({"holder":"a","leases":[{"id":"r#1","progress":)") + number + "}]}",
+                       "invalid_argument", "leases[0].progress");
+    }
+    for (const char* number : {"9000000000000001", "-9000000000000001", "1.5", "-1e3", "\"1\"", "null", "-0",
+                               "-99999999999999999999", "99999999999999999999"})
+        expect_refused("PUT", "/v1/agents/a", std::string("{\"priority\":") + number + "}", "invalid_argument",
+                       "priority");
+    for (const char* epoch : {"0", "-1", "x", "", "9007199254740992"})
+        expect_refused("DELETE", std::string("/v1/leases/r%231?holder=a&epoch=") + epoch, "", "invalid_argument",
+                       "epoch");
+    expect_refused(R"({"holder":"a","resource":"r","epoch":0})", "invalid_argument", "epoch");
     for (const char* limit : {"0", "1001", "-1", "1.5", "x", "", "99999999999999999999"})
         expect_refused("GET", std::string("/v1/leases?limit=") + limit, "", "invalid_argument", "limit");
     expect_refused("GET", "/v1/leases?after=x", "", "invalid_argument", "after");
@@ -90,6 +113,15 @@ TEST_F(Input, at_the_edge_of_the_ranges_is_taken) {
                        R"({"holder":"a","resource":"q","client_time_ms":9000000000000000,"wait_ms":1000000000000})")
                   .number("/leases/0/timeline/renew_at_ms"),
               9'000'000'000'020'000);
+    EXPECT_EQ(client.ask("POST", "/v1/leases", R"({"holder":"a","resource":"p","progress":9007199254740991})")
+                  .number("/leases/0/progress"),
+              9'007'199'254'740'991);
+    const Answer oldest =
+        client.ask("PUT", "/v1/agents/o", R"({"priority":-9000000000000000,"epoch":9007199254740991})");
+    EXPECT_EQ(oldest.number("/agent/priority"), -9'000'000'000'000'000);
+    EXPECT_EQ(oldest.number("/agent/epoch"), 9'007'199'254'740'991);
+    EXPECT_EQ(client.ask("PUT", "/v1/agents/y", R"({"priority":9000000000000000})").number("/agent/priority"),
+              9'000'000'000'000'000);
     EXPECT_EQ(client
                   .ask("POST", "/v1/leases",
                        "{\"holder\":" + quoted(std::string(256, 'h')) +
@@ -110,6 +142,11 @@ TEST_F(Input, of_the_wrong_type_is_refused) {
     expect_refused("POST", "/v1/heartbeat", R"({"holder":"a","leases":"x#1"})", "invalid_argument", "leases");
     expect_refused("POST", "/v1/heartbeat", R"({"holder":"a","leases":["x#1",5]})", "invalid_argument", "leases[1]");
     expect_refused("POST", "/v1/verify", R"({"leases":["nonsense"]})", "invalid_argument", "leases[0]");
+    expect_refused("POST", "/v1/verify", R"({"leases":["x#1"],"epoch":1})", "invalid_argument", "epoch");
+    expect_refused("POST", "/v1/verify", R"({"leases":[{"id":"x#1"}]})", "invalid_argument", "leases[0]");
+    expect_refused("POST", "/v1/heartbeat", R"({"holder":"a","leases":[{"id":5}]})", "invalid_argument", "leases[0]");
+    expect_refused("POST", "/v1/heartbeat", R"({"holder":"a","leases":[{"progress":5}]})", "invalid_argument",
+                   "leases[0].id");
 }
 
 TEST_F(Input, that_lacks_something_is_refused) {

@@ -97,7 +97,7 @@ TEST(LeaseRoutes, name_the_holder_who_is_in_the_way) {
     door.advance(10s);
     const Answer answer = client.ask("POST", "/v1/leases", R"({"holder":"alice","resource":"r"})");
     ASSERT_EQ(answer.status, 409);
-    EXPECT_EQ(answer.text("/verdict"), "BUSY");
+    EXPECT_EQ(answer.text("/verdict"), "WAIT");
     EXPECT_EQ(answer.code(), "busy");
     EXPECT_EQ(answer.text("/conflicts/0/holder"), "bob");
     EXPECT_EQ(answer.text("/conflicts/0/reason"), "formatting");
@@ -105,6 +105,8 @@ TEST(LeaseRoutes, name_the_holder_who_is_in_the_way) {
     EXPECT_EQ("r#" + std::to_string(answer.number("/conflicts/0/token")), id);
     EXPECT_EQ(answer.number("/conflicts/0/expires_in_ms"), 50'000);
     EXPECT_FALSE(answer.truth("/conflicts/0/waiting"));
+    EXPECT_FALSE(answer.truth("/conflicts/0/reserved"));
+    EXPECT_EQ(answer.number("/queue_position"), 1);
     EXPECT_EQ(answer.number("/retry_in_ms"), 50'000);
 }
 

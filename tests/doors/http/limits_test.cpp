@@ -8,14 +8,6 @@
 namespace holdfast::http {
 namespace {
 
-const std::string health = request_text("GET", "/health");
-
-std::string acquire(const char* holder, const char* resource, int wait_ms = 0) {
-    return request_text("POST", "/v1/leases",
-                        std::string(R"({"holder":")") + holder + R"(","resource":")" + resource + R"(","wait_ms":)" +
-                            std::to_string(wait_ms) + "}");
-}
-
 TEST(HttpLimits, keep_a_body_to_a_mebibyte) {
     TestDoor door;
     TestClient told = door.connect();
@@ -51,7 +43,7 @@ TEST(HttpLimits, keep_a_header_to_16_kibibytes) {
         EXPECT_EQ(client.read_to_end(), "");
     }
     TestClient within = door.connect();
-    within.send(request_text("GET", "/health", {}, "X: " + std::string(16'000, 'x') + "\r\n") + health);
+    within.send(request_text("GET", "/health", {}, "X: " + std::string(16'000, 'x') + "\r\n") + health_request());
     EXPECT_EQ(within.read().status, 200);
     EXPECT_EQ(within.read().status, 200);
 }
@@ -102,7 +94,7 @@ TEST(HttpLimits, let_a_request_wait_longer_than_an_idle_connection) {
     setting.options.idle_timeout = setting.options.read_timeout = 2s;
     TestDoor door(setting);
     TestClient client = door.connect();
-    client.send(acquire("bob", "r") + acquire("alice", "r", 120'000));
+    client.send(acquire_request("bob", "r") + acquire_request("alice", "r", 120'000));
     EXPECT_EQ(client.read().status, 201);
     door.wait_for_waiters(1);
     TestClient idle = door.connect();
@@ -139,7 +131,7 @@ TEST(HttpLimits, tell_a_connection_over_the_limit_so) {
     EXPECT_EQ(second.ask("GET", "/health").status, 200);
     {
         TestClient third = door.connect();
-        third.try_send(health);
+        third.try_send(health_request());
         const Answer answer = third.read();
         EXPECT_EQ(answer.status, 503);
         EXPECT_EQ(answer.code(), "too_many_connections");
@@ -149,7 +141,7 @@ TEST(HttpLimits, tell_a_connection_over_the_limit_so) {
     second.close();
     for (;;) {
         TestClient next = door.connect();
-        next.try_send(health);
+        next.try_send(health_request());
         if (next.read().status == 200) break;
     }
 }
@@ -179,7 +171,7 @@ TEST(HttpLimits, of_the_system_delay_a_connection_but_break_nothing) {
     {
         const FewFiles few(1);
         client.emplace(door.connect());
-        client->send(health);
+        client->send(health_request());
         for (int i = 0; i < 100; ++i)
             ASSERT_EQ(before.ask("GET", "/health").status, 200) << "others are served meanwhile";
         EXPECT_EQ(before.ask("GET", "/metrics").body.find("holdfast_connections 2"), std::string::npos);

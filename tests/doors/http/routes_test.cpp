@@ -114,6 +114,11 @@ TEST(Routes, find_the_verb_behind_a_name_with_slashes) {
     expect("/v1/leases/a%231/unknown", "", "");
     expect("/v1/bans/a/b", "/v1/bans/{holder}", "a/b");
     expect("/v1/bans/a%zz", "", "");
+    expect("/v1/agents/a/b", "/v1/agents/{id}", "a/b");
+    expect("/v1/agents/a/restarting", "/v1/agents/{id}/restarting", "a");
+    expect("/v1/agents/a%2Frestarting", "/v1/agents/{id}", "a/restarting");
+    expect("/v1/agents/restarting", "/v1/agents/{id}", "restarting");
+    expect("/v1/agents//restarting", "", "");
 }
 
 }  // namespace

@@ -102,16 +102,24 @@ TEST(ServerRoutes, count_requests_by_verb_and_outcome) {
     client.ask("GET", "/nowhere");
     door.advance(2s);
     take(client, "r", "alice");
+    register_agent(client, "old", 1);
+    register_agent(client, "young", 2);
+    take(client, "q", "old");
+    ask_for(client, "q", "young");
+    client.ask("POST", "/v1/agents/nobody/restarting");
     const Answer metrics = client.ask("GET", "/metrics");
     EXPECT_EQ(metrics.status, 200);
     EXPECT_TRUE(metrics.headers.at("content-type").starts_with("text/plain"));
     const auto expect = [&](const char* line) {
         EXPECT_NE(metrics.body.find(line), std::string::npos) << line << "\n" << metrics.body;
     };
-    expect("holdfast_requests_total{outcome=\"ok\",verb=\"acquire\"} 2");
+    expect("holdfast_requests_total{outcome=\"ok\",verb=\"acquire\"} 3");
     expect("holdfast_requests_total{outcome=\"busy\",verb=\"acquire\"} 1");
     expect("holdfast_requests_total{outcome=\"not_found\",verb=\"none\"} 1");
-    expect("holdfast_active_leases 1");
+    expect("holdfast_requests_total{outcome=\"die\",verb=\"acquire\"} 1");
+    expect("holdfast_requests_total{outcome=\"ok\",verb=\"put_agent\"} 2");
+    expect("holdfast_requests_total{outcome=\"unknown_agent\",verb=\"declare_restart\"} 1");
+    expect("holdfast_active_leases 2");
     expect("holdfast_waiters 0");
     expect("holdfast_connections 1");
     expect("holdfast_expiry_lateness_seconds_count 1");
@@ -143,8 +151,8 @@ TEST(ServerRoutes, answer_head_like_get_without_a_body) {
 TEST(ServerRoutes, know_their_paths_and_methods) {
     TestDoor door;
     TestClient client = door.connect();
-    for (const char* path : {"/", "/v1", "/v1/", "/v1/leases/", "/v1/leases/a%231/steal", "/v1/bans/", "/health/",
-                             "/v2/leases", "/v1/leases/%zz", "*"}) {
+    for (const char* path : {"/", "/v1", "/v1/", "/v1/leases/", "/v1/leases/a%231/steal", "/v1/bans/", "/v1/agents/",
+                             "/health/", "/v2/leases", "/v1/leases/%zz", "*"}) {
         const Answer answer = client.ask("GET", path);
         EXPECT_EQ(answer.status, 404) << path;
         EXPECT_EQ(answer.code(), "not_found") << path;
@@ -160,6 +168,9 @@ TEST(ServerRoutes, know_their_paths_and_methods) {
     expect("GET", "/v1/leases/a%231/heartbeat", "POST");
     expect("POST", "/v1/leases/a%231", "GET, HEAD, DELETE");
     expect("OPTIONS", "/v1/policy", "GET, HEAD, PATCH");
+    expect("POST", "/v1/agents", "GET, HEAD");
+    expect("PATCH", "/v1/agents/a", "GET, HEAD, PUT, DELETE");
+    expect("GET", "/v1/agents/a/restarting", "POST");
     expect("BREW", "/health", "GET, HEAD");
 }
 

@@ -38,7 +38,7 @@ TEST(HolderIndex, finds_the_slots_of_a_holder_and_of_no_other) {
     EXPECT_TRUE(found(index, "dave").empty());
 }
 
-TEST(HolderIndex, follows_an_open_record_as_leases_come_and_go) {
+TEST(HolderIndex, follows_an_open_record_as_leases_and_reservations_come_and_go) {
     Slots slots;
     HolderIndex index{slots, {3, 4}, &holder_of};
     HolderIndex::Listing listing;
@@ -48,10 +48,22 @@ TEST(HolderIndex, follows_an_open_record_as_leases_come_and_go) {
         made.holder = holder;
         return made;
     };
-    index.relist(7, {lease(1, "alice"), lease(2, "bob"), lease(3, "alice")}, listing);
+    Record record;
+    record.leases = {lease(1, "alice"), lease(2, "bob"), lease(3, "alice")};
+    index.relist(7, record, listing);
     EXPECT_EQ(found(index, "alice").count(7), 2U);
-    index.relist(7, {lease(2, "bob"), lease(3, "alice"), lease(9, "carol")}, listing);
+    record.leases = {lease(2, "bob"), lease(3, "alice"), lease(9, "carol")};
+    index.relist(7, record, listing);
     EXPECT_EQ(found(index, "alice").count(7), 1U);
+    EXPECT_EQ(found(index, "carol").count(7), 1U);
+    record.leases = {lease(3, "alice")};
+    record.reserved = {{lease(9, "carol"), Instant{}}, {lease(2, "bob"), Instant{}}};
+    index.relist(7, record, listing);
+    for (const char* name : names)
+        EXPECT_EQ(found(index, name).count(7), 1U) << name << " has a lease or a reservation";
+    record.reserved.pop_back();
+    index.relist(7, record, listing);
+    EXPECT_TRUE(found(index, "bob").empty());
     EXPECT_EQ(found(index, "carol").count(7), 1U);
     index.relist(7, {}, listing);
     for (const char* name : names)

@@ -4,89 +4,10 @@
 #include <map>
 #include <set>
 
-#include "authority/store_call.h"
-#include "lease/rules.h"
+#include "store/memory/memory_store_fixture.h"
 
 namespace holdfast::core {
 namespace {
-
-constexpr Instant start{1000s};
-
-class MemoryStoreTest : public ::testing::Test, protected StoreListener {
- protected:
-    MemoryStoreTest() { store.advance(start); }
-
-    Token acquire(const std::string& resource, const std::string& holder, Duration ttl = 60s,
-                  Predicate predicate = Predicate::mutates) {
-        Token granted = 0;
-        apply_rule(
-            store, resource,
-            [&](Record& record, Instant now) {
-                const Claim claim{.holder = holder,
-                                  .session = "",
-                                  .reason = "",
-                                  .metadata = "",
-                                  .predicate = predicate,
-                                  .ttl = ttl,
-                                  .token = ++next_token,
-                                  .waiter_id = 0};
-                const auto verdict = core::acquire(record, claim, now);
-                if (!std::holds_alternative<Granted>(verdict)) return Ruling{true, Effect::none};
-                granted = next_token;
-                return Ruling{true, Effect::changed};
-            },
-            [](const Result<bool>&) {});
-        return granted;
-    }
-    void release(const std::string& resource, Token token, const std::string& holder) {
-        apply_rule(
-            store, resource,
-            [&](Record& record, Instant now) {
-                core::release(record, token, holder, now);
-                return Ruling{true, Effect::freed};
-            },
-            [](const Result<bool>&) {});
-    }
-    LeaseState state(const std::string& resource, Token token) {
-        LeaseState found = LeaseState::unknown;
-        apply_rule(
-            store, resource,
-            [&](Record& record, Instant now) {
-                found = verify(record, token, now).state;
-                return Ruling{true, Effect::none};
-            },
-            [](const Result<bool>&) {});
-        return found;
-    }
-    std::vector<LeaseName> leases_of(std::string_view holder) {
-        std::vector<LeaseName> names;
-        store.leases_of(holder, 1000, [&](Result<std::vector<LeaseName>> found) { names = std::move(*found); });
-        return names;
-    }
-    ListPage page(ListQuery query) {
-        ListPage found;
-        store.list(query, [&](Result<ListPage> listed) { found = std::move(*listed); });
-        return found;
-    }
-    void sweep(Instant now) {
-        while (store.advance(now)) {
-        }
-    }
-
-    void on_expired(std::string_view resource, const Lease& lease, Duration late) override {
-        expired.emplace_back(to_string(LeaseName{std::string(resource), lease.token}));
-        latest = std::max(latest, late);
-    }
-    void on_due(std::string_view, const std::vector<std::uint64_t>& waiters) override {
-        due.insert(due.end(), waiters.begin(), waiters.end());
-    }
-
-    std::vector<std::string> expired;
-    std::vector<std::uint64_t> due;
-    Duration latest{};
-    Token next_token = 0;
-    MemoryStore store{*this, {1, 2}};
-};
 
 TEST_F(MemoryStoreTest, tells_of_each_expiry_once_and_within_a_tick) {
     acquire("a", "alice", 10s);
@@ -124,13 +45,10 @@ TEST_F(MemoryStoreTest, moves_the_end_with_every_renewal) {
     const Token token = acquire("a", "alice", 10s);
     for (int i = 1; i <= 20; ++i) {
         sweep(start + i * 7s);
-        apply_rule(
-            store, "a",
-            [&](Record& record, Instant now) {
-                EXPECT_TRUE(std::holds_alternative<Renewed>(renew(record, {token, "alice", "a", {}}, Policy{}, now)));
-                return Ruling{true, Effect::changed};
-            },
-            [](const Result<bool>&) {});
+        apply("a", [&](Record& record, const Neighbours&, Instant now) {
+            EXPECT_TRUE(std::holds_alternative<Renewed>(renew(record, {token, "alice", "a", {}, {}}, Policy{}, now)));
+            return Effect::changed;
+        });
     }
     sweep(start + 150s - 1ns);
     EXPECT_TRUE(expired.empty());
@@ -175,26 +93,11 @@ TEST_F(MemoryStoreTest, remembers_a_bounded_amount_of_what_ended) {
 
 TEST_F(MemoryStoreTest, tells_whose_turn_it_is_when_a_lease_runs_out) {  // G6
     acquire("a", "alice", 10s);
-    apply_rule(
-        store, "a",
-        [&](Record& record, Instant now) {
-            for (std::uint64_t id = 1; id <= 3; ++id)
-                enqueue(record,
-                        {.holder = "w",
-                         .session = "",
-                         .reason = "",
-                         .metadata = "",
-                         .predicate = Predicate::mutates,
-                         .ttl = 1s,
-                         .token = 0,
-                         .waiter_id = id},
-                        now + 1h);
-            return Ruling{true, Effect::changed};
-        },
-        [](const Result<bool>&) {});
+    for (std::uint64_t request = 1; request <= 3; ++request)
+        wait("a", request);
     EXPECT_TRUE(due.empty());
     sweep(start + 10s);
-    EXPECT_EQ(due, std::vector<std::uint64_t>{1}) << "one place, one wake-up";
+    EXPECT_EQ(due, std::vector<std::string>{"a 1"}) << "one place, one wake-up";
 }
 
 TEST_F(MemoryStoreTest, lists_every_lease_once_page_by_page) {
@@ -254,6 +157,102 @@ TEST_F(MemoryStoreTest, gives_back_after_a_restart_what_it_had) {  // S1
     while (next.advance(start + 40s)) {
     }
     EXPECT_EQ(expired, (std::vector<std::string>{to_string(LeaseName{"a", kept}), to_string(LeaseName{"b", shared})}));
+}
+
+TEST_F(MemoryStoreTest, keeps_what_an_agent_left_for_itself_until_its_grace_is_over) {  // R5
+    const Token token = acquire("a", "alice", 10s);
+    declare_restart("a", "alice");
+    wait("a", 1);
+    sweep(start + 10s);
+    EXPECT_EQ(expired, std::vector<std::string>{"a#1"});
+    EXPECT_EQ(store.active_leases(), 0U);
+    EXPECT_EQ(state("a", token), LeaseState::grace);
+    EXPECT_TRUE(due.empty()) << "nobody else has a turn yet";
+    EXPECT_EQ(acquire("a", "bob"), 0U);
+    EXPECT_LE(store.next_due(), start + 10s + limits::grace);
+    sweep(start + 10s + limits::grace - 1ns);
+    EXPECT_TRUE(due.empty());
+    sweep(start + 10s + limits::grace);
+    EXPECT_EQ(due, std::vector<std::string>{"a 1"});
+    EXPECT_EQ(state("a", token), LeaseState::expired);
+    leave("a", 1);
+    EXPECT_NE(acquire("a", "bob"), 0U);
+}
+
+TEST_F(MemoryStoreTest, frees_what_was_reserved_on_time_even_if_the_sweep_has_not_come) {  // T2, R5
+    acquire("a", "alice", 10s);
+    declare_restart("a", "alice");
+    store.advance(start + 10s + limits::grace - 1ns, 0);
+    EXPECT_EQ(acquire("a", "bob"), 0U);
+    store.advance(start + 10s + limits::grace, 0);
+    EXPECT_NE(acquire("a", "bob"), 0U);
+}
+
+TEST_F(MemoryStoreTest, names_what_is_reserved_for_a_holder_to_who_asks_for_that) {
+    const Token gone = acquire("gone", "alice", 10s);
+    const Token kept = acquire("kept", "alice", 20s);
+    acquire("plain", "alice", 10s);
+    acquire("bobs", "bob", 10s);
+    declare_restart("gone", "alice");
+    declare_restart("kept", "alice");
+    declare_restart("bobs", "bob");
+    const auto both = Store::Which::active_or_reserved;
+    const std::vector<std::string> reserved{to_string(LeaseName{"gone", gone}), to_string(LeaseName{"kept", kept})};
+    const std::vector<std::string> active{to_string(LeaseName{"kept", kept})};
+    EXPECT_EQ(leases_of("alice").size(), 3U);
+    EXPECT_EQ(leases_of("alice", both).size(), 3U);
+    store.advance(start + 10s, 0);  // nothing is swept
+    EXPECT_EQ(leases_of("alice"), active);
+    EXPECT_EQ(leases_of("alice", both), reserved);
+    sweep(start + 10s);
+    EXPECT_EQ(leases_of("alice"), active);
+    EXPECT_EQ(leases_of("alice", both), reserved);
+    EXPECT_EQ(leases_of("alice", both, 1).size(), 1U);
+    sweep(start + 10s + limits::grace);
+    EXPECT_TRUE(leases_of("alice").empty());
+    EXPECT_EQ(leases_of("alice", both), active);
+    EXPECT_TRUE(leases_of("bob", both).empty());
+}
+
+TEST_F(MemoryStoreTest, gives_back_reservations_after_a_restart_and_no_waiters) {  // S1, R5
+    const Token token = acquire("a", "alice", 10s);
+    declare_restart("a", "alice");
+    wait("a", 1);
+    sweep(start + 10s);
+    Record saved;
+    store.for_each_record([&](std::string_view, const Record& record) { saved = record; });
+    ASSERT_EQ(saved.reserved.size(), 1U);
+
+    MemoryStore next{*this, {5, 6}};
+    next.advance(start + 12s);
+    next.restore("a", saved);
+    EXPECT_EQ(next.active_leases(), 0U);
+    std::vector<LeaseName> names;
+    next.leases_of("alice", Store::Which::active_or_reserved, 10,
+                   [&](const Result<std::vector<LeaseName>>& found) { names = *found; });
+    EXPECT_EQ(names, (std::vector<LeaseName>{{"a", token}}));
+    EXPECT_LE(next.next_due(), start + 10s + limits::grace);
+    while (next.advance(start + 10s + limits::grace)) {
+    }
+    next.for_each_record([&](std::string_view, const Record& record) { saved = record; });
+    EXPECT_TRUE(saved.reserved.empty());
+    EXPECT_TRUE(saved.waiters.empty());
+    EXPECT_TRUE(due.empty());
+}
+
+TEST_F(MemoryStoreTest, forgets_what_a_change_made_of_a_record_and_did_not_want_written) {
+    apply("a", [&](Record& record, const Neighbours&, Instant now) {
+        record.leases.resize(1);
+        record.ended.resize(1);
+        record.waiters.resize(1);
+        record.reserved.push_back({Lease{}, now + 1h});
+        return Effect::none;
+    });
+    for (const char* resource : {"a", "b"})
+        apply(resource, [&](Record& record, const Neighbours&, Instant) {
+            EXPECT_EQ(record, Record{}) << resource;
+            return Effect::none;
+        });
 }
 
 TEST_F(MemoryStoreTest, bounds_the_work_of_one_turn_in_a_storm) {

@@ -1,6 +1,9 @@
 #include "store/memory/packed_record.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <limits>
+#include <rapidcheck/gtest.h>
 
 namespace holdfast::core {
 namespace {
@@ -11,9 +14,13 @@ Record full_record() {
     lease.token = token_limit - 1;
     lease.predicate = Predicate::renames;
     lease.renewable = false;
+    lease.resumable = true;
     lease.ttl = 24h;
     lease.acquired_at = Instant{123'456ms};
     lease.expires_at = Instant{999'999'999'999ns};
+    lease.held_since = Instant{123'455'678'901ns};
+    lease.priority = std::numeric_limits<Priority>::min();
+    lease.progress = Progress{UINT64_MAX, Instant{123'456'789'012ns}};
     lease.holder = std::string(256, 'h');
     lease.session = std::string(256, 's');
     lease.reason = std::string(1024, 'r');
@@ -22,6 +29,19 @@ Record full_record() {
     for (Token token = 1; token <= limits::ended_per_record; ++token)
         record.ended.push_back({token, static_cast<Ending>(token % 3), Instant{Duration{token}}});
     record.last_token = lease.token;
+    return record;
+}
+
+/// What all leases have and nothing more.
+Record plain_record() {
+    Record record = full_record();
+    record.ended.clear();
+    Lease& lease = record.leases[0];
+    lease.session = lease.reason = lease.metadata = "";
+    lease.resumable = false;
+    lease.held_since = lease.acquired_at;
+    lease.priority.reset();
+    lease.progress.reset();
     return record;
 }
 
@@ -36,6 +56,8 @@ void expect_round_trip(const Record& record, const std::string& resource) {
         EXPECT_EQ(packed.holder(), record.leases[0].holder);
     }
     Record back = full_record();  // what was there before must not show through
+    back.waiters.resize(1);
+    back.reserved.resize(1);
     packed.unpack(back);
     EXPECT_EQ(back, record);
 }
@@ -45,14 +67,90 @@ TEST(PackedRecord, brings_back_the_largest_record_that_may_be) {
 }
 
 TEST(PackedRecord, brings_back_a_record_without_the_optional_parts) {
-    Record record = full_record();
-    record.ended.clear();
-    record.leases[0].session.clear();
-    record.leases[0].reason.clear();
-    record.leases[0].metadata.clear();
+    Record record = plain_record();
     expect_round_trip(record, "x");
     record.leases[0].renewable = true;
     expect_round_trip(record, std::string(128, 'x'));
+}
+
+TEST(PackedRecord, brings_back_each_optional_part_with_each_predicate) {
+    const auto add_part = [](Lease& lease, unsigned part) {
+        if (part == 0) lease.session = "s";
+        if (part == 1) lease.metadata = "{}";
+        if (part == 2) lease.resumable = true;
+        if (part == 3) lease.priority = -5;
+        if (part == 4) lease.progress = Progress{7, Instant{-1ns}};
+        if (part == 5) lease.held_since = Instant{-1h};
+    };
+    for (const Predicate predicate : all_predicates)
+        for (unsigned parts = 0; parts < 1U << 6; ++parts) {
+            Record record = plain_record();
+            record.leases[0].predicate = predicate;
+            for (unsigned part = 0; part < 6; ++part)
+                if ((parts >> part & 1U) != 0) add_part(record.leases[0], part);
+            expect_round_trip(record, "some resource");
+        }
+}
+
+TEST(PackedRecord, brings_back_what_was_acquired_before_the_clock_began) {  // S1: taken up after a reboot
+    Record record = plain_record();
+    record.leases[0].acquired_at = record.leases[0].held_since = Instant{-20s};
+    expect_round_trip(record, "x");
+}
+
+TEST(PackedRecord, rounds_the_beginning_of_a_holding_down_to_the_millisecond_along_with_the_lease) {
+    Record record = plain_record();
+    record.leases[0].acquired_at = record.leases[0].held_since = Instant{123'456'999'999ns};
+    std::string bytes;
+    PackedRecord::pack("x", record, bytes);
+    Record back;
+    PackedRecord{bytes.data()}.unpack(back);
+    EXPECT_EQ(back.leases[0].held_since, Instant{123'456ms});
+    EXPECT_EQ(back.leases[0].acquired_at, Instant{123'456ms});
+}
+
+RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
+    const auto text = [](std::size_t most) {
+        return rc::gen::resize(static_cast<int>(most), rc::gen::string<std::string>());
+    };
+    const auto instant = [] { return Instant{Duration{*rc::gen::inRange<std::int64_t>(-1'000'000, 1'000'000'000)}}; };
+    Record record;
+    if (*rc::gen::arbitrary<bool>()) {
+        Lease lease;
+        lease.token = *rc::gen::inRange<Token>(1, token_limit);
+        lease.predicate = *rc::gen::elementOf(all_predicates);
+        lease.renewable = *rc::gen::arbitrary<bool>();
+        lease.resumable = *rc::gen::arbitrary<bool>();
+        lease.ttl = std::chrono::milliseconds{*rc::gen::inRange(1, 86'400'000)};
+        lease.acquired_at = std::chrono::floor<std::chrono::milliseconds>(instant());
+        lease.expires_at = instant();
+        lease.held_since = *rc::gen::arbitrary<bool>() ? lease.acquired_at : instant();
+        if (*rc::gen::arbitrary<bool>()) lease.priority = *rc::gen::arbitrary<Priority>();
+        if (*rc::gen::arbitrary<bool>()) lease.progress = Progress{*rc::gen::arbitrary<std::uint64_t>(), instant()};
+        lease.holder = "h" + *text(200);
+        lease.session = *text(200);
+        lease.reason = *text(500);
+        lease.metadata = *text(500);
+        record.leases = {lease};
+        record.last_token = lease.token;
+    }
+    for (const Token token :
+         *rc::gen::resize(30, rc::gen::container<std::vector<Token>>(rc::gen::inRange<Token>(1, 99)))) {
+        record.ended.push_back(
+            {token, *rc::gen::element(Ending::released, Ending::expired, Ending::revoked), instant()});
+        record.last_token = std::max(record.last_token, token);
+    }
+    expect_round_trip(record, "r" + *text(300));
+}
+
+TEST(PackedRecord, takes_no_record_that_has_waiters_or_reservations) {
+    Record record = plain_record();
+    EXPECT_TRUE(PackedRecord::can_pack(record));
+    record.reserved.resize(1);
+    EXPECT_FALSE(PackedRecord::can_pack(record));
+    record.reserved.clear();
+    record.waiters.resize(1);
+    EXPECT_FALSE(PackedRecord::can_pack(record));
 }
 
 TEST(PackedRecord, brings_back_a_record_that_only_remembers) {
@@ -63,11 +161,8 @@ TEST(PackedRecord, brings_back_a_record_that_only_remembers) {
 }
 
 TEST(PackedRecord, of_a_40_byte_name_and_a_24_byte_holder_takes_96_bytes) {
-    Record record = full_record();
-    record.ended.clear();
-    Lease& lease = record.leases[0];
-    lease.holder = std::string(24, 'h');
-    lease.session = lease.reason = lease.metadata = "";
+    Record record = plain_record();
+    record.leases[0].holder = std::string(24, 'h');
     std::string bytes;
     PackedRecord::pack(std::string(40, 'n'), record, bytes);
     EXPECT_LE(bytes.size(), 96U);

@@ -13,16 +13,16 @@ Lease lease_of(Token token, std::string holder) {
     Lease lease;
     lease.token = token;
     lease.ttl = 60s;
-    lease.acquired_at = Instant{1s};
+    lease.acquired_at = lease.held_since = Instant{1s};
     lease.expires_at = Instant{61s};
     lease.holder = std::move(holder);
     return lease;
 }
 
-/// A random change to a record: it gains and loses leases, waiters and history, and so goes from packed to open and
-/// back.
+/// A random change to a record: it gains and loses leases, reservations, waiters and history, and so goes from packed
+/// to open and back.
 void shake(Record& record, Random& random, Token& next_token) {
-    switch (random.below(6)) {
+    switch (random.below(7)) {
         case 0:
         case 1:
         case 2:
@@ -33,11 +33,17 @@ void shake(Record& record, Random& random, Token& next_token) {
             if (!record.leases.empty()) record.end(record.leases.front().token, Ending::released, Instant{2s});
             break;
         case 4:
-            record.waiters.push_back({random.next(), Predicate::mutates, Instant{9s}, "w", ""});
+            record.waiters.push_back({random.next(), 0, false, Predicate::mutates, Instant{9s}, "w", ""});
+            break;
+        case 5:
+            if (record.leases.empty()) break;
+            record.leases.front().resumable = true;
+            record.end(record.leases.front().token, Ending::expired, Instant{61s});
             break;
         default:
             record.waiters.clear();
             record.ended.clear();
+            record.reserved.clear();
             if (random.below(2) == 0) record.leases.clear();
     }
 }
@@ -68,6 +74,8 @@ TEST(RecordTable, agrees_with_a_plain_map_over_random_histories) {
                 last = std::max(last, lease.token);
             for (const EndedLease& ended : record.ended)
                 last = std::max(last, ended.token);
+            for (const Reservation& kept : record.reserved)
+                last = std::max(last, kept.lease.token);
             record.last_token = last;
             model[resource] = record;
             if (record.empty()) {
@@ -85,7 +93,9 @@ TEST(RecordTable, agrees_with_a_plain_map_over_random_histories) {
             std::size_t expected = 0;
             for (const auto& [resource, record] : model)
                 expected += std::any_of(record.leases.begin(), record.leases.end(),
-                                        [&](const Lease& lease) { return lease.holder == holder; });
+                                        [&](const Lease& lease) { return lease.holder == holder; }) ||
+                            std::any_of(record.reserved.begin(), record.reserved.end(),
+                                        [&](const Reservation& kept) { return kept.lease.holder == holder; });
             EXPECT_EQ(table.slots_of(holder).size(), expected) << "seed " << seed;
         }
     }

@@ -101,6 +101,40 @@ TEST_F(DurableStateTest, refuses_more_writes_than_may_wait) {
     EXPECT_EQ(failures_.front().code, "storage_failed");
 }
 
+TEST_F(DurableStateTest, agents_are_written_in_order_with_everything_else) {
+    std::vector<int> order;
+    const auto then = [&](int number) {
+        return [&order, number](Result<void> outcome) {
+            EXPECT_TRUE(outcome);
+            order.push_back(number);
+        };
+    };
+    const core::SavedAgent anna{"anna", 1, 1, false};
+    const core::SavedAgent bert{"bert", 2, 1, false};
+    durable_->save_agent(anna, then(0));
+    durable_->save_agent(bert, then(1));
+    durable_->reserve_tokens(9, then(2));
+    durable_->forget_agent("anna", then(3));
+    durable_->save_agent({"bert", 2, 2, true}, then(4));
+    durable_->forget_agent("carl", then(5));
+    durable_->save_agent({"carl", 3, 1, false}, then(6));
+    run_loop();
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
+    const Found found = found_by_next_life();
+    EXPECT_EQ(found.agents, (std::vector<core::SavedAgent>{{"bert", 2, 2, true}, {"carl", 3, 1, false}}));
+    EXPECT_EQ(found.token_ceiling, 9U);
+}
+
+TEST_F(DurableStateTest, takes_a_thousand_agents_at_once) {
+    int stored = 0;
+    for (int i = 0; i < 1000; ++i)
+        durable_->save_agent({"agent-" + std::to_string(i), i, 1, false},
+                             [&](const Result<void>& outcome) { stored += outcome ? 1 : 0; });
+    run_loop();
+    EXPECT_EQ(stored, 1000);
+    EXPECT_EQ(found_by_next_life().agents.size(), 1000U);
+}
+
 TEST_F(DurableStateTest, lowers_the_longest_ttl_when_the_old_leases_have_ended) {
     durable_->advance(noon);
     core::Policy policy;
@@ -145,11 +179,17 @@ TEST_F(DurableStateTest, a_policy_on_its_way_to_the_disk_is_not_undercut) {
 TEST_F(DurableStateTest, writes_fail_after_the_stop_and_say_so) {
     durable_->stop();
     std::optional<Result<void>> answer;
-    durable_->reserve_tokens(5, [&](Result<void> outcome) { answer = std::move(outcome); });
-    run_loop();
-    ASSERT_TRUE(answer);
-    ASSERT_FALSE(*answer);
-    EXPECT_EQ(answer->error().code, "storage_failed");
+    const auto note = [&](Result<void> outcome) { answer = std::move(outcome); };
+    for (const auto& write : std::vector<std::function<void()>>{[&] { durable_->reserve_tokens(5, note); },
+                                                                [&] { durable_->save_agent({}, note); },
+                                                                [&] { durable_->forget_agent("a", note); }}) {
+        answer.reset();
+        write();
+        run_loop();
+        ASSERT_TRUE(answer);
+        ASSERT_FALSE(*answer);
+        EXPECT_EQ(answer->error().code, "storage_failed");
+    }
 }
 
 }  // namespace

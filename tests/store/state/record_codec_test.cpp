@@ -9,9 +9,13 @@ core::Lease lease_of(core::Token token, core::Predicate predicate) {
     return {.token = token,
             .predicate = predicate,
             .renewable = token % 2 == 0,
+            .resumable = token % 3 == 0,
             .ttl = 60s,
             .acquired_at = Instant{-5s},
             .expires_at = Instant{55s},
+            .held_since = Instant{token % 2 == 0 ? -5s : -6s},
+            .priority = token % 2 == 0 ? std::optional<core::Priority>{-7} : std::nullopt,
+            .progress = token % 3 == 0 ? std::optional<core::Progress>{{0, Instant{-1s}}} : std::nullopt,
             .holder = "alice",
             .session = "s1",
             .reason = "because",
@@ -26,6 +30,8 @@ TEST(RecordCodec, gives_back_every_field_of_a_record) {
     record.ended = {{3, core::Ending::released, Instant{1s}},
                     {2, core::Ending::expired, Instant{-2s}},
                     {4, core::Ending::revoked, Instant{3s}}};
+    record.reserved = {{lease_of(9, core::Predicate::deletes), Instant{70s}},
+                       {lease_of(6, core::Predicate::provides), Instant{69s}}};
     record.last_token = token;
     EXPECT_EQ(decode_record(encode_record(record)), record);
 }
@@ -49,9 +55,33 @@ TEST(RecordCodec, refuses_what_is_not_a_record) {
     without_token.leases = {lease_of(0, core::Predicate::mutates)};
     EXPECT_EQ(decode_record(encode_record(without_token)), std::nullopt);
 
+    core::Record reserved_without_holder;
+    reserved_without_holder.reserved = {{lease_of(3, core::Predicate::mutates), Instant{1s}}};
+    reserved_without_holder.reserved[0].lease.holder.clear();
+    EXPECT_EQ(decode_record(encode_record(reserved_without_holder)), std::nullopt);
+
     core::Record beyond_json;
     beyond_json.last_token = core::token_limit;
     EXPECT_EQ(decode_record(encode_record(beyond_json)), std::nullopt);
+}
+
+TEST(RecordCodec, reads_a_lease_of_a_version_that_knew_no_agents) {
+    // Token 7, PROVIDES, 60 s from 1 s to 61 s, held by alice: as that version wrote it.
+    constexpr unsigned char bytes[] = {0x0a, 0x1f, 0x08, 0x07, 0x10, 0x01, 0x20, 0x80, 0xb0, 0x9d, 0xc2, 0xdf,
+                                       0x01, 0x28, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x30, 0x80, 0x88, 0x91, 0xbe,
+                                       0xc6, 0x03, 0x3a, 0x05, 0x61, 0x6c, 0x69, 0x63, 0x65, 0x18, 0x07};
+    const std::string before(std::begin(bytes), std::end(bytes));
+    const auto record = decode_record(before);
+    ASSERT_TRUE(record);
+    core::Lease lease;
+    lease.token = 7;
+    lease.predicate = core::Predicate::provides;
+    lease.ttl = 60s;
+    lease.acquired_at = lease.held_since = Instant{1s};
+    lease.expires_at = Instant{61s};
+    lease.holder = "alice";
+    EXPECT_EQ(record->leases, std::vector<core::Lease>{lease});
+    EXPECT_TRUE(record->reserved.empty());
 }
 
 TEST(RecordCodec, skips_fields_that_a_later_version_added) {

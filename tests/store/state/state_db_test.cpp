@@ -20,7 +20,7 @@ core::Record held_for(Duration ttl, Instant since) {
     core::Lease lease;
     lease.token = 41;
     lease.ttl = ttl;
-    lease.acquired_at = since;
+    lease.acquired_at = lease.held_since = since;
     lease.expires_at = since + ttl;
     lease.holder = "alice";
     core::Record record;
@@ -181,6 +181,58 @@ TEST_F(StateDbTest, after_a_reboot_what_was_left_of_a_lease_is_left_undiminished
     EXPECT_EQ(taken_up_["a"].leases[0].acquired_at, early - 20s);
 }
 
+TEST_F(StateDbTest, after_a_reboot_everything_counted_from_an_instant_goes_on_from_there) {
+    core::Record record = held_for(60s, noon);
+    record.leases[0].held_since = noon - 10s;
+    record.leases[0].progress = core::Progress{3, noon + 5s};
+    record.reserved = {{record.leases[0], noon + 75s}};
+    record.reserved[0].lease.token = 40;
+    stop(*begin({"boot", noon}), {"boot", noon + 20s}, {{"a", record}});
+    const Instant early{3s};
+    begin({"another boot", early});
+    const core::Record& found = taken_up_["a"];
+    ASSERT_EQ(found.leases.size(), 1U);
+    EXPECT_EQ(found.leases[0].held_since, early - 30s);
+    EXPECT_EQ(found.leases[0].progress, (core::Progress{3, early - 15s}));
+    ASSERT_EQ(found.reserved.size(), 1U);
+    EXPECT_EQ(found.reserved[0].until, early + 55s);
+    EXPECT_EQ(found.reserved[0].lease.expires_at, early + 40s);
+    EXPECT_EQ(found.reserved[0].lease.held_since, early - 30s);
+    EXPECT_EQ(found.reserved[0].lease.progress, found.leases[0].progress);
+}
+
+TEST_F(StateDbTest, a_clean_stop_keeps_what_is_reserved_until_its_grace_is_over) {  // R5
+    core::Record record = held_for(5s, noon);
+    record.leases[0].resumable = true;
+    const Instant until = noon + 5s + core::limits::grace;
+    stop(*begin({"boot", noon}), {"boot", noon}, {{"a", record}});
+    auto db = begin({"boot", noon + 6s});
+    ASSERT_EQ(taken_up_["a"].reserved.size(), 1U) << "it ran out while nobody served";
+    EXPECT_EQ(taken_up_["a"].reserved[0].until, until);
+    stop(*db, {"boot", until - 2ns}, taken_up_);
+    db = nullptr;
+    db = begin({"boot", until - 1ns});
+    EXPECT_EQ(taken_up_["a"].reserved.size(), 1U);
+    stop(*db, {"boot", until - 1ns}, taken_up_);
+    db = nullptr;
+    begin({"boot", until});
+    EXPECT_EQ(taken_up_["a"].reserved.size(), 0U);
+}
+
+TEST_F(StateDbTest, the_wait_does_not_cover_what_is_only_reserved) {
+    auto db = begin({"boot", noon});
+    core::Policy policy;
+    policy.ttl_max = policy.ttl_default = 2s;
+    ASSERT_TRUE(db->save_policy(policy));
+    core::Record record;
+    record.reserved = {{held_for(4min, noon - 4min).leases[0], noon + core::limits::grace}};
+    stop(*db, {"boot", noon}, {{"r", record}});
+    db = nullptr;
+    begin({"boot", noon});
+    EXPECT_EQ(longest_ttl_, 2s);
+    EXPECT_EQ(taken_up_.at("r"), record);
+}
+
 TEST_F(StateDbTest, a_clock_that_went_back_is_not_the_same_clock) {
     stop(*begin({"boot", noon}), {"boot", noon + 20s}, {{"a", held_for(60s, noon)}});
     begin({"boot", noon - 50s});
@@ -216,6 +268,9 @@ TEST_F(StateDbTest, policy_and_bans_survive_whole) {
     policy.ttl_default = 90s;
     policy.reject_above_max = true;
     policy.wait_max = 11s;
+    policy.hold_max = 3h;
+    policy.idle_max = 4min;
+    policy.leases_per_holder_max = 12;
     policy.name_pattern = *core::NamePattern::compile("FILE:.*");
     policy.bans = {{"eve", {"greedy", 17}}, {"mallory", {"", 18}}};
     ASSERT_TRUE(db->save_policy(policy));
@@ -232,12 +287,58 @@ TEST_F(StateDbTest, policy_and_bans_survive_whole) {
     EXPECT_EQ(found.ttl_default, 90s);
     EXPECT_TRUE(found.reject_above_max);
     EXPECT_EQ(found.wait_max, 11s);
+    EXPECT_EQ(found.hold_max, 3h);
+    EXPECT_EQ(found.idle_max, 4min);
+    EXPECT_EQ(found.leases_per_holder_max, 12U);
     EXPECT_EQ(found.name_pattern.text(), "FILE:.*");
     EXPECT_TRUE(found.name_pattern.matches("FILE:/x"));
     ASSERT_EQ(found.bans.size(), 2U);
     EXPECT_EQ(found.bans.at("eve").reason, "still greedy");
     EXPECT_EQ(found.bans.at("eve").since_wall_ms, 17);
     EXPECT_EQ(found.bans.at("trudy").reason, "new");
+}
+
+TEST_F(StateDbTest, agents_survive_in_the_order_of_their_ids_as_they_were_last) {  // G5
+    auto db = begin({"boot", noon});
+    EXPECT_TRUE(db->found().agents.empty());
+    const core::SavedAgent zoe{"zoe", -3, 1, false};
+    const core::SavedAgent anna{"anna", 1'763'208'000'000, 1, false};
+    const core::SavedAgent anna_later{"anna", 1'763'208'000'000, 2, true};
+    const core::SavedAgent bert{"bert", 5, core::limits::epoch_ceiling, false};
+    ASSERT_TRUE(db->change_agents({{zoe, false}, {anna, false}, {bert, false}}));
+    ASSERT_TRUE(db->change_agents({{anna_later, false}}));
+    ASSERT_TRUE(db->change_agents({{{.id = "bert"}, true}, {{.id = "nobody"}, true}}));
+    db = nullptr;
+    EXPECT_EQ(open({"boot", noon})->found().agents, (std::vector<core::SavedAgent>{anna_later, zoe}));
+}
+
+TEST_F(StateDbTest, takes_up_a_file_of_the_first_version_and_all_that_is_in_it) {
+    auto db = begin({"boot", noon});
+    ASSERT_TRUE(db->reserve_tokens(1000));
+    core::Policy policy;
+    policy.ttl_max = 7min;
+    policy.bans = {{"eve", {"greedy", 17}}};
+    ASSERT_TRUE(db->save_policy(policy));
+    stop(*db, {"boot", noon}, {{"a", held_for(60s, noon)}});
+    db = nullptr;
+    // What that version did not know.
+    Sqlite(path()).run(
+        "DROP TABLE agents; PRAGMA user_version = 1;"
+        "DELETE FROM policy WHERE setting IN ('hold_max_ns', 'idle_max_ns', 'leases_per_holder_max')");
+
+    db = begin({"boot", noon + 1s});
+    EXPECT_EQ(db->found().last_stop, LastStop::clean);
+    EXPECT_EQ(db->found().token_ceiling, 1000U);
+    EXPECT_EQ(db->found().policy.ttl_max, 7min);
+    EXPECT_EQ(db->found().policy.bans.at("eve").reason, "greedy");
+    EXPECT_EQ(db->found().policy.hold_max, Duration::zero());
+    EXPECT_EQ(db->found().policy.idle_max, Duration::zero());
+    EXPECT_EQ(db->found().policy.leases_per_holder_max, 0U);
+    EXPECT_TRUE(db->found().agents.empty());
+    EXPECT_EQ(taken_up_, (Records{{"a", held_for(60s, noon)}}));
+    ASSERT_TRUE(db->change_agents({{{"anna", 1, 1, false}, false}}));
+    db = nullptr;
+    EXPECT_EQ(open({"boot", noon + 1s})->found().agents.size(), 1U);
 }
 
 TEST_F(StateDbTest, refuses_a_damaged_file_and_leaves_it_alone) {
@@ -263,10 +364,26 @@ TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
 
 TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     begin({"boot", noon});
-    Sqlite(path()).run("PRAGMA user_version = 2");
+    Sqlite(path()).run("PRAGMA user_version = 3");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, "state_too_new");
+}
+
+TEST_F(StateDbTest, refuses_agents_and_quotas_that_cannot_be) {
+    begin({"boot", noon});
+    const auto refused = [&](const char* sql) {
+        Sqlite(path()).run(sql);
+        const auto opened = StateDb::open(path(), {"boot", noon});
+        return !opened && opened.error().code == "state_corrupt";
+    };
+    EXPECT_TRUE(refused("INSERT INTO agents VALUES ('anna', 1, 0, 0)"));
+    EXPECT_TRUE(refused("UPDATE agents SET epoch = -1"));
+    EXPECT_TRUE(refused("UPDATE agents SET epoch = 1, id = ''"));
+    EXPECT_FALSE(refused("UPDATE agents SET id = 'anna'"));
+    EXPECT_TRUE(refused("INSERT INTO policy VALUES ('leases_per_holder_max', -1)"));
+    EXPECT_FALSE(refused("DELETE FROM policy"));
+    EXPECT_TRUE(refused("INSERT INTO policy VALUES ('hold_max_ns', -1)"));
 }
 
 TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_read) {

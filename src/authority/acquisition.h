@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "authority/acquisitions.h"
+
+namespace holdfast::core {
+
+/// One request, from the asking to the answer.
+struct Acquisitions::Request {
+    std::uint64_t id = 0;
+    AcquireRequest asked;
+    Terms terms;
+    Priority priority = 0;  // fixed when it came: a request's priority never changes while it is pending (G5)
+    bool agent = false;
+    Callback<AcquireAnswer> reply;
+    std::vector<std::size_t> order;       // the intents by the name of their resource
+    std::vector<HeldLease> held;          // what was taken in this attempt, by intent
+    Standing standing;                    // who was in the way in this attempt
+    std::optional<Instant> wait_until;    // while it is in the queues
+    bool trying = false;                  // an attempt is under way
+    bool again = false;                   // its turn may have come during the attempt
+    std::optional<AcquireAnswer> ending;  // its wait is over: answer this once the attempt under way has ended
+
+    const Intent& intent(std::size_t step) const { return asked.intents[order[step]]; }
+
+    /// Adds who was found in the way at one of its resources.
+    void stands(std::size_t step, Standing found) {
+        for (Conflict& conflict : found.conflicts)
+            if (conflict.resource.empty()) conflict.resource = intent(step).resource;
+        standing.add(std::move(found));
+    }
+
+    Claim claim(std::size_t step, Token token = 0) const {
+        return {.holder = asked.holder,
+                .session = asked.session,
+                .reason = asked.reason,
+                .metadata = asked.metadata,
+                .predicate = intent(step).predicate,
+                .ttl = terms.ttl,
+                .hold_max = terms.hold_max,
+                .ttl_min = terms.ttl_min,
+                .progress = asked.progress,
+                .priority = priority,
+                .agent = agent,
+                .token = token,
+                .request = id,
+                .queued = wait_until.has_value()};
+    }
+};
+
+/// The answer to a request that was not granted.
+inline AcquireBusy busy_answer(Code code, Standing standing) {
+    AcquireBusy busy{code, {}, standing.ahead + 1, standing.free_in};
+    busy.conflicts.reserve(standing.conflicts.size());
+    for (Conflict& conflict : standing.conflicts) {
+        // Where only others that wait are in the way, there is no lease whose end could be waited for.
+        if (standing.free_in == Duration::zero()) busy.retry_in = std::max(busy.retry_in, conflict.expires_in);
+        std::string resource = conflict.resource;
+        busy.conflicts.push_back({std::move(resource), std::move(conflict)});
+    }
+    return busy;
+}
+
+}  // namespace holdfast::core

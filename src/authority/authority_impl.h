@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "authority/acquisitions.h"
+#include "authority/agents.h"
+#include "authority/authority.h"
+#include "authority/policy_book.h"
+#include "authority/store_call.h"
+
+namespace holdfast::core {
+
+inline Refused refused(Code code) {
+    return {code, {}, {}};
+}
+
+/// Answers that come one by one and are given together, in order.
+template <class T, class Reply>
+struct Gathering {
+    std::vector<T> answers;
+    std::size_t missing = 0;
+    std::optional<Refused> failure;  // of the whole, where one part has no answer of its own for it
+    Callback<Reply> reply;
+
+    void arrived() {
+        if (--missing > 0) return;
+        if constexpr (std::is_constructible_v<Reply, Refused>)
+            if (failure) return reply(std::move(*failure));
+        reply(std::move(answers));
+    }
+};
+using Renewing = Gathering<RenewAnswer, std::vector<RenewAnswer>>;
+using Verifying = Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>>;
+
+/// The parts of the authority. Its requests are in authority.cpp, agent_requests.cpp and admin_requests.cpp.
+struct Authority::Impl {
+    explicit Impl(Parts parts)
+        : durable(parts.durable),
+          book(parts.durable, std::move(parts.policy)),
+          tokens(TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
+          agents({parts.durable, std::move(parts.agents), parts.started_at, Random{parts.seed},
+                  [this](const std::string& id) { acquisitions.nudge(id); }}),
+          wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
+          recovering_until(parts.recovering_until),
+          acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
+                        [this] { return timestamp(); }}) {}
+
+    const Policy& policy() const { return book.policy(); }
+
+    /// Keeps the durable ceiling ahead of the tokens (G3). If the disk refuses, tokens run out in the end and requests
+    /// are refused with `tokens_exhausted`; the disk is asked again, but not by every request.
+    static constexpr Duration pause_after_failure = 1s;
+    void keep_tokens_ahead() {
+        if (now < ask_for_tokens_at) return;
+        const auto ceiling = tokens.wants_ceiling();
+        if (!ceiling) return;
+        durable.reserve_tokens(*ceiling, [this, ceiling](const Result<void>& reserved) {
+            if (reserved) return tokens.raise(*ceiling);
+            tokens.raise_failed();
+            ask_for_tokens_at = now + pause_after_failure;
+        });
+    }
+
+    /// What every request ends with: waiters whose turn has come try, and tokens are kept ahead.
+    void settle_accounts() {
+        acquisitions.serve(now);
+        keep_tokens_ahead();
+    }
+
+    /// Now, as a priority: milliseconds on the wall clock of the start, which no clock step moves.
+    Priority timestamp() const { return to_ms(wall_at_zero + now.time_since_epoch()); }
+
+    std::variant<Acquisitions::Terms, Refused> admit(const AcquireRequest& request);
+    void tell_agent(const std::string& id, bool created, Callback<Answer<AgentAnswer>> reply);
+    void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<LeaseName> held,
+                     Callback<Answer<RestartAnswer>> reply);
+    void if_idle(const std::string& id, Code otherwise, Callback<std::optional<Refused>> then);
+    using Renewal = decltype(RenewAnswer::result);
+    void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
+                   const std::shared_ptr<const RenewRequest>& request);
+    void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
+
+    Durable& durable;
+    PolicyBook book;
+    TokenSource tokens;
+    Agents agents;
+    Duration wall_at_zero;
+    Events events;
+    Instant now;
+    Instant ask_for_tokens_at;
+    Instant recovering_until;
+    Acquisitions acquisitions;
+    Store* store = nullptr;
+    bool stopping = false;
+    std::function<void(Duration)> on_lateness;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,244 @@
+#include <algorithm>
+
+#include "authority/acquisition.h"
+#include "authority/store_call.h"
+
+namespace holdfast::core {
+
+/// The way is not free. The request waits, is told to die, or is told who stands in it.
+void Acquisitions::busy(const RequestPtr& request) {
+    request->trying = false;
+    if (request->ending) {
+        AcquireAnswer ending = std::move(*request->ending);
+        if (auto* refused = std::get_if<AcquireBusy>(&ending))
+            ending = busy_answer(refused->code, std::move(request->standing));
+        return leave(request, std::move(ending));
+    }
+    if (request->again) return try_again(request);
+    const Standing& standing = request->standing;
+    if (standing.too_many) return leave(request, Refused{Code::too_many_leases, {}, {}});
+    if (!request->agent || !(standing.older_holder || standing.older_waiter)) return wait(request);
+    request->trying = true;
+    store_->leases_of(request->asked.holder, Store::Which::active, 1,
+                      [this, request](const Result<std::vector<LeaseName>>& held) {
+                          if (!held) return fail(request, storage_failure(held.error()));
+                          request->trying = false;
+                          if (request->ending || request->again) return busy(request);
+                          judged(request, !held->empty());
+                      });
+}
+
+void Acquisitions::judged(const RequestPtr& request, bool holds_something) {
+    if (judge(request->standing, request->claim(0), holds_something) == Turn::wait) return wait(request);
+    AcquireBusy death = busy_answer(Code::die, std::move(request->standing));
+    death.retry_in = parts_.agents.told_to_die(request->asked.holder);
+    leave(request, std::move(death));
+}
+
+void Acquisitions::wait(const RequestPtr& request) {
+    if (request->wait_until) return;
+    if (request->terms.wait <= Duration::zero())
+        return answer(request, busy_answer(Code::busy, std::move(request->standing)));
+    if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
+    request->wait_until = now_ + request->terms.wait;
+    deadlines_.emplace(*request->wait_until, request->id);
+    by_holder_.emplace(request->asked.holder, request->id);
+    request->trying = true;
+    queue(request, 0);
+}
+
+void Acquisitions::queue(const RequestPtr& request, std::size_t step) {
+    // Between looking and queueing a place may have been freed without anyone to tell: look once more.
+    if (step == request->order.size()) {
+        request->trying = false;
+        return try_again(request);
+    }
+    struct Queued {
+        bool full = false;
+        std::vector<std::uint64_t> outranked;
+    };
+    apply_rule(
+        *store_, request->intent(step).resource,
+        [request, step](Record& record, const Neighbours& neighbours, Instant) {
+            const Claim claim = request->claim(step);
+            if (enqueue(record, claim, *request->wait_until)) return Ruling{Queued{true, {}}, Effect::none};
+            return Ruling{Queued{false, outranked_by(record, neighbours, claim)}, Effect::changed};
+        },
+        [this, request, step](const Result<Queued>& queued) {
+            if (!queued) return fail(request, storage_failure(queued.error()));
+            if (queued->full) return fail(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
+            judge_again(queued->outranked);
+            queue(request, step + 1);
+        });
+}
+
+/// An older request has come before these. Those whose agent holds something may have to die (judge()); the others wait
+/// on and are not disturbed.
+void Acquisitions::judge_again(const std::vector<std::uint64_t>& requests) {
+    for (const std::uint64_t id : requests) {
+        const RequestPtr request = find(id);
+        if (!request) continue;
+        store_->leases_of(request->asked.holder, Store::Which::active, 1,
+                          [this, id](const Result<std::vector<LeaseName>>& held) {
+                              if (held && !held->empty()) due_.push_back(id);
+                          });
+    }
+}
+
+void Acquisitions::fail(const RequestPtr& request, Refused refused) {
+    request->trying = false;
+    leave(request, std::move(refused));
+}
+
+/// Takes a request that is not granted out of the queues, then answers it.
+void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
+    if (!request->wait_until) return answer(request, std::move(answered));
+    leave_queue(request, 0, std::move(answered));
+}
+
+void Acquisitions::leave_queue(const RequestPtr& request, std::size_t step, AcquireAnswer answered) {
+    if (step == request->order.size()) return answer(request, std::move(answered));
+    request->trying = true;  // so that nobody lets it try while it leaves
+    apply_rule(
+        *store_, request->intent(step).resource,
+        [request](Record& record, Instant) {
+            dequeue(record, request->id);
+            return Ruling{true, Effect::freed};
+        },
+        [this, request, step, answered = std::move(answered)](const Result<bool>&) mutable {
+            leave_queue(request, step + 1, std::move(answered));
+        });
+}
+
+void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
+    if (requests_.erase(request->id) == 0) return;
+    if (request->wait_until) {
+        const auto [first, last] = deadlines_.equal_range(*request->wait_until);
+        const auto mine = std::find_if(first, last, [&](const auto& entry) { return entry.second == request->id; });
+        if (mine != last) deadlines_.erase(mine);
+        const auto [own, others] = by_holder_.equal_range(request->asked.holder);
+        const auto entry = std::find_if(own, others, [&](const auto& one) { return one.second == request->id; });
+        if (entry != others) by_holder_.erase(entry);
+    }
+    if (!request->asked.idempotency_key.empty()) idempotency_.finish(request->asked, answered, now_);
+    request->reply(std::move(answered));
+}
+
+Acquisitions::RequestPtr Acquisitions::find(std::uint64_t id) const {
+    const auto found = requests_.find(id);
+    return found == requests_.end() ? nullptr : found->second;
+}
+
+void Acquisitions::cancel(std::uint64_t ticket, Instant now) {
+    now_ = now;
+    const RequestPtr request = find(ticket);
+    if (!request) return;
+    request->ending = busy_answer(Code::cancelled, {});
+    if (!request->trying) busy(request);
+}
+
+void Acquisitions::stop(Instant now) {
+    now_ = now;
+    const auto unanswered = requests_;
+    for (const auto& [id, request] : unanswered) {
+        request->ending = Refused{Code::stopping, {}, {}};
+        if (!request->trying) busy(request);
+    }
+}
+
+void Acquisitions::advance(Instant now) {
+    now_ = now;
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+        const RequestPtr request = find(deadlines_.begin()->second);
+        deadlines_.erase(deadlines_.begin());
+        if (!request || request->ending) continue;
+        // The last look names those who stand in the way now; nothing can be taken any more.
+        request->ending = AcquireBusy{Code::wait_timeout, {}, {}};
+        if (request->trying) continue;
+        request->trying = true;
+        request->standing = {};
+        look(request, 0);
+    }
+}
+
+Instant Acquisitions::next_deadline() const {
+    return deadlines_.empty() ? Instant::max() : deadlines_.begin()->first;
+}
+
+void Acquisitions::nudge(std::string_view holder) {
+    const auto [first, last] = by_holder_.equal_range(holder);
+    for (auto entry = first; entry != last; ++entry)
+        due_.push_back(entry->second);
+}
+
+/// What some requests wait for, gathered from all their records.
+struct Acquisitions::Survey {
+    std::vector<RequestPtr> requests;
+    std::vector<Standing> standings;
+    std::size_t missing = 0;
+    std::optional<Refused> failure;
+    Callback<Answer<std::vector<WaitingRequest>>> reply;
+
+    void arrived(Instant now) {
+        if (--missing > 0) return;
+        if (failure) return reply(std::move(*failure));
+        std::vector<WaitingRequest> waiting;
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            AcquireBusy busy = busy_answer(Code::busy, std::move(standings[i]));
+            const Instant until = requests[i]->wait_until.value_or(now);
+            waiting.push_back({requests[i]->asked.intents, busy.place, until > now ? until - now : Duration::zero(),
+                               std::move(busy.conflicts), busy.retry_in});
+        }
+        reply(std::move(waiting));
+    }
+};
+
+void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<WaitingRequest>>> reply) {
+    const auto survey = std::make_shared<Survey>();
+    survey->reply = std::move(reply);
+    const auto [first, last] = by_holder_.equal_range(holder);
+    for (auto entry = first; entry != last && survey->requests.size() < limits::named_per_record; ++entry)
+        if (RequestPtr request = find(entry->second)) survey->requests.push_back(std::move(request));
+    survey->standings.resize(survey->requests.size());
+    survey->missing = 1;
+    for (std::size_t i = 0; i < survey->requests.size(); ++i) {
+        const RequestPtr request = survey->requests[i];
+        for (std::size_t step = 0; step < request->order.size(); ++step) {
+            ++survey->missing;
+            apply_rule(
+                *store_, request->intent(step).resource,
+                [request, step](Record& record, const Neighbours& neighbours, Instant now) {
+                    Standing found = standing_of(record, neighbours, request->claim(step), now);
+                    for (Conflict& conflict : found.conflicts)
+                        if (conflict.resource.empty()) conflict.resource = request->intent(step).resource;
+                    return Ruling{std::move(found)};
+                },
+                [this, survey, i](Result<Standing> found) {
+                    if (found)
+                        survey->standings[i].add(std::move(*found));
+                    else
+                        survey->failure = storage_failure(found.error());
+                    survey->arrived(now_);
+                });
+        }
+    }
+    survey->arrived(now_);
+}
+
+void Acquisitions::note_due(const std::vector<std::uint64_t>& waiters) {
+    due_.insert(due_.end(), waiters.begin(), waiters.end());
+}
+
+void Acquisitions::serve(Instant now) {
+    now_ = now;
+    if (serving_) return;
+    serving_ = true;
+    while (!due_.empty()) {
+        const RequestPtr request = find(due_.front());
+        due_.pop_front();
+        if (request) try_again(request);
+    }
+    serving_ = false;
+}
+
+}  // namespace holdfast::core

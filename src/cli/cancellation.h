@@ -1,0 +1,47 @@
+#pragma once
+
+#include <mutex>
+
+#include "client/http_connection.h"
+
+namespace holdfast {
+
+/// Lets one thread end the calls that another makes to the server.
+class Cancellation {
+ public:
+    /// A connection that is ended with it, while this object lives.
+    class Covers {
+     public:
+        Covers(Cancellation& cancellation, HttpConnection& connection) : cancellation_(cancellation) {
+            const std::lock_guard lock(cancellation_.mutex_);
+            cancellation_.connection_ = &connection;
+            if (cancellation_.cancelled_) connection.stop();
+        }
+        ~Covers() {
+            const std::lock_guard lock(cancellation_.mutex_);
+            cancellation_.connection_ = nullptr;
+        }
+        Covers(const Covers&) = delete;
+        Covers& operator=(const Covers&) = delete;
+
+     private:
+        Cancellation& cancellation_;
+    };
+
+    void cancel() {
+        const std::lock_guard lock(mutex_);
+        cancelled_ = true;
+        if (connection_ != nullptr) connection_->stop();
+    }
+    bool cancelled() const {
+        const std::lock_guard lock(mutex_);
+        return cancelled_;
+    }
+
+ private:
+    mutable std::mutex mutex_;
+    bool cancelled_ = false;
+    HttpConnection* connection_ = nullptr;
+};
+
+}  // namespace holdfast

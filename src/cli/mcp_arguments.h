@@ -1,0 +1,41 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+/// Reads the arguments of a tool, as its input schema has them. What does not fit is remembered, in words that a model
+/// can act on; values read after that are of no use.
+class McpArguments {
+ public:
+    explicit McpArguments(const boost::json::object& arguments) : arguments_(arguments) {}
+
+    /// Each may be left out, and is then empty.
+    std::string text(std::string_view name);
+    std::optional<bool> flag(std::string_view name);
+    std::optional<std::chrono::milliseconds> milliseconds(std::string_view name, std::chrono::milliseconds most);
+    std::optional<std::int64_t> number(std::string_view name, std::int64_t least, std::int64_t most);
+    /// Without repetitions, in order.
+    std::vector<std::string> texts(std::string_view name, std::size_t most);
+    const boost::json::array& array(std::string_view name, std::size_t most);
+
+    /// What is wrong, first of all a name that no call above asked for. Empty: nothing is.
+    std::string problem() const;
+    void complain(std::string what);
+
+ private:
+    const boost::json::value* find(std::string_view name);
+
+    const boost::json::object& arguments_;
+    std::set<std::string, std::less<>> known_;
+    std::string problem_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "client/keeper.h"
+
+namespace holdfast {
+
+/// The leases that an MCP server holds for its model, kept by a Keeper: it says when to renew which (T3), and when one
+/// is lost. A loss is remembered until it has been told. May be used from several threads; it sends nothing itself.
+class McpLeases {
+ public:
+    struct Held {
+        std::string id;
+        std::string resource;
+        std::string predicate;
+        std::uint64_t token = 0;
+        Duration left{};
+    };
+    struct Lost {
+        std::string id;
+        std::string resource;
+        std::string why;
+    };
+
+    explicit McpLeases(Random random) : keeper_(random) {}
+
+    /// Takes over a lease as the server describes it in a grant or a renewal, asked for at `sent_at`. False, with
+    /// nothing changed, if it makes no sense or has no time left.
+    bool keep(const boost::json::value& lease, HolderInstant sent_at, HolderInstant now);
+    /// True if the time for the first renewal has come before anything was done with it: it waited long for its turn.
+    static bool needs_renewal(const boost::json::value& lease, HolderInstant sent_at, HolderInstant now);
+    /// It was given back: not held any more, and not lost.
+    void forget(const std::string& id);
+    /// The server said that it has ended.
+    void lose(const std::string& id, const std::string& why);
+
+    bool holds(const std::string& id, HolderInstant now);
+    std::vector<Held> held(HolderInstant now);
+    std::size_t size(HolderInstant now);
+    /// What was lost and not told yet. From now on it counts as told.
+    std::vector<Lost> take_lost(HolderInstant now);
+
+    /// The names of the leases to renew now. Each must be brought back with answer() or unanswered().
+    std::vector<std::string> take_due(HolderInstant now);
+    /// What the server said of one of them: a result of POST /v1/heartbeat.
+    void answer(const boost::json::value& result, HolderInstant sent_at, HolderInstant now);
+    void unanswered(const std::string& id, HolderInstant now);
+    /// When to call take_due() next.
+    HolderInstant next();
+
+ private:
+    struct Entry {
+        Keeper::Key key = 0;
+        std::string resource;
+        std::string predicate;
+        std::uint64_t token = 0;
+    };
+
+    void settle(const std::string& id, const RenewalAnswer& answer, const std::string& why, HolderInstant now);
+    void drop_ended(HolderInstant now);
+    void remember_lost(const std::string& id, const std::string& why);
+
+    std::mutex mutex_;
+    Keeper keeper_;
+    Keeper::Key last_key_ = 0;
+    std::map<std::string, Entry> leases_;
+    std::map<Keeper::Key, std::string> names_;
+    std::vector<Lost> lost_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// Cuts input into lines, however the pieces arrive. A line that is too long is skipped to its end and told once, so
+/// that the next one is understood again.
+class McpLines {
+ public:
+    static constexpr std::size_t line_max = 1U << 20;
+
+    /// Hands over every whole line, without its end.
+    void feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line,
+              const std::function<void()>& on_too_long) {
+        while (!bytes.empty()) {
+            const std::size_t end = bytes.find('\n');
+            const std::string_view piece = bytes.substr(0, end);
+            if (!skipping_ && rest_.size() + piece.size() > line_max) {
+                skipping_ = true;
+                rest_.clear();
+                on_too_long();
+            }
+            if (!skipping_) rest_ += piece;
+            if (end == std::string_view::npos) return;
+            bytes.remove_prefix(end + 1);
+            if (!skipping_) hand_over(on_line);
+            skipping_ = false;
+        }
+    }
+
+    /// The last line, if the input ended without ending it.
+    void finish(const std::function<void(std::string_view)>& on_line) {
+        if (!skipping_ && !rest_.empty()) hand_over(on_line);
+    }
+
+ private:
+    void hand_over(const std::function<void(std::string_view)>& on_line) {
+        std::string line;
+        line.swap(rest_);
+        if (line.ends_with('\r')) line.pop_back();
+        on_line(line);
+    }
+
+    std::string rest_;
+    bool skipping_ = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <chrono>
+#include <string>
+
+namespace holdfast {
+
+/// What bounds a call of a tool. The wait stays below the time after which hosts give up on a call.
+inline constexpr std::chrono::milliseconds mcp_wait_max{50'000};
+inline constexpr std::chrono::milliseconds mcp_ttl_max{std::chrono::hours{24}};
+inline constexpr std::size_t mcp_intents_max = 256;
+inline constexpr std::size_t mcp_leases_max = 1000;
+inline constexpr std::int64_t mcp_list_max = 1000;
+
+/// The tools, as tools/list shows them: names, descriptions for the model, JSON schemas of the arguments.
+boost::json::array mcp_tool_list();
+
+/// How to work with them, for the model. `root` is what paths are relative to; empty if there is none.
+std::string mcp_instructions(const std::string& holder, const std::string& root);
+
+}  // namespace holdfast

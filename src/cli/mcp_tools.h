@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/api.h"
+#include "cli/cancellation.h"
+#include "cli/mcp_agent.h"
+#include "cli/mcp_arguments.h"
+#include "cli/mcp_leases.h"
+#include "cli/mcp_protocol.h"
+
+namespace holdfast {
+
+/// The tools of `holdfast mcp`: each call becomes requests to the server, and its answer words that a model can act on.
+/// Calls may run in several threads at once.
+class McpTools {
+ public:
+    struct Config {
+        CommonOptions common;
+        std::string root;  ///< of the work tree; empty: there is none
+    };
+    McpTools(Config config, McpAgent& agent, McpLeases& leases, std::function<void()> on_new_lease);
+
+    /// True if the call may take long because it waits for a turn.
+    static bool waits(const McpCall& call);
+
+    /// Does it. Every outcome also tells what was lost since the last one. `cancellation` ends it early.
+    McpOutcome run(const McpCall& call, Cancellation& cancellation);
+
+    /// Gives back everything of this session, also what was granted to a call that was cancelled in that moment. What
+    /// cannot be told within the time ends by itself.
+    void release_all(Duration within);
+
+ private:
+    McpOutcome do_call(Api& api, const McpCall& call);
+    McpOutcome claim(Api& api, McpArguments& arguments);
+    McpOutcome extend(Api& api, McpArguments& arguments);
+    McpOutcome release(Api& api, McpArguments& arguments);
+    McpOutcome verify(Api& api, McpArguments& arguments);
+    McpOutcome list(Api& api, McpArguments& arguments) const;
+
+    boost::json::array read_intents(McpArguments& arguments) const;
+    Result<std::string> named(const std::string& path) const;
+    /// Leases of a grant that may have to be renewed first, with when they were asked for.
+    struct Granted {
+        boost::json::array leases;
+        HolderInstant sent_at;
+    };
+    McpOutcome take_over(Api& api, Granted granted);
+    /// False if the server did not confirm all of them.
+    bool confirm(Api& api, Granted& granted) const;
+    std::vector<std::string> named_or_all(McpArguments& arguments);
+    std::vector<std::string> names_of_session(HttpConnection& connection, HolderInstant until);
+
+    const Config config_;
+    McpAgent& agent_;
+    McpLeases& leases_;
+    const std::function<void()> on_new_lease_;
+    std::atomic<bool> claimed_ = false;
+};
+
+}  // namespace holdfast

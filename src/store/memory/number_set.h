@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace holdfast::core {
+
+/// An ordered set of numbers that costs 4 to 8 bytes for each of many, and one allocation or two for a few. It is kept
+/// in chunks, so that no insertion or removal ever moves more than a chunk and the list of chunks.
+class NumberSet {
+ public:
+    /// REQUIRES: it is not there.
+    void insert(std::uint32_t number);
+    /// REQUIRES: it is there.
+    void erase(std::uint32_t number);
+
+    bool contains(std::uint32_t number) const { return at_or_after(number) == number; }
+    /// The lowest member that is not below `number`.
+    std::optional<std::uint32_t> at_or_after(std::uint32_t number) const;
+    bool empty() const { return chunks_.empty(); }
+
+ private:
+    static constexpr std::size_t chunk_most = 512;
+    using Chunk = std::vector<std::uint32_t>;
+
+    /// The first chunk that reaches up to `number`, or one past the last.
+    std::size_t chunk_for(std::uint32_t number) const;
+    void split(std::size_t index);
+    void merge_with_next(std::size_t index);
+
+    std::vector<Chunk> chunks_;  // in order; none is empty
+};
+
+}  // namespace holdfast::core

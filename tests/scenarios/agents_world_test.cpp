@@ -1,0 +1,83 @@
+#include "scenarios/agents_world.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+std::string replay(const AgentsWorld::Options& options) {
+    return "replay with seed " + std::to_string(options.seed);
+}
+
+TEST(AgentsWorld, of_a_thousand_agents_goes_on_for_an_hour_without_overlap_deadlock_or_starvation) {
+    AgentsWorld::Options options;
+    options.agents = 1000;
+    options.folders = 100;
+    options.files_per_folder = 20;
+    options.seed = 20261115;
+    AgentsWorld world(options);
+    world.run_for(1h);
+    EXPECT_EQ(world.violation(), std::nullopt) << replay(options);
+    EXPECT_FALSE(world.stuck()) << replay(options);
+    EXPECT_LT(world.longest_as_oldest(), Duration{5min}) << "the oldest did not get through; " << replay(options);
+    const auto& counts = world.counts();
+    std::printf(
+        "jobs %ld grants %ld waits %ld deaths %ld lost %ld restarts %ld resumed %ld too late %ld, oldest for at most "
+        "%ld s\n",
+        counts.jobs, counts.grants, counts.waits, counts.deaths, counts.lost, counts.restarts, counts.resumed,
+        counts.too_late, static_cast<long>(to_ms(world.longest_as_oldest()) / 1000));
+    EXPECT_GT(counts.jobs, 5'000);
+    EXPECT_GT(counts.waits, 1'000);
+    EXPECT_GT(counts.deaths, 1'000);
+    EXPECT_GT(counts.lost, 10);
+    EXPECT_GT(counts.resumed, 10);
+    EXPECT_GT(counts.too_late, 10);
+}
+
+TEST(AgentsWorld, never_stops_whatever_the_seed) {
+    long jobs = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        AgentsWorld::Options options;
+        options.agents = 60;
+        options.folders = 3;
+        options.files_per_folder = 8;
+        options.seed = seed;
+        AgentsWorld world(options);
+        world.run_for(20min);
+        ASSERT_EQ(world.violation(), std::nullopt) << replay(options);
+        ASSERT_FALSE(world.stuck()) << replay(options);
+        ASSERT_LT(world.longest_as_oldest(), Duration{5min}) << replay(options);
+        jobs += world.counts().jobs;
+    }
+    EXPECT_GT(jobs, 2'000) << "too little happened to prove anything";
+}
+
+TEST(AgentsWorld, goes_the_same_way_for_the_same_seed) {
+    AgentsWorld::Options options;
+    options.seed = 7;
+    AgentsWorld first(options);
+    AgentsWorld second(options);
+    first.run_for(10min);
+    second.run_for(10min);
+    EXPECT_EQ(first.counts().grants, second.counts().grants);
+    EXPECT_EQ(first.counts().deaths, second.counts().deaths);
+    options.seed = 8;
+    AgentsWorld other(options);
+    other.run_for(10min);
+    EXPECT_NE(first.counts().deaths, other.counts().deaths);
+}
+
+TEST(AgentsWorld, of_plain_holders_that_hold_and_wait_comes_to_a_stop) {
+    AgentsWorld::Options options;
+    options.agents = 60;
+    options.folders = 3;
+    options.files_per_folder = 8;
+    options.faults = false;
+    options.plain = true;
+    AgentsWorld world(options);
+    world.run_for(2h);
+    EXPECT_TRUE(world.stuck()) << "without wait-die these agents should wait for each other for ever";
+}
+
+}  // namespace
+}  // namespace holdfast::core
