@@ -2,17 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "lease/make_lease.h"
+
 namespace holdfast::core {
 namespace {
-
-Lease lease(Token token, Instant expires_at, Predicate predicate = Predicate::mutates, std::string holder = "h") {
-    Lease made;
-    made.token = token;
-    made.predicate = predicate;
-    made.expires_at = expires_at;
-    made.holder = std::move(holder);
-    return made;
-}
 
 Waiter waiter(std::uint64_t id, Predicate predicate, Instant until = Instant{1h}) {
     return {id, 0, false, predicate, until, "w" + std::to_string(id), ""};
@@ -20,7 +13,7 @@ Waiter waiter(std::uint64_t id, Predicate predicate, Instant until = Instant{1h}
 
 TEST(Settle, takes_out_what_has_ended_and_nothing_else) {
     Record record;
-    record.leases = {lease(1, Instant{10s}), lease(2, Instant{11s})};
+    record.leases = {make_lease(1, Instant{10s}), make_lease(2, Instant{11s})};
     record.waiters = {waiter(1, Predicate::mutates, Instant{10s}), waiter(2, Predicate::mutates, Instant{11s})};
     EXPECT_FALSE(settle(record, Instant{10s - 1ns}));
     std::vector<Token> expired;
@@ -34,14 +27,14 @@ TEST(Settle, takes_out_what_has_ended_and_nothing_else) {
 
 TEST(Settle, dates_an_expiry_at_the_instant_it_fell_due_however_late_it_is_noticed) {
     Record record;
-    record.leases = {lease(1, Instant{10s})};
+    record.leases = {make_lease(1, Instant{10s})};
     settle(record, Instant{60s});
     EXPECT_EQ(record.ended, (std::vector<EndedLease>{{1, Ending::expired, Instant{10s}}}));
 }
 
 TEST(Settle, forgets_the_ended_after_five_minutes) {  // R3
     Record record;
-    record.leases = {lease(1, Instant{10s})};
+    record.leases = {make_lease(1, Instant{10s})};
     settle(record, Instant{10s + 5min - 1ns});
     EXPECT_NE(record.find_ended(1), nullptr);
     settle(record, Instant{10s + 5min});
@@ -51,7 +44,7 @@ TEST(Settle, forgets_the_ended_after_five_minutes) {  // R3
 TEST(Record, remembers_a_bounded_number_of_ended_leases) {
     Record record;
     for (Token token = 1; token <= limits::ended_per_record + 5; ++token) {
-        record.leases.push_back(lease(token, Instant{1h}));
+        record.leases.push_back(make_lease(token, Instant{1h}));
         record.end(token, Ending::released, Instant{1s});
     }
     EXPECT_EQ(record.ended.size(), limits::ended_per_record);
@@ -64,7 +57,7 @@ TEST(NextChange, is_the_first_instant_at_which_settling_does_something) {
     EXPECT_EQ(next_change(record), Instant::max());
     record.ended = {{1, Ending::released, Instant{1s}}};
     EXPECT_EQ(next_change(record), Instant{1s} + limits::ended_kept);
-    record.leases = {lease(2, Instant{20s}), lease(3, Instant{15s})};
+    record.leases = {make_lease(2, Instant{20s}), make_lease(3, Instant{15s})};
     EXPECT_EQ(next_change(record), Instant{15s});
     record.waiters = {waiter(1, Predicate::mutates, Instant{5s})};
     EXPECT_EQ(next_change(record), Instant{5s});
@@ -72,7 +65,7 @@ TEST(NextChange, is_the_first_instant_at_which_settling_does_something) {
 
 TEST(Record, keeps_what_expired_reserved_only_if_its_agent_said_that_it_restarts) {  // R5
     Record record;
-    record.leases = {lease(1, Instant{10s}), lease(2, Instant{10s})};
+    record.leases = {make_lease(1, Instant{10s}), make_lease(2, Instant{10s})};
     record.leases[1].resumable = true;
     settle(record, Instant{10s});
     ASSERT_EQ(record.reserved.size(), 1U);
@@ -85,7 +78,7 @@ TEST(Record, keeps_what_expired_reserved_only_if_its_agent_said_that_it_restarts
 
 TEST(Record, reserves_nothing_that_was_noticed_too_late) {
     Record record;
-    record.leases = {lease(1, Instant{10s})};
+    record.leases = {make_lease(1, Instant{10s})};
     record.leases[0].resumable = true;
     settle(record, Instant{25s});
     EXPECT_TRUE(record.reserved.empty());

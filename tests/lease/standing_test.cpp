@@ -2,20 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "lease/make_lease.h"
+
 namespace holdfast::core {
 namespace {
 
-Lease lease(Token token, Instant expires_at, Predicate predicate = Predicate::mutates, std::string holder = "h") {
-    Lease made;
-    made.token = token;
-    made.predicate = predicate;
-    made.expires_at = expires_at;
-    made.holder = std::move(holder);
-    return made;
-}
-
 Lease agents_lease(Token token, std::string holder, Priority priority) {
-    Lease made = lease(token, Instant{1h}, Predicate::mutates, std::move(holder));
+    Lease made = make_lease(token, Instant{1h}, Predicate::mutates, std::move(holder));
     made.priority = priority;
     return made;
 }
@@ -75,7 +68,7 @@ TEST(WaitDie, counts_every_holder_in_the_way_not_only_those_that_are_named) {
 
 TEST(WaitDie, lets_plain_holders_and_those_that_meet_them_wait) {
     Record record;
-    record.leases = {lease(1, Instant{1h})};
+    record.leases = {make_lease(1, Instant{1h})};
     EXPECT_EQ(turn(record, agents_claim("young", 1'000'000)), Turn::wait) << "a plain holder has no age";
     record.leases = {agents_lease(1, "old", 1)};
     Claim plain = agents_claim("plain", 500);
@@ -122,8 +115,9 @@ TEST(Outranked, are_the_younger_agents_in_the_queue_that_conflict) {
 
 TEST(Standing, says_when_the_last_lease_in_the_way_ends) {
     Record record;
-    record.leases = {lease(1, Instant{10s}, Predicate::consumes, "x"), lease(2, Instant{40s}, Predicate::consumes, "y"),
-                     lease(3, Instant{20s}, Predicate::consumes, "z")};
+    record.leases = {make_lease(1, Instant{10s}, Predicate::consumes, "x"),
+                     make_lease(2, Instant{40s}, Predicate::consumes, "y"),
+                     make_lease(3, Instant{20s}, Predicate::consumes, "z")};
     record.leases[2].resumable = true;
     const Standing standing = standing_of(record, NoNeighbours{}, agents_claim("a", 1), Instant{5s});
     EXPECT_EQ(standing.free_in, Duration{35s});
@@ -137,7 +131,7 @@ TEST(Standing, gives_up_looking_when_far_too_many_are_in_the_way) {
      public:
         void visit(Predicate, const Visit& visit) const override {
             Record record;
-            record.leases = {lease(1, Instant{1h})};
+            record.leases = {make_lease(1, Instant{1h})};
             std::size_t shown = 0;
             while (visit("FILE:/x", record))
                 ASSERT_LT(++shown, 2 * limits::obstacles);
@@ -163,7 +157,7 @@ TEST(DueWaiters, are_all_that_can_share_up_to_the_first_that_cannot) {
 
 TEST(DueWaiters, are_none_while_a_lease_stands_in_the_way) {
     Record record;
-    record.leases = {lease(1, Instant{1h}, Predicate::consumes)};
+    record.leases = {make_lease(1, Instant{1h}, Predicate::consumes)};
     record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::consumes)};
     EXPECT_TRUE(due_waiters(record, NoNeighbours{}, Instant{}).empty()) << "the second must not overtake the first";
 }
@@ -173,7 +167,7 @@ TEST(DueWaiters, are_none_while_a_neighbour_stands_in_the_way) {
      public:
         void visit(Predicate, const Visit& visit) const override {
             Record record;
-            record.leases = {lease(1, Instant{1h})};
+            record.leases = {make_lease(1, Instant{1h})};
             visit("FILE:/**", record);
         }
     };
