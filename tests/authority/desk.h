@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -108,11 +109,11 @@ struct Desk {
     /// Registers an agent. Nothing if it was refused.
     std::optional<Agent> agent(const std::string& id, std::optional<Priority> priority = {},
                                std::optional<std::uint64_t> epoch = {}) {
-        std::optional<Agent> got;
-        authority.put_agent({{}, id, priority, epoch}, [&](Answer<AgentAnswer> answer) {
-            if (auto* told = std::get_if<AgentAnswer>(&answer)) got = told->agent;
+        const auto got = std::make_shared<std::optional<Agent>>();  // the answer may come later than this returns
+        authority.put_agent({{}, id, priority, epoch}, [got](Answer<AgentAnswer> answer) {
+            if (auto* told = std::get_if<AgentAnswer>(&answer)) *got = told->agent;
         });
-        return got;
+        return *got;
     }
     /// How many leases were reserved, or why none.
     std::variant<std::size_t, Code> restarting(const std::string& id, std::optional<std::uint64_t> epoch = {}) {

@@ -62,8 +62,10 @@ TEST(Guardian, leaves_the_command_no_descriptor_and_no_blocked_signal_of_its_own
 }
 
 TEST(Guardian, asks_at_the_soft_deadline) {
-    KeeperProcess keeper{400ms, never, shell("trap 'echo asked; exit 0' TERM; while :; do sleep 0.01; done")};
+    KeeperProcess keeper{1500ms, never,
+                         shell("trap 'echo asked; exit 0' TERM; echo set; while :; do sleep 0.01; done")};
     EXPECT_NE(keeper.line(), "");
+    EXPECT_EQ(keeper.line(), "set");
     EXPECT_EQ(keeper.line(), "asked");
     EXPECT_EQ(keeper.wait(), 104) << "told to stop is lost, however politely it ended";
 }
@@ -96,8 +98,9 @@ TEST(Guardian, kills_a_double_forked_orphan_even_if_the_command_ends_when_asked)
 }
 
 TEST(Guardian, wakes_a_suspended_command_so_that_it_can_clean_up) {
-    KeeperProcess keeper{700ms, never, shell("trap 'echo cleaned; exit 0' TERM; kill -STOP $$")};
+    KeeperProcess keeper{1500ms, never, shell("trap 'echo cleaned; exit 0' TERM; echo set; kill -STOP $$")};
     EXPECT_NE(keeper.line(), "");
+    EXPECT_EQ(keeper.line(), "set");
     EXPECT_EQ(keeper.line(), "cleaned");
     EXPECT_EQ(keeper.wait(), 104);
 }
@@ -110,8 +113,9 @@ TEST(Guardian, lets_renewed_work_go_on) {
 }
 
 TEST(Guardian, stops_work_at_once_when_the_lease_is_lost) {
-    KeeperProcess keeper{never, never, shell("trap 'echo asked; exit 0' TERM; while :; do sleep 0.01; done")};
+    KeeperProcess keeper{never, never, shell("trap 'echo asked; exit 0' TERM; echo set; while :; do sleep 0.01; done")};
     EXPECT_NE(keeper.line(), "");
+    EXPECT_EQ(keeper.line(), "set");
     keeper.say("lost");
     EXPECT_EQ(keeper.line(), "asked");
     EXPECT_EQ(keeper.wait(), 104);
