@@ -47,7 +47,7 @@ struct ReleaseRequest {
     Caller caller;
     LeaseName name;
     std::string holder;
-    std::optional<std::uint64_t> epoch;
+    std::optional<std::uint64_t> epoch{};
 };
 
 /// An agent registers, or says what has changed.

@@ -38,7 +38,7 @@ struct Step {
     Do what = Do::pass;
     unsigned holder = 0;
     unsigned session = 0;
-    std::vector<std::pair<unsigned, unsigned>> intents;  // resource, predicate
+    std::vector<std::pair<unsigned, unsigned>> intents{};  // resource, predicate
     unsigned ttl_ms = 0;
     unsigned lease = 0;  // counted back from the newest
     unsigned pass_us = 0;
