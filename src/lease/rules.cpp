@@ -44,9 +44,12 @@ bool clear_reserved(Record& record, std::string_view holder) {
     return std::erase_if(record.reserved, [&](const Reservation& kept) { return kept.lease.holder == holder; }) > 0;
 }
 
-LeaseState state_of_ended(const Record& record, Token token) {
-    const EndedLease* ended = record.find_ended(token);
-    return ended != nullptr ? state_of(ended->how) : LeaseState::unknown;
+/// What is kept for its agent past its expiry is known to have expired, also when its history is full or forgotten
+/// (R5).
+LeaseState state_of_ended(const Record& record, Token token, Instant now) {
+    if (const EndedLease* ended = record.find_ended(token)) return state_of(ended->how);
+    const Reservation* kept = record.find_reserved(token);
+    return kept != nullptr && !kept->lease.active(now) ? LeaseState::expired : LeaseState::unknown;
 }
 
 }  // namespace
@@ -133,7 +136,7 @@ bool stands_still(const Lease& lease, const Renewal& renewal, const Policy& poli
 RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
     settle(record, now);
     Lease* lease = record.find(renewal.token);
-    if (lease == nullptr) return Rejected{code_for(state_of_ended(record, renewal.token))};
+    if (lease == nullptr) return Rejected{code_for(state_of_ended(record, renewal.token, now))};
     if (lease->holder != renewal.holder) return Rejected{Code::not_holder};
     if (const auto barred = bar_to(policy, renewal.holder, renewal.resource)) return Rejected{*barred};
     if (!lease->renewable) return Rejected{Code::renewal_barred};
@@ -161,7 +164,7 @@ ReleaseVerdict release(Record& record, Token token, std::string_view holder, Ins
     if (lease == nullptr) {
         const Reservation* kept = record.find_reserved(token);
         const bool own = kept != nullptr && kept->lease.holder == holder;
-        return AlreadyEnded{state_of_ended(record, token), own && clear_reserved(record, holder)};
+        return AlreadyEnded{state_of_ended(record, token, now), own && clear_reserved(record, holder)};
     }
     if (lease->holder != holder) return Rejected{Code::not_holder};
     Released released{*lease};
@@ -178,7 +181,7 @@ std::variant<Lease, Rejected> revoke(Record& record, Token token, Instant now) {
         return revoked;
     }
     const Lease* lease = record.find(token);
-    if (lease == nullptr) return Rejected{code_for(state_of_ended(record, token))};
+    if (lease == nullptr) return Rejected{code_for(state_of_ended(record, token, now))};
     Lease revoked = *lease;
     record.end(token, Ending::revoked, now);
     return revoked;
@@ -187,7 +190,7 @@ std::variant<Lease, Rejected> revoke(Record& record, Token token, Instant now) {
 std::variant<Lease, Rejected> bar(Record& record, Token token, Instant now) {
     settle(record, now);
     Lease* lease = record.find(token);
-    if (lease == nullptr) return Rejected{code_for(state_of_ended(record, token))};
+    if (lease == nullptr) return Rejected{code_for(state_of_ended(record, token, now))};
     lease->renewable = false;
     return *lease;
 }

@@ -119,9 +119,11 @@ LeaseState SlowModel::state(const std::string& resource, Token token, Instant no
     const Entry* entry = find(resource, token);
     if (entry == nullptr) return LeaseState::unknown;
     if (!entry->ended) return LeaseState::active;
-    if (now - entry->ended_at >= 5min) return LeaseState::unknown;
-    if (*entry->ended == Ending::expired && entry->reserved_until && now < *entry->reserved_until)
-        return LeaseState::grace;
+    // How a lease ended is forgotten after five minutes; that it is kept for its agent past its expiry is not (R5).
+    const bool forgotten = now - entry->ended_at >= 5min;
+    const bool kept = entry->reserved_until && now < *entry->reserved_until && now >= entry->expires_at;
+    if (kept && (forgotten || *entry->ended == Ending::expired)) return LeaseState::grace;
+    if (forgotten) return LeaseState::unknown;
     return *entry->ended == Ending::released  ? LeaseState::released
            : *entry->ended == Ending::expired ? LeaseState::expired
                                               : LeaseState::revoked;
