@@ -62,10 +62,15 @@ class Acquisitions {
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
 
+    /// A number for a claim that is made past this queue, later than all before it.
+    std::uint64_t next_number() { return next_id_++; }
+
     /// True if the holder has a request that waits. And what its requests wait for, and whom.
     bool waits(std::string_view holder) const { return by_holder_.contains(holder); }
     void survey(std::string_view holder, Callback<Answer<std::vector<WaitingRequest>>> reply);
 
+    /// Those agents' requests that a claim came before: some may have to die now (G5).
+    void judge_again(const std::vector<std::uint64_t>& requests);
     /// Lets the holder's requests that wait try again: something about the holder has changed.
     void nudge(std::string_view holder);
     /// Takes note of waiters whose turn may have come; serve() lets them try.
@@ -93,7 +98,6 @@ class Acquisitions {
     void busy(const RequestPtr& request);
     void judged(const RequestPtr& request, bool holds_something);
     void wait(const RequestPtr& request);
-    void judge_again(const std::vector<std::uint64_t>& requests);
     void fail(const RequestPtr& request, Refused refused);
     void answer(const RequestPtr& request, AcquireAnswer answer);
     void try_again(const RequestPtr& request);

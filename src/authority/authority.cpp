@@ -24,7 +24,7 @@ std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> r
 
 }  // namespace
 
-Authority::Authority(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+Authority::Authority(Parts parts) : impl_(std::make_unique<Impl>(*this, std::move(parts))) {}
 Authority::~Authority() = default;
 
 void Authority::use(Store& store) {
@@ -73,6 +73,14 @@ Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<Acquir
 void Authority::cancel(WaitTicket ticket) {
     impl_->acquisitions.cancel(ticket, impl_->now);
     impl_->settle_accounts();
+}
+
+Quick& Authority::quick() {
+    return impl_->quick;
+}
+
+bool Authority::is_agent(std::string_view holder) const {
+    return impl_->agents.find(holder) != nullptr;
 }
 
 // ---- renew and release ----

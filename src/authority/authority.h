@@ -10,6 +10,7 @@
 
 #include "authority/answers.h"
 #include "authority/events.h"
+#include "authority/quick.h"
 #include "authority/requests.h"
 #include "authority/token_source.h"
 #include "base/callback.h"
@@ -54,6 +55,11 @@ class Authority : private StoreListener {
     WaitTicket acquire(AcquireRequest request, Callback<AcquireAnswer> reply);
     /// Takes a waiting request out of the queues; it is answered with `cancelled`. Nothing if it was answered before.
     void cancel(WaitTicket ticket);
+
+    /// The short way, for one record and without waiting.
+    Quick& quick();
+    /// True for a holder that is registered as an agent (G5).
+    bool is_agent(std::string_view holder) const;
 
     /// Each lease gets its own answer, in order (R1).
     void renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply);
@@ -100,6 +106,9 @@ class Authority : private StoreListener {
     void on_expiry_lateness(std::function<void(Duration)> observer);
 
  private:
+    friend struct QuickCall;
+    friend class QuickDesk;
+    friend class Quick;
     struct Impl;
     std::unique_ptr<Impl> impl_;
 

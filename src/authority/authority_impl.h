@@ -35,7 +35,7 @@ using Verifying = Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>>;
 
 /// The parts of the authority. Its requests are in authority.cpp, agent_requests.cpp and admin_requests.cpp.
 struct Authority::Impl {
-    explicit Impl(Parts parts)
+    Impl(Authority& authority, Parts parts)
         : durable(parts.durable),
           book(parts.durable, std::move(parts.policy)),
           tokens(TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
@@ -44,7 +44,8 @@ struct Authority::Impl {
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
           recovering_until(parts.recovering_until),
           acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
-                        [this] { return timestamp(); }}) {}
+                        [this] { return timestamp(); }}),
+          quick(authority) {}
 
     const Policy& policy() const { return book.policy(); }
 
@@ -91,6 +92,7 @@ struct Authority::Impl {
     Instant ask_for_tokens_at;
     Instant recovering_until;
     Acquisitions acquisitions;
+    Quick quick;
     Store* store = nullptr;
     bool stopping = false;
     std::function<void(Duration)> on_lateness;

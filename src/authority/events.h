@@ -41,6 +41,8 @@ class Events {
     Subscription subscribe(Listener listener);
     void unsubscribe(Subscription subscription);
 
+    bool anyone_listens() const { return !listeners_.empty(); }
+
     /// The sequence of the latest event; 0 if there was none.
     std::uint64_t latest() const { return latest_; }
 
@@ -51,6 +53,7 @@ class Events {
     void replay(std::uint64_t after, const Listener& visit) const;
 
  private:
+    void prefetch(std::uint64_t sequence) const;
     const Event& kept(std::uint64_t sequence) const { return ring_[sequence % ring_.size()]; }
 
     std::vector<Event> ring_;  // by sequence modulo size; slots are reused, so that publishing allocates nothing

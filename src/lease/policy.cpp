@@ -63,4 +63,10 @@ std::variant<GrantedTtl, RefusedTtl> decide_ttl(const Policy& policy, std::optio
     return GrantedTtl{policy.ttl_max, true};
 }
 
+std::variant<GrantedTtl, RefusedTtl> decide_exact_ttl(const Policy& policy, Duration asked) {
+    if (asked < 1ms) return RefusedTtl{Code::ttl_too_short};
+    if (asked > policy.ttl_max) return RefusedTtl{Code::ttl_too_long};
+    return GrantedTtl{asked, false};
+}
+
 }  // namespace holdfast::core

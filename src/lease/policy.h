@@ -69,4 +69,8 @@ struct RefusedTtl {
 };
 std::variant<GrantedTtl, RefusedTtl> decide_ttl(const Policy& policy, std::optional<Duration> asked);
 
+/// Likewise for who is not told what it got, as a Redis client is not: this TTL or none, since a shorter one than it
+/// believes in would break T3. The minimum is not asked of it, whose short lock harms nobody.
+std::variant<GrantedTtl, RefusedTtl> decide_exact_ttl(const Policy& policy, Duration asked);
+
 }  // namespace holdfast::core

@@ -35,6 +35,7 @@ void Record::end(Token token, Ending how, Instant at) {
     HOLDFAST_ASSERT(found != leases.end());
     if (found->resumable && how == Ending::expired && !mutant("no_grace"))
         reserved.push_back({*found, found->expires_at + limits::grace});
+    if (found->holder.capacity() > spare.capacity()) spare.swap(found->holder);
     leases.erase(found);
     if (ended.size() == limits::ended_per_record) ended.erase(ended.begin());
     ended.push_back({token, how, at});

@@ -70,9 +70,8 @@ Code code_for(LeaseState state) {
     return Code::unknown_lease;
 }
 
-AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
+AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
     settle(record, now);
-    HOLDFAST_ASSERT(claim.token > record.last_token);  // G3
     Standing standing = standing_of(record, neighbours, claim, now);
     if (standing.too_many) return Rejected{Code::too_many_leases};
     if (!standing.free()) return Busy{std::move(standing)};
@@ -82,24 +81,32 @@ AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim
     const Duration ttl = std::min(claim.ttl, left);
     if (ttl < std::min(claim.ttl, claim.ttl_min)) return Rejected{Code::over_quota};
     dequeue(record, claim.request);
-    Granted granted{{.token = claim.token,
-                     .predicate = claim.predicate,
-                     .renewable = true,
-                     .resumable = false,
-                     .ttl = ttl,
-                     .acquired_at = now,
-                     .expires_at = now + ttl,
-                     .held_since = held_since,
-                     .priority = claim.agent ? std::optional(claim.priority) : std::nullopt,
-                     .progress = progress_of(claim.progress, now),
-                     .holder = std::string(claim.holder),
-                     .session = std::string(claim.session),
-                     .reason = std::string(claim.reason),
-                     .metadata = std::string(claim.metadata)},
-                    supersede(record, claim.holder, now)};
-    record.last_token = claim.token;
-    record.leases.push_back(granted.lease);
+    GrantedInPlace granted{nullptr, supersede(record, claim.holder, now)};
+    record.last_token = std::max(claim.token, record.last_token + 1);  // G3: another node may be ahead (Q8)
+    Lease& lease = record.leases.emplace_back();
+    lease.holder.swap(record.spare);
+    lease.token = record.last_token;
+    lease.predicate = claim.predicate;
+    lease.ttl = ttl;
+    lease.acquired_at = now;
+    lease.expires_at = now + ttl;
+    lease.held_since = held_since;
+    if (claim.agent) lease.priority = claim.priority;
+    lease.progress = progress_of(claim.progress, now);
+    lease.holder = claim.holder;
+    lease.session = claim.session;
+    lease.reason = claim.reason;
+    lease.metadata = claim.metadata;
+    granted.lease = &lease;
     return granted;
+}
+
+AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
+    auto verdict = acquire_in_place(record, neighbours, claim, now);
+    if (auto* busy = std::get_if<Busy>(&verdict)) return std::move(*busy);
+    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return *rejected;
+    GrantedInPlace& granted = std::get<GrantedInPlace>(verdict);
+    return Granted{*granted.lease, std::move(granted.superseded)};
 }
 
 void roll_back(Record& record, Token token) {
@@ -133,7 +140,7 @@ bool stands_still(const Lease& lease, const Renewal& renewal, const Policy& poli
     return !moved && now >= lease.progress->since + policy.idle_max;
 }
 
-RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
+RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
     settle(record, now);
     Lease* lease = record.find(renewal.token);
     if (lease == nullptr) return Rejected{code_for(state_of_ended(record, renewal.token, now))};
@@ -141,24 +148,33 @@ RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy,
     if (const auto barred = bar_to(policy, renewal.holder, renewal.resource)) return Rejected{*barred};
     if (!lease->renewable) return Rejected{Code::renewal_barred};
     const Duration asked = renewal.ttl.value_or(lease->ttl);
-    const auto decision = decide_ttl(policy, asked);
+    const auto decision = renewal.exact ? decide_exact_ttl(policy, asked) : decide_ttl(policy, asked);
     if (const auto* refused = std::get_if<RefusedTtl>(&decision)) return Rejected{refused->code};
     const GrantedTtl& granted = std::get<GrantedTtl>(decision);
     if (stands_still(*lease, renewal, policy, now)) return Rejected{Code::lease_idle};
     const Duration left = left_of_quota(lease->held_since, policy.hold_max, now);
-    if (left < granted.ttl && now + left <= lease->expires_at) return Rejected{Code::over_quota};
+    if (left < granted.ttl && (renewal.exact || now + left <= lease->expires_at)) return Rejected{Code::over_quota};
     if (renewal.progress && (!lease->progress || *renewal.progress > lease->progress->count))
         lease->progress = Progress{*renewal.progress, now};
     lease->ttl = granted.ttl;
     // Never earlier than promised before: the answer may be lost, and the holder goes by what it last heard (T3).
     lease->expires_at = std::max(lease->expires_at, now + std::min(granted.ttl, left));
-    Renewed renewed{*lease, std::nullopt};
+    RenewedInPlace renewed{lease, std::min(granted.ttl, left), std::nullopt};
     if (granted.cut || left < granted.ttl) renewed.cut_from = asked;
-    if (left < granted.ttl) renewed.lease.ttl = left;
     return renewed;
 }
 
-ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now) {
+RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
+    const auto verdict = renew_in_place(record, renewal, policy, now);
+    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return *rejected;
+    const RenewedInPlace& in_place = std::get<RenewedInPlace>(verdict);
+    Renewed renewed{*in_place.lease, in_place.cut_from};
+    renewed.lease.ttl = in_place.ttl;
+    return renewed;
+}
+
+ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_view holder, Lease& released,
+                                       Instant now) {
     settle(record, now);
     const Lease* lease = record.find(token);
     if (lease == nullptr) {
@@ -167,9 +183,17 @@ ReleaseVerdict release(Record& record, Token token, std::string_view holder, Ins
         return AlreadyEnded{state_of_ended(record, token, now), own && clear_reserved(record, holder)};
     }
     if (lease->holder != holder) return Rejected{Code::not_holder};
-    Released released{*lease};
+    released = *lease;
     record.end(token, Ending::released, now);
     clear_reserved(record, holder);
+    return ReleasedInPlace{};
+}
+
+ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now) {
+    Released released;
+    const auto verdict = release_in_place(record, token, holder, released.lease, now);
+    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return *rejected;
+    if (const auto* ended = std::get_if<AlreadyEnded>(&verdict)) return *ended;
     return released;
 }
 

@@ -46,9 +46,10 @@ void dequeue(Record& record, std::uint64_t request);
 struct Renewal {
     Token token = 0;
     std::string_view holder;
-    std::string_view resource;    ///< for the policy's pattern
-    std::optional<Duration> ttl;  ///< a new TTL from now on, or the lease's own
-    std::optional<std::uint64_t> progress;
+    std::string_view resource;      ///< for the policy's pattern
+    std::optional<Duration> ttl{};  ///< a new TTL from now on, or the lease's own
+    std::optional<std::uint64_t> progress{};
+    bool exact = false;  ///< this TTL or none (decide_exact_ttl)
 };
 struct Renewed {
     Lease lease;                       ///< if a quota left it less than its TTL, with that as its TTL
@@ -72,6 +73,28 @@ using ReleaseVerdict = std::variant<Released, AlreadyEnded, Rejected>;
 /// Ends a lease at its holder's wish, and with it what is reserved for that holder. Idempotent, and never ends another
 /// lease than the one named (R2).
 ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now);
+
+/// The same three without a copy of the lease, for who must not allocate: what they tell of lies in the record, until
+/// that is written back, or is written over `released`.
+struct GrantedInPlace {
+    const Lease* lease;
+    std::vector<Lease> superseded;
+};
+using AcquireVerdictInPlace = std::variant<GrantedInPlace, Busy, Rejected>;
+AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now);
+
+struct RenewedInPlace {
+    const Lease* lease;
+    Duration ttl{};                    ///< as in Renewed
+    std::optional<Duration> cut_from;  ///< likewise
+};
+using RenewVerdictInPlace = std::variant<RenewedInPlace, Rejected>;
+RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const Policy& policy, Instant now);
+
+struct ReleasedInPlace {};
+using ReleaseVerdictInPlace = std::variant<ReleasedInPlace, AlreadyEnded, Rejected>;
+ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_view holder, Lease& released,
+                                       Instant now);
 
 /// Ends a lease, or what is left of it as a reservation, at an admin's wish (R7). Rejected if it has ended or was never
 /// there.

@@ -23,7 +23,7 @@ struct Claim {
     std::optional<std::uint64_t> progress;
     Priority priority = 0;  ///< of the agent, or the time of arrival
     bool agent = false;
-    Token token = 0;            ///< fresh: above every token issued before (G3)
+    Token token = 0;            ///< fresh: above every token that this node has issued or seen (G3)
     std::uint64_t request = 0;  ///< the number of the request: its id in the queues
     bool queued = false;        ///< it is in the queues already
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,13 @@ struct ListPage {
     std::uint64_t next = 0;  ///< 0 at the end
 };
 
+/// A resource that is about to be updated, and by whom. The holder may be empty, and should be if neither a lease of it
+/// begins nor one ends.
+struct Expected {
+    std::string_view resource;
+    std::string_view holder;
+};
+
 /// Where records live. One verb to change them; the rest is for looking.
 ///
 /// A store is its own clock (T1). Calls may answer before they return or later; never both.
@@ -74,6 +82,10 @@ class Store {
 
     /// Updates one record, atomically, at the store's own time.
     virtual void update(std::string_view resource, Update& update) = 0;
+
+    /// What will be updated next: a hint that changes nothing. A store may begin to fetch what it has of all of them,
+    /// so that they do not wait for it one after the other.
+    virtual void expect(std::span<const Expected>) {}
 
     /// The names of the holder's active leases, or also of those that are reserved for it (R5), in no promised order,
     /// at most `most` of them.

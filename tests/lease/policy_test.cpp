@@ -34,6 +34,14 @@ TEST(Ttl, above_the_maximum_is_refused_if_the_policy_says_so) {
     EXPECT_EQ(refused(policy, 5min + 1ms), Code::ttl_too_long);
 }
 
+TEST(Ttl, of_who_is_not_told_is_as_asked_or_refused) {
+    const auto exactly = [](Duration asked) { return decide_exact_ttl({}, asked); };
+    EXPECT_EQ(std::get<GrantedTtl>(exactly(200ms)).ttl, 200ms);
+    EXPECT_EQ(std::get<GrantedTtl>(exactly(5min)).ttl, 5min);
+    EXPECT_EQ(std::get<RefusedTtl>(exactly(5min + 1ms)).code, Code::ttl_too_long);
+    EXPECT_EQ(std::get<RefusedTtl>(exactly(1ms - 1ns)).code, Code::ttl_too_short);
+}
+
 TEST(NamePattern, must_match_the_whole_name) {
     const auto pattern = NamePattern::compile("FILE:/src/.*");
     EXPECT_TRUE(pattern->matches("FILE:/src/main.c"));

@@ -144,6 +144,25 @@ TEST_F(Rules, cut_a_renewal_to_a_maximum_that_was_lowered_since) {
     EXPECT_TRUE(std::get<Renewed>(verdict).cut_from);
 }
 
+TEST_F(Rules, refuse_a_renewal_that_cannot_be_as_long_as_who_is_not_told_believes) {
+    const Token token = grant("alice");
+    const auto exactly = [&](Duration ttl) {
+        return renew(record, {.token = token, .holder = "alice", .resource = "r", .ttl = ttl, .exact = true}, policy,
+                     start + 30s);
+    };
+    EXPECT_EQ(std::get<Rejected>(exactly(5min + 1ms)).code, Code::ttl_too_long);
+    policy.hold_max = 100s;  // R6: 70 s are left
+    EXPECT_EQ(std::get<Rejected>(exactly(71s)).code, Code::over_quota);
+    EXPECT_EQ(record.leases[0].expires_at, start + 60s);
+    EXPECT_EQ(std::get<Renewed>(exactly(70s)).lease.expires_at, start + 100s);
+}
+
+TEST_F(Rules, give_a_token_above_what_the_record_has_seen) {  // G3, Q8
+    record.last_token = 500;
+    EXPECT_EQ(grant("alice"), 501U);
+    EXPECT_EQ(record.last_token, 501U);
+}
+
 TEST_F(Rules, never_bring_the_end_forward_for_the_answer_may_be_lost) {  // R1, T3
     const Token token = grant("alice");
     const auto verdict = renew(record, {token, "alice", "r", Duration{10s}}, policy, start);

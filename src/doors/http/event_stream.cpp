@@ -90,9 +90,7 @@ bool EventStream::matches(const core::Event& event) const {
            split.resource.starts_with(filter_.prefix);
 }
 
-EventHub::EventHub(core::Authority& authority) : authority_(authority), epoch_(random_hex(4)) {
-    subscription_ = authority_.events().subscribe([this](const core::Event& event) { tell(event); });
-}
+EventHub::EventHub(core::Authority& authority) : authority_(authority), epoch_(random_hex(4)) {}
 
 EventHub::~EventHub() {
     shut();
@@ -102,6 +100,13 @@ void EventHub::shut() {
     if (subscription_) authority_.events().unsubscribe(*subscription_);
     subscription_.reset();
     sinks_.clear();
+}
+
+/// Listens from the first stream on: a renewal that nobody is told of costs nothing.
+void EventHub::join(EventSink& sink) {
+    sinks_.push_back(&sink);
+    if (!subscription_)
+        subscription_ = authority_.events().subscribe([this](const core::Event& event) { tell(event); });
 }
 
 void EventHub::leave(EventSink& sink) {

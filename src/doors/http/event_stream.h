@@ -59,7 +59,8 @@ class EventHub {
     explicit EventHub(core::Authority& authority);
     ~EventHub();
 
-    void join(EventSink& sink) { sinks_.push_back(&sink); }
+    /// REQUIRES: no event is being told.
+    void join(EventSink& sink);
     void leave(EventSink& sink);
     void shut();
 

@@ -18,6 +18,8 @@ class Buckets {
     SlotId& head(std::uint32_t hash) { return at(index_of(hash)); }
     SlotId head(std::uint32_t hash) const { return at(index_of(hash)); }
 
+    void prefetch(std::uint32_t hash) const { __builtin_prefetch(&at(index_of(hash)), 1); }
+
     /// Adds a bucket if there are fewer than entries. `split` gets the head whose entries must be spread: it takes
     /// the whole chain off it and puts every entry back under head(its hash).
     template <class Split>

@@ -41,8 +41,10 @@ class HolderIndex {
             visit(entry->second);
     }
 
- private:
     std::uint32_t hash(std::string_view holder) const { return static_cast<std::uint32_t>(hash_text(key_, holder)); }
+    const Buckets& buckets() const { return buckets_; }
+
+ private:
     void link(SlotId id);
 
     Slots& slots_;

@@ -61,10 +61,12 @@ struct MemoryStore::Impl {
         Overlapping(const Impl& store, std::string_view resource) : store_(store), resource_(resource) {}
 
         void visit(Predicate predicate, const Visit& visit) const override {
+            if (store_.paths.is_empty()) return;
             Record room;
-            store_.paths.visit(resource_, marks_against(predicate), [&](SlotId id) {
+            const auto show = [&](SlotId id) {
                 return visit(store_.table.resource_of(id), store_.table.read(id, room));
-            });
+            };
+            store_.paths.visit(resource_, marks_against(predicate), std::cref(show));  // by reference: not allocated
         }
 
      private:
@@ -97,6 +99,7 @@ struct MemoryStore::Impl {
     /// waiters, else 0.
     void tell_turns(std::string_view resource, SlotId own) {
         if (own != 0) tell_due(own);
+        if (paths.is_empty()) return;
         std::vector<SlotId> waiting;
         paths.visit(resource, mark_waiting, [&](SlotId other) {
             waiting.push_back(other);
@@ -280,6 +283,10 @@ Instant MemoryStore::next_due() const {
 void MemoryStore::update(std::string_view resource, Update& update) {
     impl_->update(resource, update);
     update.done({});
+}
+
+void MemoryStore::expect(std::span<const Expected> coming) {
+    impl_->table.prefetch(coming);
 }
 
 void MemoryStore::leases_of(std::string_view holder, Which which, std::size_t most,

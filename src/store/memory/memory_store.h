@@ -28,6 +28,7 @@ class MemoryStore final : public Store {
     Instant next_due() const;
 
     void update(std::string_view resource, Update& update) override;
+    void expect(std::span<const Expected> coming) override;
     void leases_of(std::string_view holder, Which which, std::size_t most,
                    Callback<Result<std::vector<LeaseName>>> reply) override;
     void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;

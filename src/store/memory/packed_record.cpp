@@ -210,7 +210,11 @@ void PackedRecord::unpack(Record& out) const {
     out.waiters.clear();
     out.reserved.clear();
     out.last_token = 0;
-    out.leases.resize((flags & predicate_mask) != no_lease ? 1 : 0);
+    const bool had = !out.leases.empty();
+    const bool has = (flags & predicate_mask) != no_lease;
+    if (had && !has) out.spare.swap(out.leases.front().holder);
+    out.leases.resize(has ? 1 : 0);
+    if (!had && has) out.leases.front().holder.swap(out.spare);
     for (Lease& lease : out.leases) {
         get_lease(reader, flags, lease);
         out.last_token = lease.token;

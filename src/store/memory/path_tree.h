@@ -46,6 +46,9 @@ class PathTree {
     using Show = std::function<bool(SlotId id)>;
     void visit(std::string_view resource, Marks wanted, const Show& show) const;
 
+    /// True if visit() would show nothing, whatever it was asked.
+    bool is_empty() const { return folders_.front().marks == 0; }
+
     /// How many folders are kept, and how many folders and files all visits so far have looked at: for tests.
     std::size_t folders() const { return folders_.size() - free_.size() - 1; }
     std::size_t looked_at() const { return looked_at_; }

@@ -1,6 +1,7 @@
 #include "store/memory/record_table.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 namespace holdfast::core {
 namespace {
+
+constexpr std::size_t cache_line = 64;
 
 PackedRecord packed_record(const Slot& slot) {
     return PackedRecord{reinterpret_cast<const char*>(slot.body)};
@@ -52,6 +55,38 @@ SlotId RecordTable::find(std::string_view resource) {
     return 0;
 }
 
+/// In steps over all of them: each step needs what the one before has fetched.
+void RecordTable::prefetch(std::span<const Expected> coming) const {
+    constexpr std::size_t together = 32;
+    struct Look {
+        std::uint32_t resource, holder;  // hashes
+        SlotId slot;
+    };
+    std::array<Look, together> looks;
+    const std::size_t count = std::min(coming.size(), together);
+    for (std::size_t i = 0; i < count; ++i) {
+        looks[i].resource = hash(coming[i].resource);
+        buckets_.prefetch(looks[i].resource);
+        if (coming[i].holder.empty()) continue;
+        looks[i].holder = holders_.hash(coming[i].holder);
+        holders_.buckets().prefetch(looks[i].holder);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        looks[i].slot = buckets_.head(looks[i].resource);
+        slots_.prefetch(looks[i].slot);
+        if (!coming[i].holder.empty()) slots_.prefetch(holders_.buckets().head(looks[i].holder));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const Slot& slot = slots_[looks[i].slot];
+        const char* body = reinterpret_cast<const char*>(slot.body & ~std::uintptr_t{1});
+        __builtin_prefetch(body);
+        __builtin_prefetch(body + cache_line);
+        if (coming[i].holder.empty()) continue;
+        for (const SlotId neighbour : {slot.timer.prev, slot.timer.next, slot.holder.prev, slot.holder.next})
+            if (neighbour < list_base) slots_.prefetch(neighbour);
+    }
+}
+
 void RecordTable::link(SlotId id) {
     SlotId& head = buckets_.head(slots_[id].hash);
     slots_[id].chain = head;
@@ -91,6 +126,7 @@ Record& RecordTable::take(SlotId id) {
         packed_record(slots_[id]).unpack(scratch_);
         return scratch_;
     }
+    if (!scratch_.leases.empty()) scratch_.spare.swap(scratch_.leases.front().holder);
     scratch_.leases.clear();
     scratch_.ended.clear();
     scratch_.waiters.clear();

@@ -11,7 +11,7 @@ namespace holdfast::core {
 /// pages, freed blocks are used again for the same size. Larger blocks come from the heap.
 class Slab {
  public:
-    static constexpr std::size_t largest = 512;
+    static constexpr std::size_t largest = 1024;  ///< enough for a record with all the history it may have
 
     char* allocate(std::size_t bytes);
     /// REQUIRES: `bytes` is what the block was allocated with.

@@ -35,6 +35,8 @@ class Slots {
     Slot& operator[](SlotId id) { return pages_[id / page_size][id % page_size]; }
     const Slot& operator[](SlotId id) const { return pages_[id / page_size][id % page_size]; }
 
+    void prefetch(SlotId id) const { __builtin_prefetch(&(*this)[id], 1); }
+
     SlotId allocate() {
         if (free_ != 0) {
             const SlotId id = free_;

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstddef>
+
+namespace holdfast {
+
+/// How often anything in this program has allocated memory, whoever did: allocations.cpp has the program's own operator
+/// new.
+std::size_t allocations();
+
+}  // namespace holdfast
