@@ -93,6 +93,14 @@ void Driver::tick() {
     impl_->rearm_soon();
 }
 
+void Driver::turn_begins() {
+    impl_->advance(steps_per_request);
+}
+
+void Driver::turn_ends() {
+    impl_->rearm();
+}
+
 void Driver::stop() {
     impl_->stopped = true;
     impl_->timer.stop();

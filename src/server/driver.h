@@ -31,6 +31,11 @@ class Driver {
     /// elsewhere.
     void tick();
 
+    /// The same in two parts, for who knows when all that happens now is over: the clock is read at the beginning, and
+    /// what is due next is looked up at the end.
+    void turn_begins();
+    void turn_ends();
+
     /// From now on nothing happens but in tick().
     void stop();
 

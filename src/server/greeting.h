@@ -9,6 +9,7 @@ namespace holdfast {
 struct Greeting {
     std::string version;
     std::string address;  ///< as bound, HOST:PORT
+    std::string resp;     ///< likewise, of the Redis protocol; empty: none
     std::string program;  ///< how to call this very binary
     bool hints = false;
 };

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "doors/http/http_door.h"
+#include "doors/resp/resp_door.h"
 #include "server/driver.h"
 #include "server/greeting.h"
 #include "server/listen_address.h"
@@ -29,12 +30,23 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::string_view resp_off = "off";
+
 HttpDoorOptions door_options(const ServeOptions& options) {
     HttpDoorOptions door;
     door.address = options.http;
     door.max_connections = options.max_connections;
     door.idle_timeout = options.idle_timeout;
     door.read_timeout = options.read_timeout;
+    door.version = HOLDFAST_VERSION;
+    return door;
+}
+
+RespDoorOptions resp_options(const ServeOptions& options) {
+    RespDoorOptions door;
+    door.address = options.resp;
+    door.max_connections = options.max_connections;
+    door.idle_timeout = options.resp_idle_timeout;
     door.version = HOLDFAST_VERSION;
     return door;
 }
@@ -91,9 +103,19 @@ class Life {
         door_.emplace(loop_, authority_, registry_, door_options(options_), [this] { driver_->tick(); });
         const auto address = door_->listen();
         if (!address) return failed(address.error()) == 0;
-        greet(*address);
+        const auto resp = open_resp_door();
+        if (!resp) return failed(resp.error()) == 0;
+        greet(*address, *resp);
         loop_.run();
         return true;
+    }
+
+    /// Returns its address, or nothing if it is switched off.
+    Result<std::string> open_resp_door() {
+        if (options_.resp == resp_off) return std::string{};
+        RespDoorTurn turn{[this] { driver_->turn_begins(); }, [this] { driver_->turn_ends(); }};
+        resp_door_.emplace(loop_, authority_, resp_options(options_), std::move(turn));
+        return resp_door_->listen();
     }
 
     void stop() {
@@ -102,7 +124,12 @@ class Life {
         if (!door_) return loop_.stop();
         driver_->tick();
         authority_.stop();
-        door_->stop([this] { loop_.stop(); });
+        const auto one_less = [this] {
+            if (--doors_open_ == 0) loop_.stop();
+        };
+        doors_open_ = resp_door_ ? 2 : 1;
+        door_->stop(one_less);
+        if (resp_door_) resp_door_->stop(one_less);
     }
 
     /// S1: whatever is alive now is written down. Nobody can be granted or renewed anything any more.
@@ -136,14 +163,15 @@ class Life {
                 format_duration(found.recovering_until - started_at_));
     }
 
-    void greet(const std::string& address) {
+    void greet(const std::string& address, const std::string& resp) {
         const std::string text = to_string(Greeting{.version = HOLDFAST_VERSION,
                                                     .address = address,
+                                                    .resp = resp,
                                                     .program = path_of_this_program(),
                                                     .hints = options_.try_hints});
         std::fputs(text.c_str(), stdout);
         std::fflush(stdout);
-        log_.info("serving on http://" + address);
+        log_.info("serving on http://" + address + (resp.empty() ? "" : " and redis://" + resp));
         tell_service_manager("READY=1");
     }
 
@@ -172,6 +200,8 @@ class Life {
     prometheus::Registry registry_;
     std::optional<Driver> driver_;
     std::optional<HttpDoor> door_;
+    std::optional<RespDoor> resp_door_;
+    int doors_open_ = 0;
     Instant started_at_;
     Instant quiet_until_{};
     bool write_failed_ = false;
@@ -187,11 +217,16 @@ int refuse(const ServeOptions& options, const Error& error) {
 
 }  // namespace
 
-int run_server(const ServeOptions& options) {
+int run_server(const ServeOptions& given) {
+    ServeOptions options = given;
     auto log = Log::open({.level = options.log_level, .json = options.log_json});
     if (!log) return refuse(options, log.error());
     if (const auto allowed = check_listen_address(options.http, options.insecure); !allowed)
         return refuse(options, allowed.error());
+    if (options.resp.empty()) options.resp = resp_address_beside(options.http);
+    if (options.resp != resp_off)
+        if (const auto allowed = check_listen_address(options.resp, options.insecure); !allowed)
+            return refuse(options, allowed.error());
     const auto path = options.state_dir.empty() ? default_state_dir() : Result<std::string>(options.state_dir);
     if (!path) return refuse(options, path.error());
     const auto directory = StateDir::open(*path);
@@ -199,7 +234,8 @@ int run_server(const ServeOptions& options) {
     const ClockReading clock = read_boot_clock();
     const auto db = StateDb::open(directory->file("state.db"), clock);
     if (!db) return refuse(options, db.error());
-    make_room_for_connections(options.max_connections);
+    const std::size_t doors = options.resp == resp_off ? 1 : 2;
+    make_room_for_connections(doors * options.max_connections);
     log->info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
     Life life(options, *log, **db, clock.now);
     return life.run();

@@ -10,11 +10,13 @@ namespace holdfast {
 /// What `holdfast serve` can be told. Every option has a default that works.
 struct ServeOptions {
     std::string http = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
+    std::string resp;                     ///< likewise, for the Redis protocol; empty: beside HTTP; `off`: none
     std::string state_dir;                ///< empty: under the user's state home
     bool insecure = false;                ///< allow addresses beyond loopback
     bool try_hints = false;               ///< print three commands to try
     std::size_t max_connections = 10'000;
     Duration idle_timeout = 60s;
+    Duration resp_idle_timeout{};  ///< zero: none, as clients of Redis expect
     Duration read_timeout = 10s;
     std::string log_level = "info";
     bool log_json = false;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// Buffers that connections share: one that has nothing to keep gives its buffer back, so that idle connections cost
+/// next to nothing and busy ones do not allocate.
+class Buffers {
+ public:
+    static constexpr std::size_t bytes = 32 * 1024;       ///< of a buffer for input, and the least of one for output
+    static constexpr std::size_t bytes_kept = 4 * bytes;  ///< a larger one is freed
+
+    Buffers() {
+        inputs_.reserve(spare_most);
+        outputs_.reserve(spare_most);
+    }
+
+    /// `bytes` long, to be written over.
+    std::string take_input() { return inputs_.empty() ? std::string(bytes, '\0') : take_last(inputs_); }
+    /// Empty, with memory.
+    std::string take_output() {
+        if (!outputs_.empty()) return take_last(outputs_);
+        std::string fresh;
+        fresh.reserve(bytes);
+        return fresh;
+    }
+
+    /// Both leave an empty string without memory.
+    void give_back_input(std::string& buffer) {
+        std::string given;
+        given.swap(buffer);
+        if (given.size() == bytes && inputs_.size() < spare_most) inputs_.push_back(std::move(given));
+    }
+    void give_back_output(std::string& buffer) {
+        std::string given;
+        given.swap(buffer);
+        if (given.capacity() < bytes || given.capacity() > bytes_kept || outputs_.size() == spare_most) return;
+        given.clear();
+        outputs_.push_back(std::move(given));
+    }
+
+ private:
+    static constexpr std::size_t spare_most = 128;
+
+    static std::string take_last(std::vector<std::string>& spare) {
+        std::string buffer = std::move(spare.back());
+        spare.pop_back();
+        return buffer;
+    }
+
+    std::vector<std::string> inputs_, outputs_;
+};
+
+}  // namespace holdfast

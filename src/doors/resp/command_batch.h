@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doors/resp/exchange.h"
+#include "store/store.h"
+
+namespace holdfast {
+
+/// Commands that were read together and are about to be handled one after the other. Reused, so that it allocates
+/// nothing once warm.
+class CommandBatch {
+ public:
+    static constexpr std::size_t commands_most = 32;
+
+    void clear();
+    /// Copies the words, not what they show. nullptr for a command that there is not.
+    void add(const RespCommand* command, std::span<const std::string_view> words);
+
+    std::size_t size() const { return entries_.size(); }
+    bool is_full() const { return size() == commands_most; }
+    const RespCommand* command(std::size_t i) const { return entries_[i].command; }
+    std::span<const std::string_view> words(std::size_t i) const {
+        return std::span(words_).subspan(entries_[i].first, entries_[i].count);
+    }
+
+    /// What the commands are about, as far as they say it in a form that needs no thought. `key_prefix` comes before a
+    /// Redis key. Valid until the batch changes.
+    std::span<const core::Expected> expected(std::string_view key_prefix);
+
+ private:
+    struct Entry {
+        const RespCommand* command;
+        std::size_t first, count;
+    };
+    std::vector<Entry> entries_;
+    std::vector<std::string_view> words_;
+    std::vector<core::Expected> expected_;
+    std::string names_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,77 @@
+#include "doors/resp/command_table.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace holdfast {
+namespace {
+
+char upper(char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+constexpr std::size_t shown_bytes_most = 128;  // of a command and its arguments, in an error
+
+}  // namespace
+
+CommandTable::CommandTable() {
+    for (const auto commands :
+         {connection_commands(), lease_commands(), event_commands(), key_commands(), script_commands()})
+        for (const RespCommand& command : commands)
+            sorted_.push_back(&command);
+    std::sort(sorted_.begin(), sorted_.end(),
+              [](const RespCommand* a, const RespCommand* b) { return a->name < b->name; });
+}
+
+const RespCommand* CommandTable::find(std::string_view name) const {
+    std::array<char, 32> room;
+    if (name.size() > room.size()) return nullptr;
+    std::transform(name.begin(), name.end(), room.begin(), upper);
+    const std::string_view wanted(room.data(), name.size());
+    const auto found =
+        std::lower_bound(sorted_.begin(), sorted_.end(), wanted,
+                         [](const RespCommand* command, std::string_view text) { return command->name < text; });
+    return found != sorted_.end() && (*found)->name == wanted ? *found : nullptr;
+}
+
+bool takes(const RespCommand& command, std::size_t words) {
+    const auto arity = static_cast<std::size_t>(std::abs(command.arity));
+    return command.arity >= 0 ? words == arity : words >= arity;
+}
+
+std::string unknown_command(std::span<const std::string_view> words) {
+    std::string text =
+        "unknown command '" + std::string(words[0].substr(0, shown_bytes_most)) + "', with args beginning with: ";
+    std::size_t shown = 0;
+    for (std::size_t i = 1; i < words.size() && shown < shown_bytes_most; ++i) {
+        const std::string_view word = words[i].substr(0, shown_bytes_most - shown);
+        shown += word.size() + 3;
+        text += '\'';
+        text += word;
+        text += "' ";
+    }
+    return text;
+}
+
+std::string wrong_arity(std::string_view command) {
+    return "wrong number of arguments for '" + lower_case(command) + "' command";
+}
+
+std::string unknown_subcommand(std::string_view command, std::string_view subcommand) {
+    return "unknown subcommand '" + std::string(subcommand.substr(0, shown_bytes_most)) + "'. Try " +
+           std::string(command) + " HELP.";
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return upper(x) == upper(y); });
+}
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return out;
+}
+
+}  // namespace holdfast

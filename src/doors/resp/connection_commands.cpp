@@ -1,0 +1,184 @@
+#include <array>
+#include <chrono>
+
+#include "authority/authority.h"
+#include "doors/resp/client_commands.h"
+#include "doors/resp/command_table.h"
+#include "doors/resp/server_commands.h"
+#include "doors/resp/session.h"
+#include "wire/resp_number.h"
+
+namespace holdfast {
+namespace {
+
+using resp::Protocol;
+
+constexpr std::string_view no_password =
+    "AUTH <password> called without any password configured for the default user. Are you sure your configuration is "
+    "correct?";
+constexpr std::string_view wrong_password = "invalid username-password pair or user is disabled.";
+
+void ok(Exchange& exchange) {
+    exchange.reply().simple("OK");
+    exchange.finish();
+}
+
+void fail(Exchange& exchange, std::string_view message) {
+    exchange.reply().error("ERR", message);
+    exchange.finish();
+}
+
+void ping(Exchange& exchange) {
+    const auto words = exchange.words();
+    if (words.size() > 2) return fail(exchange, wrong_arity("PING"));
+    RespSession& session = exchange.session();
+    auto reply = exchange.reply();
+    if (session.client().protocol == Protocol::resp2 && session.subscriptions().size() > 0) {
+        reply.array(2);
+        reply.bulk("pong");
+        reply.bulk(words.size() == 2 ? words[1] : std::string_view{});
+    } else if (words.size() == 2) {
+        reply.bulk(words[1]);
+    } else {
+        reply.simple("PONG");
+    }
+    exchange.finish();
+}
+
+void echo(Exchange& exchange) {
+    exchange.reply().bulk(exchange.words()[1]);
+    exchange.finish();
+}
+
+void select(Exchange& exchange) {
+    const auto index = resp::parse_integer(exchange.words()[1]);
+    if (!index) return fail(exchange, "value is not an integer or out of range");
+    if (*index < 0 || *index >= databases) return fail(exchange, "DB index is out of range");
+    exchange.session().client().database = static_cast<unsigned>(*index);
+    ok(exchange);
+}
+
+void quit(Exchange& exchange) {
+    exchange.session().end_after_reply();
+    ok(exchange);
+}
+
+void auth(Exchange& exchange) {
+    const auto words = exchange.words();
+    if (words.size() > 3) return fail(exchange, "syntax error");
+    if (words.size() == 2) return fail(exchange, no_password);
+    if (words[1] == "default") return ok(exchange);
+    exchange.reply().error("WRONGPASS", wrong_password);
+    exchange.finish();
+}
+
+void reset(Exchange& exchange) {
+    RespSession& session = exchange.session();
+    session.subscriptions().clear();
+    session.parts().hub.leave(session);
+    session.client().protocol = Protocol::resp2;
+    session.client().name.clear();
+    session.client().database = 0;
+    exchange.reply().simple("RESET");
+    exchange.finish();
+}
+
+/// What HELLO asks for besides the version.
+struct Hello {
+    std::optional<Protocol> protocol;
+    std::optional<std::string_view> user, name;
+};
+
+/// An error, or nothing.
+std::optional<std::string> read_hello(std::span<const std::string_view> words, Hello& hello) {
+    if (words.size() > 1) {
+        const auto version = resp::parse_integer(words[1]);
+        if (!version) return "ERR Protocol version is not an integer or out of range";
+        if (*version != 2 && *version != 3) return "NOPROTO unsupported protocol version";
+        hello.protocol = *version == 3 ? Protocol::resp3 : Protocol::resp2;
+    }
+    for (std::size_t i = 2; i < words.size();) {
+        if (same_word(words[i], "AUTH") && i + 2 < words.size()) {
+            hello.user = words[i + 1];
+            i += 3;
+        } else if (same_word(words[i], "SETNAME") && i + 1 < words.size()) {
+            hello.name = words[i + 1];
+            i += 2;
+        } else {
+            return "ERR Syntax error in HELLO option '" + std::string(words[i].substr(0, 64)) + "'";
+        }
+    }
+    if (hello.user && *hello.user != "default") return "WRONGPASS " + std::string(wrong_password);
+    if (hello.name && !is_client_name(*hello.name)) return "ERR " + std::string(bad_client_name);
+    return std::nullopt;
+}
+
+void hello(Exchange& exchange) {
+    Hello asked;
+    if (const auto error = read_hello(exchange.words(), asked)) {
+        const std::size_t blank = error->find(' ');
+        exchange.reply().error(error->substr(0, blank), error->substr(blank + 1));
+        return exchange.finish();
+    }
+    RespSession& session = exchange.session();
+    if (asked.protocol) session.client().protocol = *asked.protocol;
+    if (asked.name) session.client().name = *asked.name;
+    auto reply = exchange.reply();
+    reply.map(8);
+    reply.bulk("server");
+    reply.bulk("redis");
+    reply.bulk("version");
+    reply.bulk(redis_version);
+    reply.bulk("proto");
+    reply.integer(static_cast<int>(session.client().protocol));
+    reply.bulk("id");
+    reply.integer(static_cast<std::int64_t>(session.id()));
+    reply.bulk("mode");
+    reply.bulk("standalone");
+    reply.bulk("role");
+    reply.bulk("master");
+    reply.bulk("modules");
+    reply.array(0);
+    reply.bulk("holdfast_version");
+    reply.bulk(session.parts().options.version);
+    exchange.finish();
+}
+
+void time(Exchange& exchange) {
+    using namespace std::chrono;
+    const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+    auto reply = exchange.reply();
+    reply.array(2);
+    reply.bulk(std::to_string(now / 1'000'000));
+    reply.bulk(std::to_string(now % 1'000'000));
+    exchange.finish();
+}
+
+void dbsize(Exchange& exchange) {
+    exchange.reply().integer(static_cast<std::int64_t>(exchange.authority().active_leases()));
+    exchange.finish();
+}
+
+constexpr std::array commands{
+    RespCommand{.name = "AUTH", .arity = -2, .handler = auth, .summary = "Answers as a server without a password."},
+    RespCommand{.name = "CLIENT", .arity = -2, .handler = client_command, .summary = "About this connection."},
+    RespCommand{.name = "COMMAND", .arity = -1, .handler = command_command, .summary = "What commands there are."},
+    RespCommand{.name = "CONFIG", .arity = -2, .handler = config_command, .summary = "Settings, to be looked at."},
+    RespCommand{.name = "DBSIZE", .arity = 1, .handler = dbsize, .summary = "How many leases are held."},
+    RespCommand{.name = "ECHO", .arity = 2, .handler = echo, .summary = "Gives the message back."},
+    RespCommand{.name = "HELLO", .arity = -1, .handler = hello, .summary = "Chooses the version of the protocol."},
+    RespCommand{.name = "INFO", .arity = -1, .handler = info_command, .summary = "About this server."},
+    RespCommand{.name = "PING", .arity = -1, .handler = ping, .summary = "Answers PONG, or the message."},
+    RespCommand{.name = "QUIT", .arity = -1, .handler = quit, .summary = "Closes the connection."},
+    RespCommand{.name = "RESET", .arity = 1, .handler = reset, .summary = "Makes the connection as if it were new."},
+    RespCommand{.name = "SELECT", .arity = 2, .handler = select, .summary = "Chooses a namespace for keys: 0 to 15."},
+    RespCommand{.name = "TIME", .arity = 1, .handler = time, .summary = "The server's wall clock."},
+};
+
+}  // namespace
+
+std::span<const RespCommand> connection_commands() {
+    return commands;
+}
+
+}  // namespace holdfast

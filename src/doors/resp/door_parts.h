@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "authority/authority.h"
+#include "doors/resp/buffers.h"
+#include "doors/resp/command_batch.h"
+#include "doors/resp/command_table.h"
+#include "doors/resp/poller.h"
+#include "doors/resp/resp_door.h"
+#include "doors/resp/subscriptions.h"
+#include "services/script_book.h"
+
+namespace holdfast {
+
+class RespSession;
+
+/// What the sessions of one door share. Held by each of them: a session may be the last to go.
+struct RespDoorParts {
+    RespDoorParts(boost::asio::io_context& loop, core::Authority& authority_given, RespDoorOptions options_given,
+                  RespDoorTurn turn_given)
+        : authority(authority_given),
+          options(std::move(options_given)),
+          turn(std::move(turn_given)),
+          poller(loop),
+          hub(authority_given) {}
+
+    core::Authority& authority;
+    RespDoorOptions options;
+    RespDoorTurn turn;
+    Poller poller;
+    CommandTable commands;
+    Buffers buffers;
+    CommandBatch batch;  ///< of the session that handles now
+    SubscriberHub hub;
+    redis::ScriptBook scripts;
+    std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
+    std::size_t refused = 0;                          ///< of the sessions, those over the limit, which are only told so
+    std::vector<std::shared_ptr<RespSession>> woken;  ///< to be handled in the next turn
+    std::vector<std::shared_ptr<RespSession>> closed;  ///< kept to the end of the turn
+    std::function<void()> wake;                        ///< begins a turn soon, unless one is under way
+    std::function<void()> on_last_session;             ///< while stopping
+    std::uint64_t commands_handled = 0;
+    std::uint64_t connections_accepted = 0;
+    std::chrono::steady_clock::time_point now;  ///< of this turn
+    std::chrono::steady_clock::time_point started_at = std::chrono::steady_clock::now();
+    std::string port;
+    bool stopping = false;
+    bool gone = false;  ///< the door was destroyed: the authority may be, too
+
+    /// Handles the session in this turn or soon.
+    void wake_up(RespSession& session);
+    void forget(RespSession& session);
+};
+
+}  // namespace holdfast

@@ -1,0 +1,41 @@
+#include "doors/resp/exchange.h"
+
+#include "doors/resp/slot.h"
+
+namespace holdfast {
+namespace {
+
+template <class Slot, class Exchange>
+Slot& slot_of(Exchange& exchange) {
+    return static_cast<Slot&>(exchange);
+}
+
+}  // namespace
+
+resp::ReplyWriter Exchange::reply() {
+    auto& slot = slot_of<RespSession::Slot>(*this);
+    return {slot.direct ? slot.owner.output_ : slot.kept, slot.owner.client_.protocol};
+}
+
+void Exchange::finish() {
+    auto& slot = slot_of<RespSession::Slot>(*this);
+    slot.owner.finished(slot);
+}
+
+void Exchange::waits(std::uint64_t ticket) {
+    slot_of<RespSession::Slot>(*this).ticket = ticket;
+}
+
+bool Exchange::gone() const {
+    return slot_of<const RespSession::Slot>(*this).owner.is_gone();
+}
+
+RespSession& Exchange::session() {
+    return slot_of<RespSession::Slot>(*this).owner;
+}
+
+core::Authority& Exchange::authority() {
+    return session().parts().authority;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,154 @@
+#include "doors/resp/lease_replies.h"
+
+#include <algorithm>
+#include <array>
+
+#include "authority/acquisition.h"
+
+namespace holdfast {
+
+using namespace core;
+
+namespace {
+
+constexpr std::size_t named_most = 3;  // of those in the way, in an error that is one line
+
+std::string_view in_capitals(Code code, std::array<char, 32>& room) {
+    const std::string_view name = name_of(code).substr(0, room.size());
+    std::transform(name.begin(), name.end(), room.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    return {room.data(), name.size()};
+}
+
+/// How long to wait is rounded up: whoever asks at that time must not be early.
+std::int64_t ms_up(Duration duration) {
+    return to_ms(duration + Duration{1ms} - Duration{1});
+}
+
+std::string in_the_way(const AcquireBusy& busy) {
+    std::string text(advice_of(busy.code));
+    std::size_t named = 0;
+    for (const NamedConflict& entry : busy.conflicts) {
+        const Conflict& conflict = entry.conflict;
+        if (named == named_most) {
+            text += ", and others";
+            break;
+        }
+        text += named++ == 0 ? "; in the way: " : ", ";
+        text += conflict.holder + " (";
+        text += conflict.token == 0 ? "waiting" : to_string(conflict.predicate);
+        text += conflict.reserved ? ", restarting" : "";
+        text += " for " + std::to_string(to_ms(conflict.expires_in)) + " ms more)";
+    }
+    return text;
+}
+
+void pair(resp::ReplyWriter& reply, std::string_view name, std::string_view value) {
+    reply.bulk(name);
+    reply.bulk(value);
+}
+void pair(resp::ReplyWriter& reply, std::string_view name, std::int64_t value) {
+    reply.bulk(name);
+    reply.integer(value);
+}
+
+}  // namespace
+
+void put_error(resp::ReplyWriter& reply, Code code, std::string_view detail, std::optional<Duration> retry_in) {
+    std::array<char, 32> room;
+    const std::string_view name = in_capitals(code, room);
+    const std::string_view message = detail.empty() ? advice_of(code) : detail;
+    if (!retry_in) return reply.error(name, message);
+    reply.error(name, std::string(message) + "; retry_in_ms=" + std::to_string(ms_up(*retry_in)));
+}
+
+void put_refused(resp::ReplyWriter& reply, const Refused& refused) {
+    put_error(reply, refused.code, refused.detail, refused.retry_in);
+}
+
+void put_busy(resp::ReplyWriter& reply, const AcquireBusy& busy) {
+    const auto retry_in = busy.code == Code::cancelled ? std::nullopt : std::optional(busy.retry_in);
+    put_error(reply, busy.code, in_the_way(busy), retry_in);
+}
+
+void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
+    const Timeline timeline = timeline_of(told.lease, now);
+    reply.map(told.cut_from ? 8 : 7);
+    pair(reply, "resource", told.resource);
+    pair(reply, "token", static_cast<std::int64_t>(told.lease.token));
+    pair(reply, "ttl_ms", to_ms(told.lease.ttl));
+    pair(reply, "renew_in_ms", to_ms(timeline.renew_in));
+    pair(reply, "soft_terminate_in_ms", to_ms(timeline.soft_terminate_in));
+    pair(reply, "hard_terminate_in_ms", to_ms(timeline.hard_terminate_in));
+    pair(reply, "expires_in_ms", to_ms(timeline.expires_in));
+    if (told.cut_from) pair(reply, "ttl_cut_from_ms", to_ms(*told.cut_from));
+}
+
+void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant now) {
+    if (const auto* refused = std::get_if<Refused>(&answer)) return put_refused(reply, *refused);
+    if (const auto* busy = std::get_if<AcquireBusy>(&answer)) return put_busy(reply, *busy);
+    const AcquireGranted& granted = std::get<AcquireGranted>(answer);
+    const HeldLease& held = granted.leases.front();
+    const auto cut = granted.ttl_cut ? std::optional(granted.ttl_cut->requested) : std::nullopt;
+    put_told(reply, {held.resource, held.lease, cut}, now);
+}
+
+void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer) {
+    if (answer.refused == Code::busy) return put_busy(reply, busy_answer(Code::busy, answer.standing));
+    put_renewed(reply, resource, answer);
+}
+
+void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer) {
+    if (answer.refused) return put_error(reply, *answer.refused, answer.detail, answer.retry_in);
+    put_told(reply, {resource, answer.lease, answer.cut_from}, answer.at);
+}
+
+void put_released(resp::ReplyWriter& reply, const QuickAnswer& answer) {
+    if (answer.refused) return put_error(reply, *answer.refused, answer.detail);
+    reply.map(2);
+    reply.bulk("released");
+    reply.boolean(answer.has_lease);
+    pair(reply, "state", to_string(answer.state));
+}
+
+void put_lease(resp::ReplyWriter& reply, std::string_view resource, const Lease& lease, Instant now) {
+    const std::size_t optional = (lease.session.empty() ? 0U : 1U) + (lease.reason.empty() ? 0U : 1U) +
+                                 (lease.metadata.empty() ? 0U : 1U) + (lease.priority ? 1U : 0U);
+    reply.map(7 + optional);
+    pair(reply, "resource", resource);
+    pair(reply, "token", static_cast<std::int64_t>(lease.token));
+    pair(reply, "holder", lease.holder);
+    pair(reply, "predicate", to_string(lease.predicate));
+    pair(reply, "ttl_ms", to_ms(lease.ttl));
+    pair(reply, "expires_in_ms", to_ms(lease.expires_at - now));
+    reply.bulk("renewable");
+    reply.boolean(lease.renewable);
+    if (!lease.session.empty()) pair(reply, "session", lease.session);
+    if (!lease.reason.empty()) pair(reply, "reason", lease.reason);
+    if (!lease.metadata.empty()) pair(reply, "metadata", lease.metadata);
+    if (lease.priority) pair(reply, "priority", *lease.priority);
+}
+
+void put_verified(resp::ReplyWriter& reply, const VerifyAnswer& answer) {
+    const Verified& verified = answer.verified;
+    const bool grace = verified.state == LeaseState::grace;
+    reply.map(4 + (verified.lease ? 2U : 0U) + (verified.ended_ago ? 1U : 0U) + (grace ? 2U : 0U));
+    pair(reply, "resource", answer.name.resource);
+    pair(reply, "token", static_cast<std::int64_t>(answer.name.token));
+    pair(reply, "state", to_string(verified.state));
+    if (verified.lease) {
+        pair(reply, "holder", verified.lease->holder);
+        pair(reply, "expires_in_ms", to_ms(verified.lease->expires_at - answer.at));
+    }
+    if (verified.ended_ago) pair(reply, "ended_ago_ms", to_ms(*verified.ended_ago));
+    if (grace) {
+        pair(reply, "holder", verified.reserved_holder);
+        pair(reply, "reserved_for_ms", to_ms(verified.reserved_for.value_or(Duration::zero())));
+    }
+    reply.bulk("current");
+    reply.array(verified.current.size());
+    for (const Lease& lease : verified.current)
+        put_lease(reply, answer.name.resource, lease, answer.at);
+}
+
+}  // namespace holdfast

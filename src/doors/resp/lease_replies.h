@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "authority/answers.h"
+#include "authority/quick.h"
+#include "wire/resp_writer.h"
+
+namespace holdfast {
+
+/// Answers of the authority as docs/resp.md writes them: maps, and errors with the stable code in capitals.
+
+void put_error(resp::ReplyWriter& reply, core::Code code, std::string_view detail = {},
+               std::optional<Duration> retry_in = {});
+void put_refused(resp::ReplyWriter& reply, const core::Refused& refused);
+void put_busy(resp::ReplyWriter& reply, const core::AcquireBusy& busy);
+
+/// What a holder must know of a lease it was granted, or has renewed: its token and its timeline (T4).
+struct ToldLease {
+    std::string_view resource;
+    const core::Lease& lease;
+    std::optional<Duration> cut_from;
+};
+void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now);
+
+/// `granted`, or why not.
+void put_acquired(resp::ReplyWriter& reply, const core::AcquireAnswer& answer, Instant now);
+void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const core::QuickAnswer& answer);
+
+void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const core::QuickAnswer& answer);
+void put_released(resp::ReplyWriter& reply, const core::QuickAnswer& answer);
+
+/// A lease as anybody may see it.
+void put_lease(resp::ReplyWriter& reply, std::string_view resource, const core::Lease& lease, Instant now);
+void put_verified(resp::ReplyWriter& reply, const core::VerifyAnswer& answer);
+
+}  // namespace holdfast

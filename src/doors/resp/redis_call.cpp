@@ -1,0 +1,133 @@
+#include "doors/resp/redis_call.h"
+
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "authority/authority.h"
+#include "base/assert.h"
+#include "doors/resp/lease_replies.h"
+#include "doors/resp/server_commands.h"
+#include "doors/resp/session.h"
+
+namespace holdfast {
+
+RedisNamespace::RedisNamespace(unsigned database) {
+    HOLDFAST_ASSERT(database < static_cast<unsigned>(databases));
+    constexpr std::string_view plain = "redis";
+    char* end = std::copy(plain.begin(), plain.end(), room_.data());
+    if (database > 0) {
+        *end++ = '-';
+        end = std::to_chars(end, room_.data() + room_.size(), database).ptr;
+    }
+    size_ = static_cast<std::size_t>(end - room_.data());
+}
+
+RedisKey::RedisKey(Exchange& exchange, std::string_view key) {
+    if (key.size() > core::limits::resource_bytes) return;
+    const RedisNamespace name_space(exchange.session().client().database);
+    char* end = room_.data();
+    *end++ = '@';
+    end = std::copy(name_space.name().begin(), name_space.name().end(), end);
+    *end++ = '/';
+    end = std::copy(key.begin(), key.end(), end);
+    size_ = static_cast<std::size_t>(end - room_.data());
+}
+
+void run(Exchange& exchange, const RedisCall& call, core::Quick::Rule rule, core::Quick::Done done) {
+    const RedisKey key(exchange, call.key);
+    exchange.authority().quick().update(
+        {.resource = key.resource(), .holder = call.value, .extra = {}, .takes = call.takes, .exact = true},
+        std::move(rule), std::move(done));
+}
+
+void fail(Exchange& exchange, std::string_view code, std::string_view message) {
+    exchange.reply().error(code, message);
+    exchange.finish();
+}
+
+void fail(Exchange& exchange, std::string_view message) {
+    fail(exchange, "ERR", message);
+}
+
+void fail_wrong_type(Exchange& exchange) {
+    fail(exchange, "WRONGTYPE", "Operation against a key holding the wrong kind of value");
+}
+
+void fail_no_expiry(Exchange& exchange) {
+    fail(exchange, "a key is a lease here, and every lease ends: say how long with PX milliseconds or EX seconds");
+}
+
+void fail(Exchange& exchange, const core::QuickAnswer& refused) {
+    const core::Code code = *refused.refused;
+    resp::ReplyWriter reply = exchange.reply();
+    if (code == core::Code::recovering || code == core::Code::stopping) {
+        // As Redis says it when it is up but does not serve yet: clients know that to pass.
+        reply.error("LOADING", advice_of(code));
+    } else if (code == core::Code::ttl_too_long) {
+        std::string detail(advice_of(code));
+        detail += ": at most " + std::to_string(to_ms(exchange.authority().policy().ttl_max)) + " ms";
+        put_error(reply, code, detail);
+    } else {
+        put_error(reply, code, refused.detail, refused.retry_in);
+    }
+    exchange.finish();
+}
+
+bool failed(Exchange& exchange, const core::QuickAnswer& answer) {
+    if (answer.refused) {
+        fail(exchange, answer);
+        return true;
+    }
+    if (redis::outcome_of(answer) != redis::KeyOutcome::wrong_type) return false;
+    fail_wrong_type(exchange);
+    return true;
+}
+
+bool usable(Exchange& exchange, std::string_view key, std::string_view value) {
+    auto checked = redis::check_key(key);
+    if (checked) checked = redis::check_value(value);
+    if (!checked) fail(exchange, checked.error().message);
+    return static_cast<bool>(checked);
+}
+
+void reply_integer(Exchange& exchange, std::int64_t number) {
+    exchange.reply().integer(number);
+    exchange.finish();
+}
+
+namespace {
+
+struct Sum {
+    Exchange& exchange;
+    std::size_t missing;
+    std::int64_t total = 0;
+    std::optional<core::QuickAnswer> refused{};
+
+    void arrived() {
+        if (--missing > 0) return;
+        if (refused) return fail(exchange, *refused);
+        reply_integer(exchange, total);
+    }
+};
+
+}  // namespace
+
+void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::QuickDesk&),
+               std::int64_t (*count)(const core::QuickAnswer&)) {
+    if (keys.size() == 1)
+        return run(exchange, {keys[0]}, rule, [&exchange, count](const core::QuickAnswer& answer) {
+            if (answer.refused) return fail(exchange, answer);
+            reply_integer(exchange, count(answer));
+        });
+    const auto sum = std::make_shared<Sum>(Sum{exchange, keys.size()});
+    for (const std::string_view key : keys)
+        run(exchange, {key}, rule, [sum, count](const core::QuickAnswer& answer) {
+            if (answer.refused) sum->refused = answer;
+            sum->total += count(answer);
+            sum->arrived();
+        });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "authority/quick.h"
+#include "doors/resp/exchange.h"
+#include "lease/limits.h"
+#include "services/redis_keys.h"
+
+namespace holdfast {
+
+/// The namespace of a database: `redis`, and `redis-1` to `redis-15` for those that SELECT chooses.
+class RedisNamespace {
+ public:
+    /// REQUIRES: below `databases` (server_commands.h).
+    explicit RedisNamespace(unsigned database);
+    std::string_view name() const { return {room_.data(), size_}; }
+
+ private:
+    std::array<char, 16> room_;
+    std::size_t size_;
+};
+
+/// The resource of a key, made without allocating. Empty, which is the name of nothing, for a key that is too long.
+class RedisKey {
+ public:
+    RedisKey(Exchange& exchange, std::string_view key);
+    std::string_view resource() const { return {room_.data(), size_}; }
+
+ private:
+    std::array<char, core::limits::resource_bytes + 24> room_;
+    std::size_t size_ = 0;
+};
+
+/// Runs a rule on a key. `value` is the subject's holder, if the rule needs one.
+struct RedisCall {
+    std::string_view key;
+    std::string_view value{};
+    bool takes = false;
+};
+void run(Exchange& exchange, const RedisCall& call, core::Quick::Rule rule, core::Quick::Done done);
+
+/// Error replies; they finish the exchange.
+void fail(Exchange& exchange, std::string_view message);
+void fail(Exchange& exchange, std::string_view code, std::string_view message);
+void fail_wrong_type(Exchange& exchange);
+void fail_no_expiry(Exchange& exchange);
+/// Why the lease's own rules refused it. Always an error, never an answer that could pass for a grant.
+void fail(Exchange& exchange, const core::QuickAnswer& refused);
+/// Replies with an error, if the answer is one, and says so. `number` must be an outcome.
+bool failed(Exchange& exchange, const core::QuickAnswer& answer);
+
+/// True if the key and, where given, the value can be a resource and a holder; else the error is replied.
+bool usable(Exchange& exchange, std::string_view key, std::string_view value);
+
+void reply_integer(Exchange& exchange, std::int64_t number);
+
+/// Runs a rule on each of the keys, and replies with the sum of what `count` makes of the answers.
+void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::QuickDesk&),
+               std::int64_t (*count)(const core::QuickAnswer&));
+
+}  // namespace holdfast

@@ -1,0 +1,115 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "authority/authority.h"
+#include "base/text.h"
+#include "doors/resp/redis_call.h"
+#include "doors/resp/redis_commands.h"
+#include "doors/resp/redis_options.h"
+#include "doors/resp/session.h"
+#include "lease/manifest.h"
+#include "services/glob.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t keys_most = 100'000;     // of one KEYS
+constexpr std::size_t leases_per_page = 1000;  // of KEYS
+
+/// One KEYS or SCAN.
+struct Listing {
+    Exchange& exchange;
+    std::string name_space;
+    std::string pattern;
+    std::string prefix;
+    std::string type{};  ///< empty: any
+    std::size_t limit = leases_per_page;
+    std::uint64_t after = 0;
+    std::vector<std::string> keys{};
+
+    /// The leases of one record come together: a key with several is told once.
+    void add(const core::ListPage& page) {
+        std::string_view last;
+        for (const core::NamedLease& named : page.leases) {
+            if (named.resource == last) continue;
+            last = named.resource;
+            const std::string_view key = core::split_name(named.resource).resource;
+            if (!of_type(named.lease) || !redis::glob_matches(pattern, key)) continue;
+            keys.emplace_back(key);
+        }
+    }
+    bool of_type(const core::Lease& lease) const {
+        if (type.empty()) return true;
+        return type == (redis::is_lock(lease.predicate) ? "string" : "set");
+    }
+};
+
+using ListingPtr = std::shared_ptr<Listing>;
+
+ListingPtr listing(Exchange& exchange, std::string_view pattern) {
+    const RedisNamespace name_space(exchange.session().client().database);
+    return std::make_shared<Listing>(Listing{exchange, std::string(name_space.name()), std::string(pattern),
+                                             std::string(redis::glob_prefix(pattern))});
+}
+
+void write_keys(resp::ReplyWriter reply, const Listing& listing) {
+    reply.array(listing.keys.size());
+    for (const std::string& key : listing.keys)
+        reply.bulk(key);
+}
+
+/// Asks for the next page and hands it to `then`, unless there is an error to reply.
+template <class Then>
+void next_page(const ListingPtr& listing, Then then) {
+    listing->exchange.authority().list({.name_space = listing->name_space,
+                                        .prefix = listing->prefix,
+                                        .holder = {},
+                                        .limit = listing->limit,
+                                        .after = listing->after},
+                                       [listing, then](const core::Answer<core::ListPage>& answer) {
+                                           if (const auto* refused = std::get_if<core::Refused>(&answer))
+                                               return fail(listing->exchange, refused->detail);
+                                           const core::ListPage& page = std::get<core::ListPage>(answer);
+                                           listing->add(page);
+                                           listing->after = page.next;
+                                           then(listing);
+                                       });
+}
+
+void gather_all(const ListingPtr& listing) {
+    if (listing->keys.size() > keys_most) return fail(listing->exchange, "too many keys for one answer: use SCAN");
+    if (listing->after != 0) return next_page(listing, gather_all);
+    write_keys(listing->exchange.reply(), *listing);
+    listing->exchange.finish();
+}
+
+void reply_with_page(const ListingPtr& listing) {
+    resp::ReplyWriter reply = listing->exchange.reply();
+    reply.array(2);
+    reply.bulk(std::to_string(listing->after));
+    write_keys(reply, *listing);
+    listing->exchange.finish();
+}
+
+}  // namespace
+
+void redis_keys_command(Exchange& exchange) {
+    next_page(listing(exchange, exchange.words()[1]), gather_all);
+}
+
+void redis_scan_command(Exchange& exchange) {
+    const auto words = exchange.words();
+    const auto cursor = parse_number(words[1]);
+    if (!cursor) return fail(exchange, "invalid cursor");
+    const auto parsed = parse_scan_options(words.subspan(2));
+    if (const auto* error = std::get_if<OptionError>(&parsed)) return fail(exchange, *error);
+    const ScanOptions& options = std::get<ScanOptions>(parsed);
+    const ListingPtr page = listing(exchange, options.pattern);
+    page->limit = options.count;
+    page->after = *cursor;
+    if (options.type) page->type = *options.type;
+    next_page(page, reply_with_page);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,305 @@
+#include "doors/resp/resp_door.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "base/text.h"
+#include "doors/resp/session.h"
+
+namespace holdfast {
+namespace {
+
+using boost::asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t refused_most = 64;  // connections over the limit that are told so; more are just closed
+constexpr auto accept_pause = 100ms;      // after the system refused, which it will go on doing for a while
+constexpr auto stop_grace = 2s;
+constexpr int rounds_per_turn = 4;       // for sessions that wake one another; then the loop has its turn
+constexpr int keep_alive_seconds = 300;  // of silence before a dead peer is looked for, as Redis does
+
+struct HostPort {
+    std::string host;
+    std::string port;
+};
+
+Result<HostPort> split_address(const std::string& address) {
+    const std::size_t colon = address.rfind(':');
+    const Error malformed{"cannot_listen", "'" + address + "' is not HOST:PORT"};
+    if (colon == std::string::npos || colon == 0) return malformed;
+    HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
+    const auto port = parse_number(parts.port);
+    if (!port || *port > 65535) return malformed;
+    if (parts.host.front() == '[' && parts.host.back() == ']') parts.host = parts.host.substr(1, parts.host.size() - 2);
+    return parts;
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+    const std::string host = endpoint.address().to_string();
+    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+}
+
+/// The bare socket, as a session wants it. -1 if it cannot be had.
+int take_out(tcp::socket& socket) {
+    boost::system::error_code error;
+    socket.set_option(tcp::no_delay(true), error);
+    socket.set_option(boost::asio::socket_base::keep_alive(true), error);
+    const int bare = socket.release(error);
+    if (error) return -1;
+    ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPIDLE, &keep_alive_seconds, sizeof keep_alive_seconds);
+    ::fcntl(bare, F_SETFL, ::fcntl(bare, F_GETFL) | O_NONBLOCK);
+    return bare;
+}
+
+}  // namespace
+
+void RespDoorParts::wake_up(RespSession& session) {
+    if (session.is_woken || session.is_closed()) return;
+    session.is_woken = true;
+    woken.push_back(session.shared_from_this());
+    wake();
+}
+
+void RespDoorParts::forget(RespSession& session) {
+    const auto found = sessions.find(&session);
+    if (found == sessions.end()) return;
+    if (session.is_refused()) --refused;
+    closed.push_back(std::move(found->second));
+    sessions.erase(found);
+    if (sessions.empty() && on_last_session) on_last_session();
+}
+
+struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
+    Impl(boost::asio::io_context& loop_given, std::shared_ptr<RespDoorParts> parts_given)
+        : loop(loop_given),
+          parts(std::move(parts_given)),
+          acceptor(loop),
+          accept_timer(loop),
+          check_timer(loop),
+          stop_timer(loop) {}
+
+    Result<std::string> listen();
+    boost::system::error_code bind(const HostPort& address);
+    void accept();
+    void on_accept(boost::system::error_code error, tcp::socket socket);
+    void admit(tcp::socket socket);
+    void turn();
+    void turn_soon();
+    void handle_woken();
+    template <class Visit>
+    void for_each_session(Visit visit);
+    void check_sessions();
+    void stop(std::function<void()> done);
+    void stopped();
+
+    boost::asio::io_context& loop;
+    std::shared_ptr<RespDoorParts> parts;
+    tcp::acceptor acceptor;
+    boost::asio::steady_timer accept_timer, check_timer, stop_timer;
+    std::function<void()> on_stopped;
+    std::vector<std::shared_ptr<RespSession>> handling;
+    bool in_turn = false, turn_posted = false;
+};
+
+boost::system::error_code RespDoor::Impl::bind(const HostPort& address) {
+    boost::system::error_code error;
+    tcp::resolver resolver(loop);
+    const auto found = resolver.resolve(address.host, address.port, tcp::resolver::passive, error);
+    if (error) return error;
+    const tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+    return error;
+}
+
+Result<std::string> RespDoor::Impl::listen() {
+    const std::string& address = parts->options.address;
+    auto split = split_address(address);
+    if (!split) return split.error();
+    auto error = bind(*split);
+    const tcp::endpoint bound = error ? tcp::endpoint{} : acceptor.local_endpoint(error);
+    if (error) {
+        boost::system::error_code ignored;
+        acceptor.close(ignored);
+        return Error{"cannot_listen", "cannot listen on " + address + ": " + error.message()};
+    }
+    parts->port = std::to_string(bound.port());
+    parts->wake = [this] { turn_soon(); };
+    parts->poller.start([this] { turn(); });
+    accept();
+    check_sessions();
+    return text_of(bound);
+}
+
+// ---- connections ----
+
+void RespDoor::Impl::accept() {
+    acceptor.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket socket) {
+        self->on_accept(error, std::move(socket));
+    });
+}
+
+void RespDoor::Impl::on_accept(boost::system::error_code error, tcp::socket socket) {
+    if (!acceptor.is_open()) return;
+    if (!error) {
+        admit(std::move(socket));
+        return accept();
+    }
+    if (error == boost::asio::error::connection_aborted) return accept();
+    // Out of files or memory: the connection still waits, and asking again at once would spin.
+    accept_timer.expires_after(accept_pause);
+    accept_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (!cancelled && self->acceptor.is_open()) self->accept();
+    });
+}
+
+void RespDoor::Impl::admit(tcp::socket socket) {
+    boost::system::error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    const bool full = parts->sessions.size() - parts->refused >= parts->options.max_connections;
+    if (error || (full && parts->refused >= refused_most)) return;
+    const int bare = take_out(socket);
+    if (bare < 0) return;
+    parts->now = Clock::now();
+    auto session = std::make_shared<RespSession>(bare, parts, text_of(peer), ++parts->connections_accepted);
+    if (!parts->poller.add(bare, session.get())) return;
+    parts->sessions.emplace(session.get(), session);
+    if (!full) return;
+    ++parts->refused;
+    session->refuse_connection("max number of clients reached");
+}
+
+// ---- turns ----
+
+void RespDoor::Impl::turn() {
+    if (parts->gone) return;
+    in_turn = true;
+    parts->now = Clock::now();
+    const auto ready = parts->poller.ready();
+    for (const Poller::Ready& one : ready)
+        if (one.input) static_cast<RespSession*>(one.who)->receive(one.broken);
+    parts->turn.begins();  // after the last byte was received, so that nothing is granted from before it was asked (T3)
+    for (const Poller::Ready& one : ready)
+        static_cast<RespSession*>(one.who)->handle();
+    handle_woken();
+    parts->turn.ends();
+    in_turn = false;
+    parts->closed.clear();
+    if (!parts->woken.empty()) turn_soon();
+}
+
+void RespDoor::Impl::handle_woken() {
+    for (int round = 0; round < rounds_per_turn && !parts->woken.empty(); ++round) {
+        std::swap(handling, parts->woken);
+        for (const auto& session : handling) {
+            session->is_woken = false;
+            session->handle();
+        }
+        handling.clear();
+    }
+}
+
+void RespDoor::Impl::turn_soon() {
+    if (in_turn || turn_posted || parts->gone) return;
+    turn_posted = true;
+    boost::asio::post(loop, [self = shared_from_this()] {
+        self->turn_posted = false;
+        self->turn();
+    });
+}
+
+/// On a copy: whoever is visited may leave.
+template <class Visit>
+void RespDoor::Impl::for_each_session(Visit visit) {
+    std::vector<std::shared_ptr<RespSession>> all;
+    all.reserve(parts->sessions.size());
+    for (const auto& entry : parts->sessions)
+        all.push_back(entry.second);
+    for (const auto& session : all)
+        visit(*session);
+    if (!in_turn) parts->closed.clear();
+}
+
+/// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
+void RespDoor::Impl::check_sessions() {
+    parts->now = Clock::now();
+    parts->turn.begins();
+    for_each_session([&](RespSession& session) { session.check(parts->now); });
+    parts->turn.ends();
+    Duration shortest = parts->options.write_timeout;
+    if (parts->options.idle_timeout > Duration::zero()) shortest = std::min(shortest, parts->options.idle_timeout);
+    check_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, 1s));
+    check_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (!cancelled && !self->parts->gone) self->check_sessions();
+    });
+}
+
+// ---- the end ----
+
+void RespDoor::Impl::stop(std::function<void()> done) {
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+    accept_timer.cancel();
+    on_stopped = std::move(done);
+    parts->stopping = true;
+    parts->now = Clock::now();
+    for_each_session([](RespSession& session) { session.stop(); });
+    if (parts->sessions.empty()) return stopped();
+    parts->on_last_session = [this] { stopped(); };
+    stop_timer.expires_after(stop_grace);
+    stop_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (cancelled || self->parts->gone) return;
+        self->parts->on_last_session = nullptr;
+        self->for_each_session([](RespSession& session) { session.close(); });
+        self->stopped();
+    });
+}
+
+void RespDoor::Impl::stopped() {
+    stop_timer.cancel();
+    check_timer.cancel();
+    // Not from within: the last session is still closing, and done() may destroy the door.
+    boost::asio::post(loop, [self = shared_from_this()] {
+        self->parts->on_last_session = nullptr;
+        if (const auto done = std::exchange(self->on_stopped, nullptr)) done();
+    });
+}
+
+RespDoor::RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options,
+                   RespDoorTurn turn)
+    : impl_(std::make_shared<Impl>(
+          loop, std::make_shared<RespDoorParts>(loop, authority, std::move(options), std::move(turn)))) {}
+
+RespDoor::~RespDoor() {
+    RespDoorParts& parts = *impl_->parts;
+    parts.gone = true;
+    parts.wake = [] {};
+    parts.on_last_session = nullptr;
+    boost::system::error_code ignored;
+    impl_->acceptor.close(ignored);
+    impl_->on_stopped = nullptr;
+    for (auto* timer : {&impl_->accept_timer, &impl_->check_timer, &impl_->stop_timer})
+        timer->cancel();
+    parts.hub.shut();
+    impl_->for_each_session([](RespSession& session) { session.close(); });
+    parts.sessions.clear();
+    parts.woken.clear();
+    parts.poller.stop();
+}
+
+Result<std::string> RespDoor::listen() {
+    return impl_->listen();
+}
+
+void RespDoor::stop(std::function<void()> done) {
+    impl_->stop(std::move(done));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+#include "doors/resp/scoped_leases.h"
+
+#include <memory>
+#include <vector>
+
+namespace holdfast {
+
+using namespace core;
+
+bool ScopedLeases::has_room() {
+    if (leases_.size() >= most) drop_ended();
+    return leases_.size() < most;
+}
+
+void ScopedLeases::add(LeaseName name, std::string holder) {
+    leases_.insert_or_assign(name.token, Scoped{std::move(name.resource), std::move(holder)});
+}
+
+void ScopedLeases::forget_if_of(Token token, std::string_view holder) {
+    if (leases_.empty()) return;
+    const auto found = leases_.find(token);
+    if (found != leases_.end() && found->second.holder == holder) leases_.erase(found);
+}
+
+/// Those that expired or were ended by others are not told of here.
+void ScopedLeases::drop_ended() {
+    const auto ended = std::make_shared<std::vector<Token>>();
+    for (const auto& [token, scoped] : leases_)
+        authority_.quick().update(
+            {.resource = scoped.resource, .holder = {}, .extra = {}, .takes = false},
+            [token = token](QuickDesk& desk) { desk.answer().number = desk.record().find(token) != nullptr ? 1 : 0; },
+            [ended, token = token](const QuickAnswer& answer) {
+                if (!answer.refused && answer.number == 0) ended->push_back(token);
+            });
+    for (const Token token : *ended)
+        leases_.erase(token);
+}
+
+void ScopedLeases::release_all() {
+    const auto leases = std::move(leases_);
+    leases_.clear();
+    for (const auto& [token, scoped] : leases)
+        authority_.quick().release(scoped.resource, scoped.holder, token, [](const QuickAnswer&) {});
+}
+
+}  // namespace holdfast

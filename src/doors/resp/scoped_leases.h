@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "authority/authority.h"
+
+namespace holdfast {
+
+/// The leases that end with a connection (R8).
+class ScopedLeases {
+ public:
+    static constexpr std::size_t most = 1000;
+
+    explicit ScopedLeases(core::Authority& authority) : authority_(authority) {}
+
+    /// False if there are as many as there may be, even without those that have ended meanwhile.
+    bool has_room();
+    void add(core::LeaseName name, std::string holder);
+    /// Takes out a lease that its holder is about to release.
+    void forget_if_of(core::Token token, std::string_view holder);
+    void release_all();
+    std::size_t size() const { return leases_.size(); }
+
+ private:
+    struct Scoped {
+        std::string resource;
+        std::string holder;
+    };
+    void drop_ended();
+
+    core::Authority& authority_;
+    std::unordered_map<core::Token, Scoped> leases_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "doors/resp/command_table.h"
+#include "doors/resp/redis_call.h"
+#include "doors/resp/redis_many.h"
+#include "doors/resp/redis_options.h"
+#include "doors/resp/session.h"
+#include "services/script_book.h"
+#include "wire/resp_number.h"
+
+namespace holdfast {
+namespace {
+
+using core::QuickAnswer;
+using core::QuickDesk;
+using redis::KeyOutcome;
+using redis::Script;
+using redis::ScriptAct;
+using redis::ScriptReply;
+
+constexpr std::string_view unknown_script =
+    "Holdfast runs no Lua: it knows the scripts by which lock libraries compare a key's value and delete it or set its "
+    "expiry, and this is none of them. Use LEASE.ACQUIRE, LEASE.RENEW and LEASE.RELEASE, or SET with NX and PX; "
+    "docs/redis.md lists the scripts";
+
+redis::ScriptBook& book(Exchange& exchange) {
+    return exchange.session().parts().scripts;
+}
+
+// ---- one key ----
+
+void reply(Exchange& exchange, const ScriptReply& reply) {
+    if (reply.kind == ScriptReply::Kind::integer) return reply_integer(exchange, reply.number);
+    if (reply.kind == ScriptReply::Kind::ok)
+        exchange.reply().simple("OK");
+    else
+        exchange.reply().null();
+    exchange.finish();
+}
+
+void reply_to_script(Exchange& exchange, const Script& script, const QuickAnswer& answer) {
+    if (failed(exchange, answer)) return;
+    const KeyOutcome outcome = redis::outcome_of(answer);
+    if (outcome != KeyOutcome::done)
+        return reply(exchange, outcome == KeyOutcome::absent ? script.absent : script.not_done);
+    if (script.act == ScriptAct::left) return reply_integer(exchange, to_ms(answer.lease.expires_at - answer.at));
+    reply(exchange, script.done);
+}
+
+void run_rule(QuickDesk& desk, ScriptAct act, Duration time) {
+    switch (act) {
+        case ScriptAct::remove:
+            return redis::remove_if_equal(desk);
+        case ScriptAct::expire:
+            return redis::expire_if_equal(desk, time);
+        case ScriptAct::extend:
+            return redis::extend_if_equal(desk, time);
+        default:
+            return redis::time_left_if_equal(desk);
+    }
+}
+
+// ---- EVAL and EVALSHA ----
+
+/// What follows the script: how many keys there are, the keys, the arguments.
+struct Operands {
+    std::span<const std::string_view> keys;
+    std::span<const std::string_view> arguments;
+};
+std::variant<Operands, OptionError> parse_operands(std::span<const std::string_view> words) {
+    const auto count = resp::parse_integer(words[0]);
+    if (!count) return OptionError(not_an_integer);
+    if (*count < 0) return OptionError("Number of keys can't be negative");
+    const auto rest = words.subspan(1);
+    const auto keys = static_cast<std::size_t>(*count);
+    if (keys > rest.size()) return OptionError("Number of keys can't be greater than number of args");
+    return Operands{rest.first(keys), rest.subspan(keys)};
+}
+
+void run_script(Exchange& exchange, const Script& script, const Operands& operands) {
+    const auto arguments = operands.arguments;
+    if (operands.keys.size() < script.keys_least() || arguments.size() < script.arguments_least())
+        return fail(exchange, "this script takes more keys or arguments than it was given");
+    Duration time{};
+    if (script.arguments_least() > 1) {
+        const auto parsed = parse_time(arguments[1], script.seconds ? TimeUnit::seconds : TimeUnit::milliseconds);
+        if (!parsed) return fail(exchange, not_an_integer);
+        time = *parsed;
+    }
+    if (script.sets_expiry() && time <= Duration::zero()) return fail(exchange, "invalid expire time in script");
+    if (script.many_keys()) return run_over_keys(exchange, script, operands.keys, arguments[0], time);
+    ScriptAct act = script.act;
+    if (act == ScriptAct::lengthen)
+        act = arguments.size() > 2 && arguments[2] == "0" ? ScriptAct::extend : ScriptAct::expire;
+    run(
+        exchange, {operands.keys[0], arguments[0]}, [act, time](QuickDesk& desk) { run_rule(desk, act, time); },
+        [&exchange, script](const QuickAnswer& answer) { reply_to_script(exchange, script, answer); });
+}
+
+enum class Access : std::uint8_t { reading_and_writing, reading };
+
+void run_checked(Exchange& exchange, const std::optional<Script>& script, Access access) {
+    if (!script) return fail(exchange, unknown_script);
+    if (access == Access::reading && script->act != ScriptAct::left)
+        return fail(exchange, "Write commands are not allowed from read-only scripts.");
+    const auto parsed = parse_operands(exchange.words().subspan(2));
+    if (const auto* error = std::get_if<OptionError>(&parsed)) return fail(exchange, *error);
+    run_script(exchange, *script, std::get<Operands>(parsed));
+}
+
+void eval_as(Exchange& exchange, Access access) {
+    run_checked(exchange, book(exchange).take_for_run(exchange.words()[1]), access);
+}
+void eval(Exchange& exchange) {
+    eval_as(exchange, Access::reading_and_writing);
+}
+void eval_ro(Exchange& exchange) {
+    eval_as(exchange, Access::reading);
+}
+
+void evalsha_as(Exchange& exchange, Access access) {
+    const auto name = redis::parse_script_name(exchange.words()[1]);
+    const redis::ScriptBook::Entry* entry = name ? book(exchange).find(*name) : nullptr;
+    if (entry == nullptr) return fail(exchange, "NOSCRIPT", "No matching script. Please use EVAL.");
+    run_checked(exchange, entry->script, access);
+}
+void evalsha(Exchange& exchange) {
+    evalsha_as(exchange, Access::reading_and_writing);
+}
+void evalsha_ro(Exchange& exchange) {
+    evalsha_as(exchange, Access::reading);
+}
+
+// ---- SCRIPT ----
+
+void script_load(Exchange& exchange) {
+    const auto loaded = book(exchange).load(exchange.words()[2]);
+    if (!loaded) return fail(exchange, "too many scripts are loaded: SCRIPT FLUSH forgets them");
+    exchange.reply().bulk(redis::to_hex(loaded->name));
+    exchange.finish();
+}
+
+void script_exists(Exchange& exchange) {
+    const auto names = exchange.words().subspan(2);
+    resp::ReplyWriter reply = exchange.reply();
+    reply.array(names.size());
+    for (const std::string_view text : names) {
+        const auto name = redis::parse_script_name(text);
+        reply.integer(name && book(exchange).find(*name) != nullptr ? 1 : 0);
+    }
+    exchange.finish();
+}
+
+void script_flush(Exchange& exchange) {
+    const auto words = exchange.words();
+    if (words.size() == 3 && !same_word(words[2], "SYNC") && !same_word(words[2], "ASYNC"))
+        return fail(exchange, "SCRIPT FLUSH only support SYNC|ASYNC option");
+    book(exchange).flush();
+    exchange.reply().simple("OK");
+    exchange.finish();
+}
+
+struct Subcommand {
+    std::string_view name;
+    std::size_t words_least, words_most;
+    void (*handler)(Exchange&);
+};
+constexpr std::array subcommands{Subcommand{"LOAD", 3, 3, script_load},
+                                 Subcommand{"EXISTS", 3, resp::words_most, script_exists},
+                                 Subcommand{"FLUSH", 2, 3, script_flush}};
+
+void script(Exchange& exchange) {
+    const auto words = exchange.words();
+    const auto found = std::find_if(subcommands.begin(), subcommands.end(),
+                                    [&](const Subcommand& known) { return same_word(known.name, words[1]); });
+    if (found == subcommands.end()) return fail(exchange, unknown_subcommand("SCRIPT", words[1]));
+    if (words.size() < found->words_least || words.size() > found->words_most)
+        return fail(exchange, wrong_arity("script|" + std::string(found->name)));
+    found->handler(exchange);
+}
+
+constexpr std::array commands{
+    RespCommand{"EVAL", -3, eval, true, 0, 0, 0, {}, {3, 4, true}},       RespCommand{"EVAL_RO", -3, eval_ro},
+    RespCommand{"EVALSHA", -3, evalsha, true, 0, 0, 0, {}, {3, 4, true}}, RespCommand{"EVALSHA_RO", -3, evalsha_ro},
+    RespCommand{"SCRIPT", -2, script},
+};
+
+}  // namespace
+
+std::span<const RespCommand> script_commands() {
+    return commands;
+}
+
+}  // namespace holdfast

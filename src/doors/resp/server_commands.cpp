@@ -1,0 +1,210 @@
+#include "doors/resp/server_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <unistd.h>
+
+#include "authority/authority.h"
+#include "doors/resp/command_table.h"
+#include "doors/resp/session.h"
+#include "services/glob.h"
+
+namespace holdfast {
+namespace {
+
+void fail(Exchange& exchange, std::string_view message) {
+    exchange.reply().error("ERR", message);
+    exchange.finish();
+}
+
+// ---- INFO ----
+
+void line(std::string& out, std::string_view name, std::string_view value) {
+    out += name;
+    out += ':';
+    out += value;
+    out += "\r\n";
+}
+
+void put_server(std::string& out, RespDoorParts& parts) {
+    using std::chrono::seconds;
+    const auto up = std::chrono::duration_cast<seconds>(parts.now - parts.started_at).count();
+    line(out, "redis_version", redis_version);
+    line(out, "redis_mode", "standalone");
+    line(out, "holdfast_version", parts.options.version);
+    line(out, "process_id", std::to_string(::getpid()));
+    line(out, "tcp_port", parts.port);
+    line(out, "uptime_in_seconds", std::to_string(up));
+    line(out, "recovering_for_ms", std::to_string(to_ms(parts.authority.recovering_for())));
+}
+
+void put_clients(std::string& out, RespDoorParts& parts) {
+    line(out, "connected_clients", std::to_string(parts.sessions.size() - parts.refused));
+    line(out, "maxclients", std::to_string(parts.options.max_connections));
+    line(out, "blocked_clients", std::to_string(parts.authority.waiters()));
+}
+
+void put_persistence(std::string& out, RespDoorParts&) {
+    line(out, "loading", "0");
+    line(out, "aof_enabled", "0");
+}
+
+void put_stats(std::string& out, RespDoorParts& parts) {
+    line(out, "total_connections_received", std::to_string(parts.connections_accepted));
+    line(out, "total_commands_processed", std::to_string(parts.commands_handled));
+}
+
+void put_replication(std::string& out, RespDoorParts&) {
+    line(out, "role", "master");
+    line(out, "connected_slaves", "0");
+}
+
+void put_keyspace(std::string& out, RespDoorParts& parts) {
+    const std::string leases = std::to_string(parts.authority.active_leases());
+    line(out, "db0", "keys=" + leases + ",expires=" + leases + ",avg_ttl=0");
+}
+
+struct Section {
+    std::string_view name;
+    void (*put)(std::string&, RespDoorParts&);
+};
+constexpr std::array sections{Section{"Server", put_server},           Section{"Clients", put_clients},
+                              Section{"Persistence", put_persistence}, Section{"Stats", put_stats},
+                              Section{"Replication", put_replication}, Section{"Keyspace", put_keyspace}};
+
+bool asks_for(std::span<const std::string_view> words, std::string_view section) {
+    if (words.size() == 1) return true;
+    return std::any_of(words.begin() + 1, words.end(), [&](std::string_view word) {
+        return same_word(word, section) || same_word(word, "all") || same_word(word, "everything") ||
+               same_word(word, "default");
+    });
+}
+
+// ---- CONFIG ----
+
+struct Setting {
+    std::string_view name;
+    std::string value;
+};
+
+/// What client libraries and redis-benchmark look at.
+std::vector<Setting> settings_of(const RespDoorParts& parts) {
+    const auto idle_s = std::chrono::duration_cast<std::chrono::seconds>(parts.options.idle_timeout).count();
+    return {{"appendonly", "no"},
+            {"databases", std::to_string(databases)},
+            {"maxclients", std::to_string(parts.options.max_connections)},
+            {"maxmemory", "0"},
+            {"maxmemory-policy", "noeviction"},
+            {"notify-keyspace-events", ""},
+            {"port", parts.port},
+            {"proto-max-bulk-len", std::to_string(resp::command_bytes_most)},
+            {"save", ""},
+            {"timeout", std::to_string(idle_s)}};
+}
+
+// ---- COMMAND ----
+
+void put_command(resp::ReplyWriter& reply, const RespCommand& command) {
+    reply.array(10);
+    reply.bulk(lower_case(command.name));
+    reply.integer(command.arity);
+    reply.array(2);
+    reply.simple(command.writes ? "write" : "readonly");
+    reply.simple("fast");
+    reply.integer(command.first_key);
+    reply.integer(command.last_key);
+    reply.integer(command.key_step);
+    for (int unused = 0; unused < 4; ++unused)  // categories, tips, key specifications, subcommands
+        reply.array(0);
+}
+
+std::vector<const RespCommand*> named(const CommandTable& table, std::span<const std::string_view> names) {
+    std::vector<const RespCommand*> found;
+    for (const std::string_view name : names)
+        found.push_back(table.find(name));
+    if (names.empty()) found.assign(table.all().begin(), table.all().end());
+    return found;
+}
+
+void put_docs(resp::ReplyWriter& reply, std::vector<const RespCommand*> commands) {
+    std::erase(commands, nullptr);
+    reply.map(commands.size());
+    for (const RespCommand* command : commands) {
+        reply.bulk(lower_case(command->name));
+        reply.map(2);
+        reply.bulk("summary");
+        reply.bulk(command->summary);
+        reply.bulk("group");
+        reply.bulk("generic");
+    }
+}
+
+void put_infos(resp::ReplyWriter& reply, const std::vector<const RespCommand*>& commands) {
+    reply.array(commands.size());
+    for (const RespCommand* command : commands)
+        if (command != nullptr)
+            put_command(reply, *command);
+        else
+            reply.null_array();
+}
+
+}  // namespace
+
+void info_command(Exchange& exchange) {
+    RespDoorParts& parts = exchange.session().parts();
+    std::string text;
+    for (const Section& section : sections) {
+        if (!asks_for(exchange.words(), section.name)) continue;
+        if (!text.empty()) text += "\r\n";
+        text += "# ";
+        text += section.name;
+        text += "\r\n";
+        section.put(text, parts);
+    }
+    exchange.reply().bulk(text);
+    exchange.finish();
+}
+
+void config_command(Exchange& exchange) {
+    const auto words = exchange.words();
+    if (!same_word(words[1], "GET")) return fail(exchange, unknown_subcommand("CONFIG", words[1]));
+    if (words.size() < 3) return fail(exchange, wrong_arity("config|get"));
+    std::vector<Setting> settings = settings_of(exchange.session().parts());
+    std::erase_if(settings, [&](const Setting& setting) {
+        return std::none_of(words.begin() + 2, words.end(), [&](std::string_view pattern) {
+            return redis::glob_matches(lower_case(pattern.substr(0, 64)), setting.name);
+        });
+    });
+    auto reply = exchange.reply();
+    reply.map(settings.size());
+    for (const Setting& setting : settings) {
+        reply.bulk(setting.name);
+        reply.bulk(setting.value);
+    }
+    exchange.finish();
+}
+
+void command_command(Exchange& exchange) {
+    const auto words = exchange.words();
+    const CommandTable& table = exchange.session().parts().commands;
+    auto reply = exchange.reply();
+    const auto names = words.size() > 2 ? words.subspan(2) : std::span<const std::string_view>{};
+    if (words.size() == 1) {
+        put_infos(reply, named(table, {}));
+    } else if (same_word(words[1], "COUNT")) {
+        reply.integer(static_cast<std::int64_t>(table.all().size()));
+    } else if (same_word(words[1], "INFO")) {
+        put_infos(reply, named(table, names));
+    } else if (same_word(words[1], "DOCS")) {
+        put_docs(reply, named(table, names));
+    } else if (same_word(words[1], "LIST")) {
+        reply.array(table.all().size());
+        for (const RespCommand* command : table.all())
+            reply.bulk(lower_case(command->name));
+    } else {
+        reply.error("ERR", unknown_subcommand("COMMAND", words[1]));
+    }
+    exchange.finish();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,382 @@
+#include "doors/resp/session.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "doors/resp/redis_call.h"
+#include "doors/resp/slot.h"
+#include "lease/manifest.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t answers_bytes_most = 256 * 1024;  // unread answers before the next command is looked at
+constexpr std::size_t pushes_bytes_most = 1024 * 1024;  // unread, answers included, before the connection is closed
+constexpr std::size_t under_way_most = 1024;
+constexpr std::size_t commands_per_clock = 256;  // in a long turn the clock is read again
+constexpr std::size_t input_bytes_most = resp::command_bytes_most + Buffers::bytes;
+constexpr std::size_t kept_bytes_most = 64 * 1024;  // of memory that a slot keeps for its next exchange
+constexpr auto linger_for = 2s;
+
+/// As in Redis, where a connection of RESP2 cannot tell a message from a reply.
+bool allowed_while_subscribed(const RespCommand& command) {
+    static constexpr std::array<std::string_view, 7> allowed{"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE",
+                                                             "PING",      "QUIT",        "RESET"};
+    return std::find(allowed.begin(), allowed.end(), command.name) != allowed.end();
+}
+
+/// How a browser begins that a web page sends here, with commands in what it posts. The page needs no answer to do
+/// harm.
+bool is_of_a_web_page(std::string_view name) {
+    return same_word(name, "POST") || same_word(name, "Host:");
+}
+
+}  // namespace
+
+RespSession::RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id)
+    : socket_(socket),
+      parts_(std::move(parts)),
+      peer_(std::move(peer)),
+      id_(id),
+      scoped_(parts_->authority),
+      since_(parts_->now),
+      active_at_(parts_->now),
+      progress_at_(parts_->now) {}
+
+RespSession::~RespSession() {
+    if (socket_ >= 0) ::close(socket_);
+}
+
+// ---- input ----
+
+bool RespSession::has_room() const {
+    return under_way_ < under_way_most && waiting_bytes() < answers_bytes_most;
+}
+
+bool RespSession::wants_input() const {
+    return !ended_ && (lingering_ || (!ending_ && has_room()));
+}
+
+/// Room for at least one more byte of the command that is arriving.
+void RespSession::make_room() {
+    if (input_.empty()) input_ = parts_->buffers.take_input();
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (end_ < input_.size() && input_.size() - begin_ >= std::min(reader_.wants(), input_bytes_most)) return;
+    if (begin_ > 0) {
+        std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
+        end_ -= std::exchange(begin_, 0);
+    }
+    if (end_ < input_.size() && input_.size() >= reader_.wants()) return;
+    input_.resize(std::min(std::max(input_.size() * 2, reader_.wants() + Buffers::bytes), input_bytes_most));
+}
+
+void RespSession::give_up_input() {
+    begin_ = end_ = 0;
+    parts_->buffers.give_back_input(input_);
+}
+
+void RespSession::receive(bool hung_up) {
+    if (is_closed()) return;
+    if (!wants_input()) {
+        broken_ |= hung_up;
+        return;
+    }
+    if (lingering_) begin_ = end_;
+    make_room();
+    const ssize_t got = ::recv(socket_, input_.data() + end_, input_.size() - end_, 0);
+    if (got > 0) {
+        end_ += static_cast<std::size_t>(got);
+        active_at_ = parts_->now;
+    } else if (got == 0) {
+        ended_ = true;
+    } else if (errno != EAGAIN && errno != EINTR) {
+        broken_ = true;
+    }
+}
+
+// ---- commands ----
+
+void RespSession::handle() {
+    if (is_closed()) return;
+    if (broken_) return close();
+    if (lingering_) {
+        if (ended_) close();
+        return;
+    }
+    handle_commands();
+    if (ended_) cancel_waits();  // who has left need not be served
+    if (ended_ && !stopped_short_ && !ending_) {
+        ending_ = true;
+        leave();
+    }
+    send();
+}
+
+void RespSession::handle_commands() {
+    using Outcome = resp::CommandReader::Outcome;
+    handling_ = true;
+    std::size_t handled = 0;
+    auto outcome = Outcome::command;
+    while (outcome == Outcome::command && begin_ < end_ && !ending_ && !broken_ && has_room()) {
+        outcome = read_ahead();
+        const CommandBatch& batch = parts_->batch;
+        for (std::size_t i = 0; i < batch.size(); ++i)
+            dispatch(batch.command(i), batch.words(i));
+        begin_ = read_to_;
+        if (handled / commands_per_clock != (handled + batch.size()) / commands_per_clock) parts_->turn.begins();
+        handled += batch.size();
+    }
+    if (outcome == Outcome::malformed && !ending_) {
+        refuse_command("ERR Protocol error:", reader_.error());
+        ending_ = true;
+    }
+    handling_ = false;
+    stopped_short_ = begin_ < end_ && !ending_ && outcome == Outcome::command;
+    parts_->commands_handled += handled;
+    if (begin_ == end_ || ending_) give_up_input();
+}
+
+/// Reads commands to be handled together: those that say what they are about, and perhaps one other behind them, so
+/// that the store can begin to fetch what it has of them all.
+resp::CommandReader::Outcome RespSession::read_ahead() {
+    using Outcome = resp::CommandReader::Outcome;
+    CommandBatch& batch = parts_->batch;
+    batch.clear();
+    read_to_ = begin_;
+    auto outcome = Outcome::command;
+    const std::size_t most = std::min(CommandBatch::commands_most, under_way_most - under_way_);
+    for (bool foreseen = true; foreseen && batch.size() < most && read_to_ < end_;) {
+        const bool is_array = input_[read_to_] == '*';
+        outcome = reader_.read({input_.data() + read_to_, end_ - read_to_});
+        if (outcome != Outcome::command) break;
+        read_to_ += reader_.size();
+        const auto words = reader_.words();
+        if (words.empty()) continue;
+        const RespCommand* command = find(words[0]);
+        batch.add(command, words);
+        // The words of a line live in the reader until the next one is read.
+        foreseen = is_array && command != nullptr && command->foresight.resource != 0;
+    }
+    if (batch.size() > 1) parts_->authority.quick().expect(batch.expected(key_prefix()));
+    return outcome;
+}
+
+/// What comes before a Redis key in the name of its resource.
+std::string_view RespSession::key_prefix() {
+    if (prefixed_database_ != client_.database || key_prefix_.empty()) {
+        key_prefix_ = core::full_name(RedisNamespace(client_.database).name(), "");
+        prefixed_database_ = client_.database;
+    }
+    return key_prefix_;
+}
+
+const RespCommand* RespSession::find(std::string_view name) {
+    if (last_command_ != nullptr && name == last_word_) return last_command_;
+    const RespCommand* found = parts_->commands.find(name);
+    if (found == nullptr) return nullptr;
+    last_word_ = name;
+    last_command_ = found;
+    return found;
+}
+
+void RespSession::dispatch(const RespCommand* command, std::span<const std::string_view> words) {
+    if (first_ != nullptr && first_->done) move_on();
+    if (command == nullptr && is_of_a_web_page(words[0])) {
+        broken_ = true;
+        return;
+    }
+    if (command == nullptr) return refuse_command("ERR", unknown_command(words));
+    if (!takes(*command, words.size())) return refuse_command("ERR", wrong_arity(command->name));
+    if (client_.protocol == resp::Protocol::resp2 && subscriptions_.size() > 0 && !allowed_while_subscribed(*command))
+        return refuse_command("ERR", "Can't execute '" + lower_case(command->name) +
+                                         "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+                                         "allowed in this context");
+    if (first_ == nullptr)
+        answer_directly(*command, words);
+    else
+        answer_behind_others(*command, words);
+}
+
+void RespSession::answer_directly(const RespCommand& command, std::span<const std::string_view> words) {
+    if (output_.capacity() < Buffers::bytes && output_.empty()) output_ = parts_->buffers.take_output();
+    const std::size_t begin = output_.size();
+    Slot& slot = take_slot();
+    slot.begin(words, true);
+    command.handler(slot);
+    if (slot.done) return recycle(slot);
+    slot.words_are_gone();
+    slot.direct = false;
+    slot.kept.assign(output_, begin);
+    output_.resize(begin);
+    append(slot);
+}
+
+void RespSession::answer_behind_others(const RespCommand& command, std::span<const std::string_view> words) {
+    Slot& slot = take_slot();
+    slot.begin(words, false);
+    append(slot);
+    command.handler(slot);
+    if (!slot.done) slot.words_are_gone();
+}
+
+void RespSession::refuse_command(std::string_view code, std::string_view text) {
+    if (first_ == nullptr) return resp::ReplyWriter(output_, client_.protocol).error(code, text);
+    Slot& slot = take_slot();
+    slot.begin({}, false);
+    append(slot);
+    resp::ReplyWriter(slot.kept, client_.protocol).error(code, text);
+    slot.done = true;
+}
+
+// ---- the order of replies ----
+
+RespSession::Slot& RespSession::take_slot() {
+    if (spare_ == nullptr) {
+        slots_.push_back(std::make_unique<Slot>(*this));
+        return *slots_.back();
+    }
+    return *std::exchange(spare_, spare_->next);
+}
+
+void RespSession::recycle(Slot& slot) {
+    slot.kept.clear();
+    if (slot.kept.capacity() > kept_bytes_most) slot.kept.shrink_to_fit();
+    slot.ticket = 0;
+    slot.next = std::exchange(spare_, &slot);
+}
+
+void RespSession::append(Slot& slot) {
+    slot.alive = shared_from_this();
+    (last_ == nullptr ? first_ : last_->next) = &slot;
+    last_ = &slot;
+    ++under_way_;
+}
+
+void RespSession::finished(Slot& slot) {
+    HOLDFAST_ASSERT(!slot.done);
+    slot.done = true;
+    slot.ticket = 0;
+    if (slot.direct || handling_) return;  // whoever handles commands looks at once
+    if (is_closed()) return move_on();
+    parts_->wake_up(*this);
+}
+
+/// Replies whose turn has come go out, until one that is not finished.
+void RespSession::move_on() {
+    std::shared_ptr<RespSession> alive;  // the last exchange may be all that keeps this session
+    while (first_ != nullptr && first_->done) {
+        Slot& slot = *first_;
+        first_ = slot.next;
+        if (first_ == nullptr) last_ = nullptr;
+        --under_way_;
+        if (!is_closed()) output_ += slot.kept;
+        alive = std::move(slot.alive);
+        recycle(slot);
+    }
+}
+
+// ---- output ----
+
+void RespSession::push(std::string_view message) {
+    if (is_gone() || broken_) return;
+    pushes_ += message;
+    if (waiting_bytes() > pushes_bytes_most) broken_ = true;
+    if (!handling_) parts_->wake_up(*this);
+}
+
+void RespSession::send() {
+    move_on();
+    output_ += pushes_;
+    pushes_.clear();
+    if (broken_) return close();
+    while (sent_ < output_.size()) {
+        const ssize_t took = ::send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
+        if (took < 0 && errno == EINTR) continue;
+        if (took < 0 && errno != EAGAIN) return close();
+        if (took < 0) break;
+        sent_ += static_cast<std::size_t>(took);
+        progress_at_ = parts_->now;
+    }
+    if (sent_ == output_.size()) {
+        sent_ = 0;
+        output_.clear();
+        parts_->buffers.give_back_output(output_);
+        if (ending_ && first_ == nullptr) return linger();
+        if (stopped_short_ && has_room()) parts_->wake_up(*this);
+    }
+    look_for({wants_input(), sent_ < output_.size()});
+}
+
+void RespSession::look_for(Poller::Interest interest) {
+    if (interest.input == interest_.input && interest.output == interest_.output) return;
+    interest_ = interest;
+    parts_->poller.change(socket_, this, interest);
+}
+
+// ---- the end ----
+
+/// The client is gone, or as good as gone: nothing is held or waited for in its name.
+void RespSession::leave() {
+    if (left_) return;
+    left_ = true;
+    parts_->hub.leave(*this);
+    subscriptions_.clear();
+    cancel_waits();
+    scoped_.release_all();
+}
+
+void RespSession::cancel_waits() {
+    for (Slot* slot = first_; slot != nullptr; slot = slot->next)
+        if (slot->ticket != 0) parts_->authority.cancel(std::exchange(slot->ticket, 0));
+}
+
+/// All is sent. Closing with input unread would throw away an answer that is still on its way.
+void RespSession::linger() {
+    if (lingering_) return;
+    leave();
+    if (ended_ || parts_->stopping || ::shutdown(socket_, SHUT_WR) != 0) return close();
+    lingering_ = true;
+    linger_until_ = parts_->now + linger_for;
+    look_for({true, false});
+}
+
+void RespSession::close() {
+    if (is_closed()) return;
+    const auto alive = shared_from_this();
+    if (!parts_->gone) leave();
+    parts_->poller.remove(socket_);
+    ::close(std::exchange(socket_, -1));
+    give_up_input();
+    pushes_.clear();
+    move_on();
+    parts_->forget(*this);
+}
+
+void RespSession::stop() {
+    if (is_closed()) return;
+    ending_ = true;
+    send();
+}
+
+void RespSession::refuse_connection(std::string_view error) {
+    refused_ = true;
+    resp::ReplyWriter(output_, client_.protocol).error("ERR", error);
+    ending_ = true;
+    send();
+}
+
+void RespSession::check(Clock::time_point now) {
+    if (is_closed()) return;
+    if (lingering_ && now >= linger_until_) return close();
+    if (sent_ < output_.size() && now >= progress_at_ + parts_->options.write_timeout) return close();
+    const Duration idle = parts_->options.idle_timeout;
+    const bool idles = first_ == nullptr && subscriptions_.size() == 0;
+    if (idle > Duration::zero() && idles && now >= active_at_ + idle) close();
+}
+
+}  // namespace holdfast

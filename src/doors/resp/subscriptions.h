@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "authority/authority.h"
+#include "wire/resp_writer.h"
+
+namespace holdfast {
+
+class RespSession;
+
+/// The channel of a kind of event, such as `lease:granted`.
+std::string_view channel_of(core::EventKind kind);
+inline constexpr std::array event_kinds{core::EventKind::granted, core::EventKind::renewed, core::EventKind::released,
+                                        core::EventKind::expired, core::EventKind::revoked};
+
+/// What one connection has subscribed to, by name or by pattern. Any name may be subscribed to, as in Redis; only those
+/// of lease events ever have a message.
+class Subscriptions {
+ public:
+    static constexpr std::size_t most = 1000;
+    static constexpr std::size_t name_bytes_most = 256;
+    using Names = std::set<std::string, std::less<>>;
+
+    /// False if there are as many as there may be.
+    bool add_channel(std::string_view name) { return add(channels_, name); }
+    bool add_pattern(std::string_view pattern) { return add(patterns_, pattern); }
+    void remove_channel(std::string_view name) { remove(channels_, name); }
+    void remove_pattern(std::string_view pattern) { remove(patterns_, pattern); }
+    void clear();
+
+    std::size_t size() const { return channels_.size() + patterns_.size(); }
+    const Names& channels() const { return channels_; }
+    const Names& patterns() const { return patterns_; }
+
+    /// How an event reaches this connection: by its channel's name, by patterns, or not at all.
+    struct Route {
+        bool by_name = false;
+        std::vector<std::string> patterns;
+        bool any() const { return by_name || !patterns.empty(); }
+    };
+    const Route& route(core::EventKind kind) const { return routes_[static_cast<std::size_t>(kind)]; }
+
+ private:
+    bool add(Names& names, std::string_view name);
+    void remove(Names& names, std::string_view name);
+    void find_routes();
+
+    Names channels_, patterns_;
+    std::array<Route, event_kinds.size()> routes_;
+};
+
+/// Tells the sessions that have subscribed to something what happens. Listens only while there are some.
+class SubscriberHub {
+ public:
+    explicit SubscriberHub(core::Authority& authority) : authority_(authority) {}
+    ~SubscriberHub() { shut(); }
+    SubscriberHub(const SubscriberHub&) = delete;
+    SubscriberHub& operator=(const SubscriberHub&) = delete;
+
+    /// REQUIRES: no event is being told.
+    void join(RespSession& session);
+    void leave(RespSession& session);
+    void shut();
+
+ private:
+    void tell(const core::Event& event);
+
+    core::Authority& authority_;
+    std::vector<RespSession*> sessions_;
+    std::optional<core::Events::Subscription> subscription_;
+    std::string message_;  // reused
+};
+
+}  // namespace holdfast

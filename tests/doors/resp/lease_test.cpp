@@ -1,0 +1,247 @@
+#include "doors/resp/resp_fixture.h"
+
+namespace holdfast {
+namespace {
+
+using resp::Value;
+
+TEST(RespLeases, are_granted_with_a_token_and_a_timeline) {
+    TestRespDoor door;
+    auto client = door.connect();
+    client.ask({"HELLO", "3"});
+    const Value granted = client.ask({"LEASE.ACQUIRE", " FILE:/src//main.c ", "bob", "30000"});
+    EXPECT_EQ(granted.type, Value::Type::map);
+    EXPECT_EQ(field(granted, "resource").text, "FILE:/src/main.c");
+    EXPECT_EQ(field(granted, "ttl_ms").number, 30000);
+    EXPECT_EQ(field(granted, "renew_in_ms").number, 10000);
+    EXPECT_EQ(field(granted, "soft_terminate_in_ms").number, 20000);
+    EXPECT_EQ(field(granted, "hard_terminate_in_ms").number, 25000);
+    EXPECT_EQ(field(granted, "expires_in_ms").number, 30000);
+}
+
+TEST(RespLeases, are_refused_with_who_is_in_the_way_and_when_to_ask_again) {
+    TestRespDoor door;
+    auto client = door.connect();
+    take(client, "a", "bob");
+    const Value busy = client.ask({"LEASE.ACQUIRE", "a", "eve", "60000"});
+    EXPECT_EQ(code_of(busy), "BUSY");
+    EXPECT_NE(busy.text.find("bob (MUTATES for 60000 ms more)"), std::string::npos) << busy.text;
+    EXPECT_NE(busy.text.find("retry_in_ms=60000"), std::string::npos) << busy.text;
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "b", "eve", "5"})), "TTL_TOO_SHORT");
+    const Value cut = client.ask({"LEASE.ACQUIRE", "b", "eve", "900000"});
+    EXPECT_EQ(field(cut, "ttl_cut_from_ms").number, 900000);
+    EXPECT_EQ(field(cut, "ttl_ms").number, 300000);
+}
+
+TEST(RespLeases, are_shared_by_compatible_predicates) {
+    TestRespDoor door;
+    auto client = door.connect();
+    EXPECT_FALSE(client.ask({"LEASE.ACQUIRE", "a", "bob", "60000", "PREDICATE", "CONSUMES"}).is_error());
+    EXPECT_FALSE(client.ask({"LEASE.ACQUIRE", "a", "eve", "60000", "predicate", "CONSUMES"}).is_error());
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "a", "ann", "60000"})), "BUSY");
+    EXPECT_EQ(client.ask({"LEASE.GET", "a"}).items.size(), 2U);
+}
+
+TEST(RespLeases, are_renewed_and_released_by_their_holder_only) {
+    TestRespDoor door;
+    auto client = door.connect();
+    const std::string token = std::to_string(take(client, "a", "bob"));
+    door.advance(40s);
+    EXPECT_EQ(field(client.ask({"LEASE.RENEW", "a", token, "bob"}), "expires_in_ms").number, 60000);
+    EXPECT_EQ(field(client.ask({"LEASE.RENEW", "a", token, "bob", "120000"}), "ttl_ms").number, 120000);
+    EXPECT_EQ(code_of(client.ask({"LEASE.RENEW", "a", token, "eve"})), "NOT_HOLDER");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "a", token, "eve"})), "NOT_HOLDER");
+    EXPECT_EQ(field(client.ask({"LEASE.RELEASE", "a", token, "bob"}), "released").number, 1);
+    const Value again = client.ask({"LEASE.RELEASE", "a", token, "bob"});
+    EXPECT_EQ(field(again, "released").number, 0);
+    EXPECT_EQ(field(again, "state").text, "RELEASED");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RENEW", "a", token, "bob"})), "LEASE_RELEASED");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RENEW", "a", "77", "bob"})), "UNKNOWN_LEASE");
+}
+
+TEST(RespLeases, end_at_their_time_whether_or_not_they_are_swept) {
+    TestRespDoor door;
+    auto client = door.connect();
+    const std::string token = std::to_string(take(client, "a", "bob"));
+    door.advance(60s);
+    EXPECT_EQ(code_of(client.ask({"LEASE.RENEW", "a", token, "bob"})), "LEASE_EXPIRED");
+    EXPECT_GT(take(client, "a", "eve"), std::stoll(token));
+}
+
+TEST(RespLeases, are_renewed_and_released_many_at_once_each_with_its_answer) {
+    TestRespDoor door;
+    auto client = door.connect();
+    const std::string a = std::to_string(take(client, "a", "bob"));
+    const std::string b = std::to_string(take(client, "b", "bob"));
+    const Value renewed = client.ask({"LEASE.RENEW", "a", a, "bob", "30000", "ALSO", "c", "5", "b", b, "d", "x"});
+    ASSERT_EQ(renewed.items.size(), 4U);
+    EXPECT_EQ(field(renewed.items[0], "ttl_ms").number, 30000);
+    EXPECT_EQ(code_of(renewed.items[1]), "UNKNOWN_LEASE");
+    EXPECT_EQ(field(renewed.items[2], "resource").text, "b");
+    EXPECT_EQ(code_of(renewed.items[3]), "INVALID_ARGUMENT");
+    const Value released = client.ask({"LEASE.RELEASE", "a", a, "bob", "ALSO", "b", b});
+    ASSERT_EQ(released.items.size(), 2U);
+    EXPECT_EQ(field(released.items[1], "released").number, 1);
+    EXPECT_EQ(client.ask({"DBSIZE"}).number, 0);
+}
+
+TEST(RespLeases, are_told_as_they_truly_stand) {
+    TestRespDoor door;
+    auto client = door.connect();
+    const std::string token = std::to_string(take(client, "a", "bob"));
+    const Value verified = client.ask({"LEASE.VERIFY", "a", token, "a", "1"});
+    ASSERT_EQ(verified.items.size(), 2U);
+    EXPECT_EQ(field(verified.items[0], "state").text, "ACTIVE");
+    EXPECT_EQ(field(verified.items[1], "state").text, "UNKNOWN");
+    EXPECT_EQ(field(field(verified.items[1], "current").items.at(0), "holder").text, "bob");
+    EXPECT_EQ(client.ask({"LEASE.VERIFY", "HOLDER", "bob"}).items.size(), 1U);
+    EXPECT_EQ(field(client.ask({"LEASE.GET", "a", token}), "holder").text, "bob");
+    EXPECT_EQ(code_of(client.ask({"LEASE.GET", "a", "1"})), "UNKNOWN_LEASE");
+    EXPECT_EQ(client.ask({"LEASE.GET", "nothing"}).items.size(), 0U);
+}
+
+TEST(RespLeases, are_listed_page_by_page) {
+    TestRespDoor door;
+    auto client = door.connect();
+    for (int i = 0; i < 25; ++i)
+        client.ask(
+            {"LEASE.ACQUIRE", "n" + std::to_string(i), i % 2 == 0 ? "bob" : "eve", "60000", "NAMESPACE", "team"});
+    std::size_t seen = 0;
+    std::string after = "0";
+    do {
+        const Value page = client.ask({"LEASE.LIST", "NAMESPACE", "team", "LIMIT", "10", "AFTER", after});
+        seen += field(page, "leases").items.size();
+        after = field(page, "next").text;
+    } while (!after.empty());
+    EXPECT_EQ(seen, 25U);
+    EXPECT_EQ(field(client.ask({"LEASE.LIST", "HOLDER", "bob"}), "leases").items.size(), 13U);
+    const Value one = client.ask({"LEASE.LIST", "PREFIX", "n24"});
+    EXPECT_EQ(field(field(one, "leases").items.at(0), "resource").text, "@team/n24");
+}
+
+TEST(RespLeases, that_wait_are_answered_in_order_with_the_others_behind_them) {
+    TestRespDoor door;
+    auto bob = door.connect();
+    auto eve = door.connect();
+    const std::string token = std::to_string(take(bob, "a", "bob"));
+    eve.command({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "60000"});
+    eve.command({"PING"});
+    eve.command({"LEASE.ACQUIRE", "b", "eve", "60000"});
+    eve.command({"NOTHING"});
+    door.wait_for_waiters(1);
+    door.wait_for_leases(2);  // what is behind has been done, though it is not answered
+    bob.ask({"LEASE.RELEASE", "a", token, "bob"});
+    EXPECT_EQ(field(eve.read(), "resource").text, "a");
+    EXPECT_EQ(eve.read().text, "PONG");
+    EXPECT_EQ(field(eve.read(), "resource").text, "b");
+    EXPECT_EQ(code_of(eve.read()), "ERR");
+}
+
+TEST(RespLeases, that_wait_in_vain_are_told_so) {
+    TestRespDoor door;
+    auto bob = door.connect();
+    auto eve = door.connect();
+    take(bob, "a", "bob");
+    eve.command({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "5000"});
+    door.wait_for_waiters(1);
+    door.advance(5s);
+    EXPECT_EQ(code_of(eve.read()), "WAIT_TIMEOUT");
+}
+
+TEST(RespLeases, are_not_waited_for_by_a_client_that_went_away) {
+    TestRespDoor door;
+    auto bob = door.connect();
+    take(bob, "a", "bob");
+    auto eve = door.connect();
+    auto ann = door.connect();
+    eve.command({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "60000"});
+    ann.command({"LEASE.ACQUIRE", "a", "ann", "60000", "WAIT", "60000"});
+    door.wait_for_waiters(2);
+    eve.close();
+    door.wait_for_waiters(1);
+    ann.end_sending();
+    EXPECT_EQ(code_of(ann.read()), "CANCELLED");
+    EXPECT_TRUE(ann.ends());
+}
+
+TEST(RespLeases, may_have_more_waiting_than_are_looked_at_together) {
+    TestRespDoor door;
+    auto bob = door.connect();
+    auto eve = door.connect();
+    take(bob, "a", "bob");
+    for (int i = 0; i < 1500; ++i)
+        eve.command({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "1000"});
+    door.wait_for_waiters(1024);
+    for (int i = 0; i < 1024; ++i) {
+        if (i == 0) door.advance(1s);
+        ASSERT_EQ(code_of(eve.read()), "WAIT_TIMEOUT");
+    }
+    door.wait_for_waiters(476);
+    door.advance(1s);
+    for (int i = 0; i < 476; ++i)
+        ASSERT_EQ(code_of(eve.read()), "WAIT_TIMEOUT");
+}
+
+TEST(RespLeases, of_a_younger_agent_die_rather_than_wait) {
+    TestRespDoor door;
+    auto client = door.connect();
+    EXPECT_FALSE(client.ask({"LEASE.ACQUIRE", "a", "old", "60000", "PRIORITY", "1"}).is_error());
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "a", "young", "60000", "PRIORITY", "2"})), "DIE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "a", "young", "60000"})), "DIE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "b", "old", "60000", "PRIORITY", "7"})), "PRIORITY_FIXED");
+}
+
+TEST(RespLeases, scoped_to_a_connection_end_with_it) {
+    TestRespDoor door;
+    auto bob = door.connect();
+    auto eve = door.connect();
+    EXPECT_FALSE(bob.ask({"LEASE.ACQUIRE", "a", "bob", "60000", "SCOPE", "connection"}).is_error());
+    EXPECT_FALSE(bob.ask({"LEASE.ACQUIRE", "b", "bob", "60000", "SCOPE", "connection", "REASON", "x"}).is_error());
+    EXPECT_FALSE(bob.ask({"LEASE.ACQUIRE", "c", "bob", "60000"}).is_error());
+    eve.command({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "60000"});
+    door.wait_for_waiters(1);
+    bob.close();
+    EXPECT_EQ(field(eve.read(), "resource").text, "a");  // at once: time has not moved
+    EXPECT_FALSE(eve.ask({"LEASE.ACQUIRE", "b", "eve", "60000"}).is_error());
+    EXPECT_EQ(code_of(eve.ask({"LEASE.ACQUIRE", "c", "eve", "60000"})), "BUSY");
+}
+
+TEST(RespLeases, scoped_to_a_connection_have_a_limit_that_counts_only_the_living) {
+    TestRespDoor door;
+    auto bob = door.connect();
+    for (int i = 0; i < 1000; ++i)
+        ASSERT_FALSE(bob.ask({"LEASE.ACQUIRE", std::to_string(i), "bob", "60000", "SCOPE", "connection"}).is_error());
+    EXPECT_EQ(code_of(bob.ask({"LEASE.ACQUIRE", "x", "bob", "60000", "SCOPE", "connection"})), "INVALID_ARGUMENT");
+    door.advance(60s);
+    EXPECT_FALSE(bob.ask({"LEASE.ACQUIRE", "x", "bob", "60000", "SCOPE", "connection"}).is_error());
+}
+
+TEST(RespLeases, are_checked_for_form_as_in_the_http_door) {
+    TestRespDoor door;
+    auto client = door.connect();
+    const std::string long_name(5000, 'a');
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"LEASE.ACQUIRE", "", "bob", "60000"},
+                                               {"LEASE.ACQUIRE", "@x/y", "bob", "60000"},
+                                               {"LEASE.ACQUIRE", "a", "", "60000"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "soon"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "-1"},
+                                               {"LEASE.ACQUIRE", "FILE:/a/../b", "bob", "60000"},
+                                               {"LEASE.ACQUIRE", "a\nb", "bob", "60000"},
+                                               {"LEASE.ACQUIRE", "a\xff", "bob", "60000"},
+                                               {"LEASE.ACQUIRE", long_name, "bob", "60000"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "60000", "PREDICATE", "EATS"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "60000", "SCOPE", "world"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "60000", "NAMESPACE", "a/b"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "60000", "WAIT"},
+                                               {"LEASE.ACQUIRE", "a", "bob", "60000", "HURRY", "1"},
+                                               {"LEASE.RENEW", "a", "x", "bob"},
+                                               {"LEASE.RENEW", "a", "1", "bob", "60000", "ALSO", "b"},
+                                               {"LEASE.LIST", "LIMIT", "0"},
+                                               {"LEASE.VERIFY", "a", "1", "b"}})
+        EXPECT_EQ(code_of(client.ask(words)), "INVALID_ARGUMENT") << words[1] << " " << words.back();
+    EXPECT_EQ(client.ask({"DBSIZE"}).number, 0);
+}
+
+}  // namespace
+}  // namespace holdfast
