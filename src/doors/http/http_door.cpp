@@ -5,8 +5,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <vector>
 
-#include "base/text.h"
 #include "doors/http/session.h"
+#include "doors/tcp/listener.h"
 
 namespace holdfast {
 namespace {
@@ -15,30 +15,8 @@ using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t refused_max = 64;  // connections over the limit that are told so; more are just closed
-constexpr auto accept_pause = 100ms;     // after the system refused, which it will go on doing for a while
 constexpr auto delay_period = 100ms;     // of the timer that measures the loop's delay
 constexpr auto stop_grace = 2s;
-
-struct HostPort {
-    std::string host;
-    std::string port;
-};
-
-Result<HostPort> split_address(const std::string& address) {
-    const std::size_t colon = address.rfind(':');
-    const Error malformed{"cannot_listen", "'" + address + "' is not HOST:PORT"};
-    if (colon == std::string::npos || colon == 0) return malformed;
-    HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
-    const auto port = parse_number(parts.port);
-    if (!port || *port > 65535) return malformed;
-    if (parts.host.front() == '[' && parts.host.back() == ']') parts.host = parts.host.substr(1, parts.host.size() - 2);
-    return parts;
-}
-
-std::string text_of(const tcp::endpoint& endpoint) {
-    const std::string host = endpoint.address().to_string();
-    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
-}
 
 }  // namespace
 
@@ -46,23 +24,19 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
     Impl(boost::asio::io_context& loop_given, std::shared_ptr<http::Shared> shared_given)
         : loop(loop_given),
           shared(std::move(shared_given)),
-          acceptor(loop),
-          accept_timer(loop),
+          listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           check_timer(loop),
           delay_timer(loop),
           stop_timer(loop) {}
 
     boost::asio::io_context& loop;
     std::shared_ptr<http::Shared> shared;
-    tcp::acceptor acceptor;
-    boost::asio::steady_timer accept_timer, check_timer, delay_timer, stop_timer;
+    Listener listener;
+    boost::asio::steady_timer check_timer, delay_timer, stop_timer;
     std::function<void()> on_stopped;
     std::uint64_t connections = 0;
 
     Result<std::string> listen();
-    boost::system::error_code bind(const HostPort& parts);
-    void accept();
-    void on_accept(boost::system::error_code error, tcp::socket socket);
     void admit(tcp::socket socket);
     std::vector<std::shared_ptr<http::Session>> all_sessions() const;
     void check_sessions();
@@ -72,56 +46,13 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
     void stopped();
 };
 
-boost::system::error_code HttpDoor::Impl::bind(const HostPort& parts) {
-    boost::system::error_code error;
-    tcp::resolver resolver(loop);
-    const auto found = resolver.resolve(parts.host, parts.port, tcp::resolver::passive, error);
-    if (error) return error;
-    const tcp::endpoint endpoint = found.begin()->endpoint();
-    acceptor.open(endpoint.protocol(), error);
-    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor.bind(endpoint, error);
-    if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
-    return error;
-}
-
 Result<std::string> HttpDoor::Impl::listen() {
-    const std::string& address = shared->options.address;
-    auto parts = split_address(address);
-    if (!parts) return parts.error();
-    if (const auto error = bind(*parts)) {
-        boost::system::error_code ignored;
-        acceptor.close(ignored);
-        return Error{"cannot_listen", "cannot listen on " + address + ": " + error.message()};
-    }
-    boost::system::error_code error;
-    const tcp::endpoint bound = acceptor.local_endpoint(error);
-    if (error) return Error{"cannot_listen", "cannot listen on " + address + ": " + error.message()};
-    shared->on_loopback = bound.address().is_loopback();
-    accept();
+    const auto bound = listener.listen(shared->options.address);
+    if (!bound) return bound.error();
+    shared->on_loopback = bound->address().is_loopback();
     check_sessions();
     measure_delay();
-    return text_of(bound);
-}
-
-void HttpDoor::Impl::accept() {
-    acceptor.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket socket) {
-        self->on_accept(error, std::move(socket));
-    });
-}
-
-void HttpDoor::Impl::on_accept(boost::system::error_code error, tcp::socket socket) {
-    if (!acceptor.is_open()) return;
-    if (!error) {
-        admit(std::move(socket));
-        return accept();
-    }
-    if (error == boost::asio::error::connection_aborted) return accept();
-    // Out of files or memory: the connection still waits, and asking again at once would spin.
-    accept_timer.expires_after(accept_pause);
-    accept_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
-        if (!cancelled && self->acceptor.is_open()) self->accept();
-    });
+    return text_of(*bound);
 }
 
 void HttpDoor::Impl::admit(tcp::socket socket) {
@@ -176,9 +107,7 @@ void HttpDoor::Impl::close_all() {
 }
 
 void HttpDoor::Impl::stop(std::function<void()> done) {
-    boost::system::error_code ignored;
-    acceptor.close(ignored);
-    accept_timer.cancel();
+    listener.close();
     on_stopped = std::move(done);
     shared->stopping = true;
     for (const auto& session : all_sessions())
@@ -218,10 +147,9 @@ HttpDoor::~HttpDoor() {
     http::Shared& shared = *impl_->shared;
     shared.gone = true;
     shared.on_last_session = nullptr;
-    boost::system::error_code ignored;
-    impl_->acceptor.close(ignored);
+    impl_->listener.close();
     impl_->on_stopped = nullptr;
-    for (auto* timer : {&impl_->accept_timer, &impl_->check_timer, &impl_->delay_timer, &impl_->stop_timer})
+    for (auto* timer : {&impl_->check_timer, &impl_->delay_timer, &impl_->stop_timer})
         timer->cancel();
     impl_->close_all();
     shared.sessions.clear();

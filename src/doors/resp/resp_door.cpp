@@ -8,8 +8,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "base/text.h"
 #include "doors/resp/session.h"
+#include "doors/tcp/listener.h"
 
 namespace holdfast {
 namespace {
@@ -18,31 +18,9 @@ using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t refused_most = 64;  // connections over the limit that are told so; more are just closed
-constexpr auto accept_pause = 100ms;      // after the system refused, which it will go on doing for a while
 constexpr auto stop_grace = 2s;
 constexpr int rounds_per_turn = 4;       // for sessions that wake one another; then the loop has its turn
 constexpr int keep_alive_seconds = 300;  // of silence before a dead peer is looked for, as Redis does
-
-struct HostPort {
-    std::string host;
-    std::string port;
-};
-
-Result<HostPort> split_address(const std::string& address) {
-    const std::size_t colon = address.rfind(':');
-    const Error malformed{"cannot_listen", "'" + address + "' is not HOST:PORT"};
-    if (colon == std::string::npos || colon == 0) return malformed;
-    HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
-    const auto port = parse_number(parts.port);
-    if (!port || *port > 65535) return malformed;
-    if (parts.host.front() == '[' && parts.host.back() == ']') parts.host = parts.host.substr(1, parts.host.size() - 2);
-    return parts;
-}
-
-std::string text_of(const tcp::endpoint& endpoint) {
-    const std::string host = endpoint.address().to_string();
-    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
-}
 
 /// The bare socket, as a session wants it. -1 if it cannot be had.
 int take_out(tcp::socket& socket) {
@@ -78,15 +56,11 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
     Impl(boost::asio::io_context& loop_given, std::shared_ptr<RespDoorParts> parts_given)
         : loop(loop_given),
           parts(std::move(parts_given)),
-          acceptor(loop),
-          accept_timer(loop),
+          listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           check_timer(loop),
           stop_timer(loop) {}
 
     Result<std::string> listen();
-    boost::system::error_code bind(const HostPort& address);
-    void accept();
-    void on_accept(boost::system::error_code error, tcp::socket socket);
     void admit(tcp::socket socket);
     void turn();
     void turn_soon();
@@ -99,66 +73,24 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
 
     boost::asio::io_context& loop;
     std::shared_ptr<RespDoorParts> parts;
-    tcp::acceptor acceptor;
-    boost::asio::steady_timer accept_timer, check_timer, stop_timer;
+    Listener listener;
+    boost::asio::steady_timer check_timer, stop_timer;
     std::function<void()> on_stopped;
     std::vector<std::shared_ptr<RespSession>> handling;
     bool in_turn = false, turn_posted = false;
 };
 
-boost::system::error_code RespDoor::Impl::bind(const HostPort& address) {
-    boost::system::error_code error;
-    tcp::resolver resolver(loop);
-    const auto found = resolver.resolve(address.host, address.port, tcp::resolver::passive, error);
-    if (error) return error;
-    const tcp::endpoint endpoint = found.begin()->endpoint();
-    acceptor.open(endpoint.protocol(), error);
-    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor.bind(endpoint, error);
-    if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
-    return error;
-}
-
 Result<std::string> RespDoor::Impl::listen() {
-    const std::string& address = parts->options.address;
-    auto split = split_address(address);
-    if (!split) return split.error();
-    auto error = bind(*split);
-    const tcp::endpoint bound = error ? tcp::endpoint{} : acceptor.local_endpoint(error);
-    if (error) {
-        boost::system::error_code ignored;
-        acceptor.close(ignored);
-        return Error{"cannot_listen", "cannot listen on " + address + ": " + error.message()};
-    }
-    parts->port = std::to_string(bound.port());
+    const auto bound = listener.listen(parts->options.address);
+    if (!bound) return bound.error();
+    parts->port = std::to_string(bound->port());
     parts->wake = [this] { turn_soon(); };
     parts->poller.start([this] { turn(); });
-    accept();
     check_sessions();
-    return text_of(bound);
+    return text_of(*bound);
 }
 
 // ---- connections ----
-
-void RespDoor::Impl::accept() {
-    acceptor.async_accept([self = shared_from_this()](boost::system::error_code error, tcp::socket socket) {
-        self->on_accept(error, std::move(socket));
-    });
-}
-
-void RespDoor::Impl::on_accept(boost::system::error_code error, tcp::socket socket) {
-    if (!acceptor.is_open()) return;
-    if (!error) {
-        admit(std::move(socket));
-        return accept();
-    }
-    if (error == boost::asio::error::connection_aborted) return accept();
-    // Out of files or memory: the connection still waits, and asking again at once would spin.
-    accept_timer.expires_after(accept_pause);
-    accept_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
-        if (!cancelled && self->acceptor.is_open()) self->accept();
-    });
-}
 
 void RespDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
@@ -244,9 +176,7 @@ void RespDoor::Impl::check_sessions() {
 // ---- the end ----
 
 void RespDoor::Impl::stop(std::function<void()> done) {
-    boost::system::error_code ignored;
-    acceptor.close(ignored);
-    accept_timer.cancel();
+    listener.close();
     on_stopped = std::move(done);
     parts->stopping = true;
     parts->now = Clock::now();
@@ -282,10 +212,9 @@ RespDoor::~RespDoor() {
     parts.gone = true;
     parts.wake = [] {};
     parts.on_last_session = nullptr;
-    boost::system::error_code ignored;
-    impl_->acceptor.close(ignored);
+    impl_->listener.close();
     impl_->on_stopped = nullptr;
-    for (auto* timer : {&impl_->accept_timer, &impl_->check_timer, &impl_->stop_timer})
+    for (auto* timer : {&impl_->check_timer, &impl_->stop_timer})
         timer->cancel();
     parts.hub.shut();
     impl_->for_each_session([](RespSession& session) { session.close(); });

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace holdfast {
+
+/// An endpoint as HOST:PORT.
+std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
+
+/// Listens on one address and hands over whoever connects, from the loop, until it is closed. When the system refuses
+/// to accept, as it does without a free file, it asks again after a pause.
+class Listener {
+ public:
+    using OnSocket = std::function<void(boost::asio::ip::tcp::socket)>;
+
+    Listener(boost::asio::io_context& loop, OnSocket on_socket);
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+    /// Starts on HOST:PORT; port 0 for a free one. Returns the address bound; error `cannot_listen` says why not.
+    Result<boost::asio::ip::tcp::endpoint> listen(const std::string& address);
+    /// Nobody is handed over from now on.
+    void close();
+
+ private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast
