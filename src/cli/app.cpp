@@ -28,6 +28,15 @@ constexpr const char* run_footer =
     "105 unreachable, 106 refused by the server, 107 told to die: an older agent is in the way; 126 the command cannot "
     "be run, 127 it was not found.\n";
 
+constexpr const char* own_footer =
+    "The command is run once per interval and owned session; {} in it stands for the session, which it also finds as\n"
+    "HOLDFAST_SESSION in its environment, beside HOLDFAST_INSTANCE. It is asked to stop (SIGTERM) and then killed "
+    "with\n"
+    "all it started before its session can go to another instance.\n\n"
+    "Exit codes: 0 told to stop (SIGTERM, SIGINT, SIGHUP), 1 failed, 2 usage, 126 the command cannot be run, 127 it "
+    "was\n"
+    "not found.\n";
+
 const char* environment(const std::string& name) {
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
     return value != nullptr && *value != '\0' ? value : nullptr;
@@ -74,8 +83,9 @@ std::string default_config() {
 void set_footers(CLI::App& app) {
     app.footer(std::string(exit_footer) + common_footer);
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-        const bool is_run = command->get_name() == "run";
-        command->footer(std::string(is_run ? run_footer : exit_footer) + common_footer);
+        const std::string& name = command->get_name();
+        const std::string before = name == "run" ? run_footer : name == "own" ? own_footer : exit_footer;
+        command->footer(before + common_footer);
         for (CLI::App* inner : command->get_subcommands([](CLI::App*) { return true; }))
             inner->footer(std::string(exit_footer) + common_footer);
     }
@@ -108,6 +118,8 @@ std::optional<std::string> what_is_missing(const Arguments& arguments, const Typ
     const NamedOptions& named = arguments.named;
     if (arguments.command == "run" && typed.command.empty())
         return "say what to run: holdfast run RESOURCE... -- COMMAND [ARGUMENT...]";
+    if (arguments.command == "own" && typed.command.empty())
+        return "say what to poll with: holdfast own --sessions FILE -- COMMAND [ARGUMENT...] {}";
     const bool names_leases = arguments.command == "renew" || arguments.command == "release";
     if (names_leases && named.leases.empty() != named.all) return "name the leases, or say --all";
     if (arguments.command == "renew" && named.progress && named.all) return "name the leases whose --progress it is";
@@ -173,7 +185,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
         parsed.exit = usage_error(what_is_wrong(error, *app, typed), parsed_command(*app));
         return parsed;
     }
-    parsed.arguments.take.command = typed.command;
+    parsed.arguments.take.command = parsed.arguments.own.command = typed.command;
     parsed.arguments.common.server = default_server(parsed.arguments.common.server);
     if (const auto missing = what_is_missing(parsed.arguments, typed))
         parsed.exit = usage_error(*missing, parsed.arguments.command);

@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/mcp_agent.h"
 #include "client/http_connection.h"
+#include "client/redis_address.h"
 
 namespace holdfast {
 namespace {
@@ -17,6 +18,13 @@ class RunFormatter : public CLI::Formatter {
  public:
     std::string make_usage(const CLI::App*, std::string) const override {
         return "Usage: holdfast run RESOURCE... [OPTIONS] -- COMMAND [ARGUMENT...]\n";
+    }
+};
+
+class OwnFormatter : public CLI::Formatter {
+ public:
+    std::string make_usage(const CLI::App*, std::string) const override {
+        return "Usage: holdfast own --sessions FILE [OPTIONS] -- COMMAND [ARGUMENT...] {}\n";
     }
 };
 
@@ -117,6 +125,10 @@ void add_serve(CLI::App& app, Arguments& arguments) {
         ->type_name("HOST:PORT")
         ->capture_default_str()
         ->envname("HOLDFAST_HTTP");
+    serve->add_option("--resp", options.resp,
+                      "address for clients of Redis, or off; default one port above --http: 127.0.0.1:7401")
+        ->type_name("HOST:PORT|off")
+        ->envname("HOLDFAST_RESP");
     serve->add_option("--state-dir", options.state_dir, "where tokens and policy are kept; default in your state home")
         ->type_name("DIR")
         ->envname("HOLDFAST_STATE_DIR");
@@ -131,6 +143,9 @@ void add_serve(CLI::App& app, Arguments& arguments) {
     add_duration(serve, "--idle-timeout", options.idle_timeout, "close a connection that is silent so long")
         ->default_str("60s")
         ->envname("HOLDFAST_IDLE_TIMEOUT");
+    add_duration(serve, "--resp-idle-timeout", options.resp_idle_timeout,
+                 "likewise of the Redis protocol; default never")
+        ->envname("HOLDFAST_RESP_IDLE_TIMEOUT");
     add_duration(serve, "--read-timeout", options.read_timeout, "close a connection whose request takes so long")
         ->default_str("10s")
         ->envname("HOLDFAST_READ_TIMEOUT");
@@ -273,6 +288,56 @@ void add_guard(CLI::App& app, Arguments& arguments) {
     add_command(*guard, arguments, "uninstall", "take the hook away");
 }
 
+void add_sessions(CLI::App* command, OwnOptions& own) {
+    const CLI::Validator is_redis{[](std::string& url) {
+                                      const auto address = parse_redis(url);
+                                      return address ? std::string{} : address.error().message;
+                                  },
+                                  "", "redis"};
+    add_text(command, "--redis", own.redis,
+             "where instances meet; default Holdfast's RESP door, redis://127.0.0.1:7401")
+        ->type_name("URL")
+        ->check(is_redis)
+        ->envname("HOLDFAST_REDIS");
+    command->add_flag("--any-id", own.any_id, "session ids need not be UUIDs")->envname("HOLDFAST_OWN_ANY_ID");
+}
+
+void add_own(CLI::App& app, Arguments& arguments) {
+    OwnOptions& own = arguments.own;
+    CLI::App* command = add_command(app, arguments, "own", "poll the sessions that this instance owns, and only those");
+    command->formatter(std::make_shared<OwnFormatter>());
+    command->add_option("--sessions", own.sessions, "a file with one session id per line, or - for standard input")
+        ->type_name("FILE")
+        ->required()
+        ->envname("HOLDFAST_OWN_SESSIONS");
+    add_sessions(command, own);
+    const auto add_time = [&](const std::string& name, auto& target, const std::string& description) {
+        std::string variable = "HOLDFAST_OWN_";
+        for (const char c : name.substr(2))
+            variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        return add_duration(command, name, target, description)->envname(variable);
+    };
+    add_time("--interval", own.interval, "from the start of one poll of a session to the next")->default_str("1s");
+    command->add_option("--jobs", own.jobs, "polls at one time")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
+        ->type_name("NUMBER")
+        ->capture_default_str()
+        ->envname("HOLDFAST_OWN_JOBS");
+    add_time("--grace", own.grace, "for polls in hand, when told to stop")->default_str("10s");
+    add_time("--ttl", own.ttl, "how long a session stays owned without renewal")->default_str("30s");
+    add_time("--renew-every", own.renew_every, "default a third of the TTL");
+    add_time("--node-ttl", own.node_ttl, "how long an instance counts as live; default the TTL");
+    add_time("--heartbeat-every", own.heartbeat_every, "default a third of that");
+    add_time("--refresh-every", own.refresh_every, "how often to read the list of live instances; default likewise");
+    add_time("--restart-wait", own.restart_wait,
+             "how long after a Redis was started nothing is taken, since it may have lost its keys; default the TTL");
+    CLI::App* nodes = add_command(app, arguments, "nodes", "show instances, and who owns and should own which session");
+    add_sessions(nodes, own);
+    nodes->add_option("--sessions", own.sessions, "show these sessions, also free ones; default all that are owned")
+        ->type_name("FILE")
+        ->envname("HOLDFAST_OWN_SESSIONS");
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& app, CommonOptions& options) {
@@ -307,6 +372,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     add_agents(app, arguments);
     add_mcp(app, arguments);
     add_guard(app, arguments);
+    add_own(app, arguments);
     add_command(app, arguments, "health", "show how the server is");
     add_command(app, arguments, "completion", "print the completion script of a shell")
         ->add_option("SHELL", arguments.shell, "which")

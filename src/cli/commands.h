@@ -37,6 +37,9 @@ int guard_command(const Arguments& arguments);
 int guard_install_command(const Arguments& arguments);
 int guard_uninstall_command(const Arguments& arguments);
 
+int own_command(const Arguments& arguments);
+int nodes_command(const Arguments& arguments);
+
 int completion_command(const Arguments& arguments);
 int version_command(const Arguments& arguments);
 

@@ -42,6 +42,8 @@ int dispatch(const Arguments& arguments) {
         {"guard check", guard_command},
         {"guard install", guard_install_command},
         {"guard uninstall", guard_uninstall_command},
+        {"own", own_command},
+        {"nodes", nodes_command},
         {"completion", completion_command},
         {"version", version_command},
     };

@@ -91,6 +91,23 @@ struct GuardOptions {
     bool force = false;  ///< for `guard install`
 };
 
+/// What `own` and `nodes` are told about the sessions and where instances meet.
+struct OwnOptions {
+    std::string redis;     ///< checked; empty: HOLDFAST_REDIS is not set either
+    std::string sessions;  ///< a file, or `-`
+    bool any_id = false;
+    Duration interval = 1s;
+    std::size_t jobs = 16;  ///< polls at one time
+    Duration grace = 10s;   ///< for polls in hand, when told to stop
+    Duration ttl = 30s;     ///< of leases; the rest is in proportion unless given
+    std::optional<Duration> renew_every;
+    std::optional<Duration> node_ttl;
+    std::optional<Duration> heartbeat_every;
+    std::optional<Duration> refresh_every;
+    std::optional<Duration> restart_wait;
+    std::vector<std::string> command;  ///< `{}` in it stands for the session
+};
+
 /// A whole command line, understood.
 struct Arguments {
     std::string command;  ///< `list`, `policy set`, …
@@ -104,6 +121,7 @@ struct Arguments {
     AgentArguments agent;
     McpOptions mcp;
     GuardOptions guard;
+    OwnOptions own;
     std::string shell;  ///< for `completion`
 };
 

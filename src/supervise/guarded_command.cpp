@@ -1,5 +1,6 @@
 #include "supervise/guarded_command.h"
 
+#include <algorithm>
 #include <cstring>
 #include <poll.h>
 #include <spawn.h>
@@ -47,9 +48,6 @@ Result<pid_t> spawn_guardian(const GuardedCommand::Options& options, int socket)
 
 Result<GuardedCommand> GuardedCommand::prepare(const Options& options) {
     HOLDFAST_ASSERT(!options.command.empty());
-    std::vector<pid_t> strangers;
-    for (const Process& child : ProcessTable::read().children_of(getpid()))
-        strangers.push_back(child.id);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would take exit statuses away
 
@@ -59,17 +57,23 @@ Result<GuardedCommand> GuardedCommand::prepare(const Options& options) {
     const Fd theirs{ends[1]};
     const auto guardian = spawn_guardian(options, theirs.get());
     if (!guardian) return guardian.error();
-    return GuardedCommand{*guardian, std::move(ours), std::move(strangers)};
+    return GuardedCommand{*guardian, std::move(ours), options.alone};
 }
 
-GuardedCommand::GuardedCommand(pid_t guardian, Fd socket, std::vector<pid_t> strangers)
-    : guardian_(guardian), guardian_socket_(std::move(socket)), strangers_(std::move(strangers)) {}
+GuardedCommand::GuardedCommand(pid_t guardian, Fd socket, bool alone)
+    : guardian_(guardian), guardian_socket_(std::move(socket)), alone_(alone) {
+    if (!alone_) return;
+    for (const Process& child : ProcessTable::read().children_of(getpid()))
+        if (child.id != guardian_) strangers_.push_back(child.id);
+}
 
 GuardedCommand::GuardedCommand(GuardedCommand&& other) noexcept
     : guardian_(std::exchange(other.guardian_, 0)),
       group_(std::exchange(other.group_, 0)),
       guardian_socket_(std::move(other.guardian_socket_)),
+      alone_(other.alone_),
       strangers_(std::move(other.strangers_)),
+      family_(std::move(other.family_)),
       hard_(other.hard_.load()) {}
 
 GuardedCommand::~GuardedCommand() {
@@ -111,26 +115,50 @@ void GuardedCommand::signal(int signal) {
 void GuardedCommand::kill_command() {
     if (guardian_ == 0) return;
     signal(SIGKILL);
-    for (const pid_t process : ProcessTable::read().living_below(guardian_))
+    if (!guardian_is_ours()) return;
+    family_ = ProcessTable::read().living_below(guardian_);
+    for (const pid_t process : family_)
         ::kill(process, SIGKILL);
+}
+
+/// Once it was waited for, which whoever runs many does for all at once, its number may be a stranger's.
+bool GuardedCommand::guardian_is_ours() const {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(guardian_), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 void GuardedCommand::destroy() {
     if (guardian_ == 0) return;
     kill_command();
     ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed: another thread may be about to use it
-    ::kill(guardian_, SIGKILL);
+    if (guardian_is_ours()) ::kill(guardian_, SIGKILL);
     // With the guardian dead, what it watched over is below this process. New ones may be forked while we kill.
     for (;;) {
-        while (waitpid(guardian_, nullptr, WNOHANG) > 0 || (group_ != 0 && waitpid(-group_, nullptr, WNOHANG) > 0)) {
-        }
-        const auto living = ProcessTable::read().living_below(getpid(), strangers_);
-        if (living.empty()) break;
-        for (const pid_t process : living)
+        reap();
+        const auto remaining = living();
+        if (remaining.empty()) break;
+        for (const pid_t process : remaining)
             ::kill(process, SIGKILL);
         ::poll(nullptr, 0, 5);
     }
     guardian_ = group_ = 0;
+}
+
+void GuardedCommand::reap() {
+    while (waitpid(guardian_, nullptr, WNOHANG) > 0 || (group_ != 0 && waitpid(-group_, nullptr, WNOHANG) > 0)) {
+    }
+}
+
+/// What is left of the command. Beside others, only its group and what was seen below its guardian are known to be its.
+std::vector<pid_t> GuardedCommand::living() const {
+    const ProcessTable table = ProcessTable::read();
+    if (alone_) return table.living_below(getpid(), strangers_);
+    std::vector<pid_t> left;
+    for (const pid_t process : table.living_below(getpid()))
+        if (process == guardian_ || getpgid(process) == group_ ||
+            std::find(family_.begin(), family_.end(), process) != family_.end())
+            left.push_back(process);
+    return left;
 }
 
 }  // namespace holdfast

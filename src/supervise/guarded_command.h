@@ -19,12 +19,14 @@ namespace holdfast {
 /// thread, lock or connection with the keeper. Make it before connecting anywhere: the guardian inherits what is open.
 ///
 /// This process becomes the subreaper of what it starts, so that it can clean up even if the guardian is killed.
+/// Whoever runs many in turn waits for its children, with waitpid(-1, …): an ended guardian is one.
 class GuardedCommand {
  public:
     struct Options {
         std::vector<std::string> command;         ///< REQUIRES: not empty
         sigset_t mask{};                          ///< what the command starts with blocked
         std::string guardian = "/proc/self/exe";  ///< the executable to run as guardian
+        bool alone = true;                        ///< false: this process has other commands running beside it
     };
 
     /// Starts the guardian, not yet the command.
@@ -65,12 +67,18 @@ class GuardedCommand {
     void destroy();
 
  private:
-    GuardedCommand(pid_t guardian, Fd socket, std::vector<pid_t> strangers);
+    GuardedCommand(pid_t guardian, Fd socket, bool alone);
+
+    void reap();
+    bool guardian_is_ours() const;
+    std::vector<pid_t> living() const;
 
     pid_t guardian_ = 0;
     pid_t group_ = 0;
     Fd guardian_socket_;
-    std::vector<pid_t> strangers_;  ///< children this process had before: not ours to kill
+    bool alone_ = true;
+    std::vector<pid_t> strangers_;  ///< children this process had before: not ours to kill; if it is alone
+    std::vector<pid_t> family_;     ///< what was seen below the guardian; if it is not
     std::atomic<std::int64_t> hard_{0};
 };
 

@@ -73,6 +73,10 @@ class Guardian {
     }
 
     bool launch_command(const StartOrder& start) {
+        if (holder_clock_now() >= start.deadlines.soft) {  // the keeper was stopped on its way here
+            report(EndedReport{.status = SIGTERM, .forced = true, .left_behind = 0});
+            return false;
+        }
         const Launched launched = launch({command_, start.environment, signals_.mask_before(), start.foreground});
         if (launched.leader == 0) {
             report(CannotRunReport{launched.error});

@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/screen.h"
+#include "cli/session_file.h"
+#include "client/lease_commands.h"
+#include "client/rendezvous.h"
+#include "client/resp_connection.h"
+#include "wire/resp_command.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+using Values = std::vector<resp::Value>;
+using Type = resp::Value::Type;
+
+constexpr Duration timeout = 5s;
+constexpr std::size_t batch_most = 1'000;
+constexpr std::size_t names_most = 1'000'000;
+constexpr std::size_t pages_most = 100'000;
+
+/// What is on the store: keys of a prefix without it, and what each holds for how long.
+struct Held {
+    std::string value;
+    std::int64_t left_ms = 0;
+};
+using Keys = std::map<std::string, Held>;
+
+class Store {
+ public:
+    explicit Store(const RedisAddress& address) : connection_(address) {}
+
+    Result<std::set<std::string>> scan(std::string_view prefix) {
+        std::set<std::string> found;
+        std::string cursor{'0'};
+        std::size_t pages = 0;
+        do {
+            if (++pages > pages_most || found.size() > names_most) return endless();
+            RespConnection::Batch batch{.commands = 1};
+            resp::write_command(batch.bytes, {"SCAN", cursor, "MATCH", std::string(prefix) + "*", "COUNT", "1000"});
+            const auto values = ask(batch);
+            if (!values) return values.error();
+            const resp::Value& page = values->front();
+            if (page.type != Type::array || page.items.size() != 2) return no_sense("SCAN");
+            for (const resp::Value& key : page.items[1].items)
+                if (key.text.starts_with(prefix)) found.insert(key.text.substr(prefix.size()));
+            cursor = page.items[0].text;
+        } while (cursor != "0");
+        return found;
+    }
+
+    /// Those that are free are not in it.
+    Result<Keys> read(std::string_view prefix, const std::set<std::string>& names) {
+        Keys keys;
+        for (auto at = names.begin(); at != names.end();) {
+            std::vector<std::string> part;
+            for (; at != names.end() && part.size() < batch_most; ++at)
+                part.push_back(*at);
+            RespConnection::Batch batch{.commands = part.size() * 2};
+            for (const std::string& name : part) {
+                resp::write_command(batch.bytes, {"GET", std::string(prefix) + name});
+                resp::write_command(batch.bytes, {"PTTL", std::string(prefix) + name});
+            }
+            const auto values = ask(batch);
+            if (!values) return values.error();
+            for (std::size_t i = 0; i < part.size(); ++i)
+                if ((*values)[2 * i].is_text()) keys[part[i]] = {(*values)[2 * i].text, (*values)[2 * i + 1].number};
+        }
+        return keys;
+    }
+
+ private:
+    Result<Values> ask(const RespConnection::Batch& batch) {
+        const auto opened = connection_.open(timeout);
+        if (!opened) return opened.error();
+        auto values = connection_.exchange(batch, timeout);
+        if (!values) return values;
+        for (const resp::Value& value : *values)
+            if (value.is_error()) return Error{"refused", connection_.address().shown() + " answered: " + value.text};
+        return values;
+    }
+
+    Error no_sense(std::string_view command) const {
+        return {"refused",
+                connection_.address().shown() + " answered " + std::string(command) + " with something else"};
+    }
+
+    Error endless() const { return {"refused", connection_.address().shown() + " has too many keys to look through"}; }
+
+    RespConnection connection_;
+};
+
+/// All that is shown.
+struct Picture {
+    Keys nodes;
+    std::set<std::string> live;
+    Keys leases;
+    std::set<std::string> sessions;
+
+    std::string owner_of(const std::string& session) const {
+        const auto found = leases.find(session);
+        return found == leases.end() ? std::string{} : found->second.value;
+    }
+    std::string preferred_for(const std::string& session) const { return std::string(preferred_owner(live, session)); }
+};
+
+Result<Picture> look(Store& store, const OwnOptions& own) {
+    Picture picture;
+    const auto nodes = store.scan(node_key_prefix);
+    if (!nodes) return nodes.error();
+    auto held = store.read(node_key_prefix, *nodes);
+    if (!held) return held.error();
+    picture.nodes = std::move(*held);
+    for (const auto& [instance, heartbeat] : picture.nodes)
+        picture.live.insert(instance);
+    if (own.sessions.empty()) {
+        auto found = store.scan(lease_key_prefix);
+        if (!found) return found.error();
+        picture.sessions = std::move(*found);
+    } else {
+        const auto named = read_sessions(own.sessions, own.any_id);
+        if (!named) return named.error();
+        picture.sessions.insert(named->begin(), named->end());
+    }
+    auto leases = store.read(lease_key_prefix, picture.sessions);
+    if (!leases) return leases.error();
+    picture.leases = std::move(*leases);
+    if (own.sessions.empty())
+        std::erase_if(picture.sessions, [&](const std::string& one) { return !picture.leases.contains(one); });
+    return picture;
+}
+
+struct Count {
+    std::int64_t owned = 0;
+    std::int64_t preferred = 0;
+};
+
+std::map<std::string, Count> counts_of(const Picture& picture) {
+    std::map<std::string, Count> counts;
+    for (const auto& [instance, held] : picture.nodes)
+        counts[instance] = {};
+    for (const std::string& session : picture.sessions) {
+        if (const auto owner = picture.owner_of(session); !owner.empty()) ++counts[owner].owned;
+        if (const auto preferred = picture.preferred_for(session); !preferred.empty()) ++counts[preferred].preferred;
+    }
+    return counts;
+}
+
+json::value text_or_null(const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+void show_json(const Screen& screen, const Picture& picture) {
+    json::array nodes;
+    for (const auto& [instance, count] : counts_of(picture)) {
+        const auto node = picture.nodes.find(instance);
+        const bool live = node != picture.nodes.end();
+        nodes.push_back({{"instance", instance},
+                         {"live", live},
+                         {"heartbeat_left_ms", live ? json::value(node->second.left_ms) : json::value(nullptr)},
+                         {"owned", count.owned},
+                         {"preferred", count.preferred}});
+    }
+    json::array sessions;
+    for (const std::string& session : picture.sessions) {
+        const auto lease = picture.leases.find(session);
+        const bool held = lease != picture.leases.end();
+        sessions.push_back({{"session", session},
+                            {"owner", text_or_null(picture.owner_of(session))},
+                            {"preferred", text_or_null(picture.preferred_for(session))},
+                            {"remaining_ms", held ? json::value(lease->second.left_ms) : json::value(nullptr)}});
+    }
+    screen.show({{"nodes", std::move(nodes)}, {"sessions", std::move(sessions)}});
+}
+
+std::string left(const Keys& keys, const std::string& name) {
+    const auto found = keys.find(name);
+    return found == keys.end() ? "-" : format_duration(std::chrono::milliseconds{found->second.left_ms});
+}
+
+void show_tables(const Screen& screen, const Picture& picture) {
+    Table nodes{{"INSTANCE", "HEARTBEAT LEFT", "OWNED", "PREFERRED"}};
+    for (const auto& [instance, count] : counts_of(picture)) {
+        const bool live = picture.nodes.contains(instance);
+        nodes.add({{instance, Colour::bold},
+                   {live ? left(picture.nodes, instance) : "gone", live ? Colour::none : Colour::red},
+                   {std::to_string(count.owned)},
+                   {std::to_string(count.preferred)}});
+    }
+    Table sessions{{"SESSION", "OWNER", "PREFERRED", "REMAINING"}};
+    for (const std::string& session : picture.sessions) {
+        const std::string owner = picture.owner_of(session);
+        const std::string preferred = picture.preferred_for(session);
+        sessions.add({{session, Colour::bold},
+                      {owner.empty() ? "-" : owner, owner == preferred ? Colour::none : Colour::yellow},
+                      {preferred.empty() ? "-" : preferred},
+                      {left(picture.leases, session)}});
+    }
+    if (picture.nodes.empty()) screen.note("no live instances");
+    if (!counts_of(picture).empty()) screen.show(nodes);
+    if (picture.sessions.empty()) return screen.note("no owned sessions");
+    screen.line("");
+    screen.show(sessions);
+}
+
+}  // namespace
+
+int nodes_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    const auto address = parse_redis(default_redis(arguments.own.redis));
+    if (!address) {
+        screen.complain(address.error());
+        return exit_usage;
+    }
+    Store store{*address};
+    const auto picture = look(store, arguments.own);
+    if (!picture) {
+        screen.complain(picture.error());
+        const std::string& code = picture.error().code;
+        return code == "invalid_argument" ? exit_usage : exit_code_of(code);
+    }
+    if (screen.json())
+        show_json(screen, *picture);
+    else
+        show_tables(screen, *picture);
+    return exit_ok;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,261 @@
+#include <holdfast/lease_manager.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/eventfd.h>
+#include <sys/poll.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/own_polls.h"
+#include "cli/screen.h"
+#include "cli/session_file.h"
+#include "supervise/signals.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+/// The longest sleep: deadlines move while this thread waits.
+constexpr Duration turn_max = 200ms;
+/// Between asking polls to stop and killing them, when told to stop.
+constexpr Duration kill_after = 2s;
+
+std::chrono::milliseconds ms(Duration duration) {
+    return std::chrono::ceil<std::chrono::milliseconds>(duration);
+}
+
+OwnershipTimings timings_of(const OwnOptions& own) {
+    OwnershipTimings timings;
+    timings.lease_ttl = ms(own.ttl);
+    timings.node_ttl = ms(own.node_ttl.value_or(own.ttl));
+    timings.renew_every = ms(own.renew_every.value_or(own.ttl / 3));
+    timings.heartbeat_every = ms(own.heartbeat_every.value_or(own.node_ttl.value_or(own.ttl) / 3));
+    timings.refresh_every = ms(own.refresh_every.value_or(own.node_ttl.value_or(own.ttl) / 3));
+    timings.try_every = std::clamp<std::chrono::milliseconds>(ms(own.ttl / 30), 50ms, 1s);
+    timings.timeout = std::clamp<std::chrono::milliseconds>(ms(own.ttl / 10), 500ms, 3s);
+    if (own.restart_wait) timings.restart_wait = ms(*own.restart_wait);
+    return timings;
+}
+
+/// What the manager's threads have to say, for the main thread to print.
+class Inbox {
+ public:
+    Inbox() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+    int fd() const { return bell_.get(); }
+
+    void put(const OwnershipChange& change) {
+        const std::lock_guard lock{mutex_};
+        changes_.push_back(change);
+        ring();
+    }
+    void put(const std::optional<Failure>& trouble) {
+        const std::lock_guard lock{mutex_};
+        troubles_.push_back(trouble);
+        ring();
+    }
+    std::pair<std::vector<OwnershipChange>, std::vector<std::optional<Failure>>> take() {
+        const std::lock_guard lock{mutex_};
+        std::uint64_t count = 0;
+        [[maybe_unused]] const ssize_t heard = ::read(bell_.get(), &count, sizeof count);
+        return {std::exchange(changes_, {}), std::exchange(troubles_, {})};
+    }
+
+ private:
+    void ring() const {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+    }
+
+    Fd bell_;
+    std::mutex mutex_;
+    std::vector<OwnershipChange> changes_;
+    std::vector<std::optional<Failure>> troubles_;
+};
+
+/// One `holdfast own`.
+class Own {
+ public:
+    explicit Own(const Arguments& arguments)
+        : options_(arguments.own),
+          screen_(arguments.common),
+          signals_({SIGTERM, SIGINT, SIGHUP, SIGPIPE}),
+          manager_({.redis = options_.redis,
+                    .timings = timings_of(options_),
+                    .any_session_id = options_.any_id,
+                    .on_change = [this](const OwnershipChange& change) { inbox_.put(change); },
+                    .on_connection = [this](const std::optional<Failure>& trouble) { inbox_.put(trouble); }}),
+          polls_({.command = options_.command,
+                  .instance = manager_.instance_id(),
+                  .mask = signals_.mask_before(),
+                  .ttl = options_.ttl}) {}
+
+    int run() {
+        const auto sessions = read_sessions(options_.sessions, options_.any_id);
+        if (!sessions) return complain(sessions.error(), exit_usage);
+        // A command must not wait for input, least of all for what was meant to be the list of sessions.
+        const Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+        ::dup2(nothing.get(), STDIN_FILENO);
+        auto problem = manager_.start();
+        if (!problem) problem = manager_.add(*sessions);
+        if (problem) return complain({problem->code, problem->message}, exit_usage);
+        for (const std::string& session : *sessions)
+            next_poll_[session] = holder_clock_now();
+        say_started(sessions->size());
+        while (!finished()) {
+            turn();
+            wait();
+        }
+        if (!manager_.stop(0ms)) screen_.note("the store could not be told that all is over; it ends by itself");
+        report();
+        return exit_code_;
+    }
+
+ private:
+    int complain(const Error& error, int exit_code) const {
+        screen_.complain(error);
+        return exit_code;
+    }
+
+    void say_started(std::size_t sessions) const {
+        if (screen_.json())
+            screen_.show({{"event", "started"}, {"instance", manager_.instance_id()}, {"sessions", sessions}});
+        else
+            screen_.note("instance " + manager_.instance_id() + " looks after " + std::to_string(sessions) +
+                         " session(s)");
+    }
+
+    bool finished() const { return stopping_since_ && polls_.size() == 0; }
+
+    void turn() {
+        while (const auto signal = signals_.take())
+            if (*signal != SIGPIPE) stop();
+        report();
+        for (const auto& ended : polls_.attend())
+            on_ended(ended);
+        if (stopping_since_)
+            press();
+        else
+            begin_due();
+    }
+
+    /// The first signal lets polls finish, the next one asks them to stop at once.
+    void stop() {
+        if (stopping_since_) hurried_ = true;
+        if (!stopping_since_) {
+            stopping_since_ = holder_clock_now();
+            manager_.retire();
+            screen_.note("told to stop: " + std::to_string(polls_.size()) + " poll(s) in hand");
+        }
+    }
+
+    void press() {
+        const HolderInstant now = holder_clock_now();
+        if (!asked_at_ && (hurried_ || now >= *stopping_since_ + options_.grace)) {
+            asked_at_ = now;
+            polls_.ask_to_stop();
+        }
+        if (asked_at_ && now >= *asked_at_ + kill_after) polls_.kill();
+    }
+
+    void begin_due() {
+        const HolderInstant now = holder_clock_now();
+        std::vector<std::pair<HolderInstant, std::string>> due;
+        for (const auto& [session, at] : next_poll_)
+            if (at <= now && manager_.is_owned(session) && !polls_.has(session)) due.emplace_back(at, session);
+        std::sort(due.begin(), due.end());  // who waits longest goes first
+        for (const auto& [at, session] : due) {
+            if (polls_.size() >= options_.jobs || stopping_since_) return;
+            begin(session);
+        }
+    }
+
+    void begin(const std::string& session) {
+        Poll poll = manager_.begin_poll(session);
+        if (!poll) return;
+        next_poll_[session] = holder_clock_now() + options_.interval;
+        const auto started = polls_.start(session, std::move(poll));
+        if (!started) screen_.complain("cannot poll " + session + ": " + started.error().message);
+    }
+
+    void on_ended(const OwnPolls::Ended& ended) {
+        if (ended.cannot_run != 0) return cannot_run(ended.cannot_run);
+        const bool exited = WIFEXITED(ended.status);
+        if (screen_.json()) {
+            json::object event{{"event", "poll"}, {"session", ended.session}, {"forced", ended.forced}};
+            event[exited ? "exit_code" : "signal"] = exited ? WEXITSTATUS(ended.status) : WTERMSIG(ended.status);
+            screen_.show(event);
+        } else if (ended.forced) {
+            screen_.note("the poll of " + ended.session + " was stopped, because the session could not be kept");
+        } else if (ended.status != 0) {
+            screen_.note("the poll of " + ended.session + " ended with " +
+                         (exited ? std::to_string(WEXITSTATUS(ended.status))
+                                 : "signal " + std::to_string(WTERMSIG(ended.status))));
+        }
+    }
+
+    /// It will not get better by itself.
+    void cannot_run(int error) {
+        if (exit_code_ != exit_ok) return;
+        exit_code_ = error == ENOENT ? exit_not_found : exit_cannot_run;
+        screen_.complain({"cannot_run", "cannot run '" + options_.command[0] + "': " + std::strerror(error)});
+        stop();
+    }
+
+    void report() {
+        const auto [changes, troubles] = inbox_.take();
+        for (const auto& trouble : troubles) {
+            if (trouble)
+                screen_.note(trouble->message);
+            else
+                screen_.note("the store answers");
+        }
+        if (!screen_.json()) return;
+        for (const auto& change : changes)
+            screen_.show({{"event", "ownership"},
+                          {"session", change.session},
+                          {"from", to_string(change.from)},
+                          {"to", to_string(change.to)}});
+    }
+
+    void wait() const {
+        const HolderInstant now = holder_clock_now();
+        HolderInstant until = now + turn_max;
+        if (!stopping_since_ && polls_.size() < options_.jobs)
+            for (const auto& [session, at] : next_poll_)
+                if (at > now && at < until) until = at;
+        std::vector<pollfd> watched{{signals_.fd(), POLLIN, 0}, {inbox_.fd(), POLLIN, 0}};
+        for (const int fd : polls_.fds())
+            watched.push_back({fd, POLLIN, 0});
+        if (finished()) return;
+        ::poll(watched.data(), watched.size(), static_cast<int>(to_ms_up(until - now)));
+    }
+
+    const OwnOptions& options_;
+    const Screen screen_;
+    SignalInbox signals_;
+    Inbox inbox_;
+    LeaseManager manager_;
+    OwnPolls polls_;
+    std::map<std::string, HolderInstant> next_poll_;
+    std::optional<HolderInstant> stopping_since_;
+    std::optional<HolderInstant> asked_at_;
+    bool hurried_ = false;
+    int exit_code_ = exit_ok;
+};
+
+}  // namespace
+
+int own_command(const Arguments& arguments) {
+    return Own{arguments}.run();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,51 @@
+#include "cli/session_file.h"
+
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "cli/table.h"
+#include "client/instance_id.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t sessions_max = 100'000;
+constexpr const char* blanks = " \t\r";
+
+Error wrong(const std::string& path, std::size_t line, const std::string& what) {
+    return {"invalid_argument", (path == "-" ? "standard input" : path) + ":" + std::to_string(line) + ": " + what};
+}
+
+Result<std::vector<std::string>> read(std::istream& input, const std::string& path, bool any_id) {
+    std::set<std::string> seen;
+    std::vector<std::string> sessions;
+    std::string line;
+    for (std::size_t number = 1; std::getline(input, line); ++number) {
+        line.erase(0, std::min(line.find_first_not_of(blanks), line.size()));
+        line.erase(line.find_last_not_of(blanks) + 1);
+        if (line.empty() || line.starts_with('#')) continue;
+        if (!(any_id ? is_plain_session_id(line) : is_uuid(line)))
+            return wrong(path, number,
+                         "'" + printable(line.substr(0, 64)) + "' is no " +
+                             (any_id ? "session id" : "UUID; say --any-id if it need not be one"));
+        if (!seen.insert(line).second) continue;
+        if (sessions.size() == sessions_max)
+            return wrong(path, number, "there are more than " + std::to_string(sessions_max) + " sessions");
+        sessions.push_back(line);
+    }
+    if (input.bad()) return Error{"invalid_argument", "cannot read " + path + ": " + std::strerror(errno)};
+    return sessions;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_sessions(const std::string& path, bool any_id) {
+    if (path == "-") return read(std::cin, path, any_id);
+    std::ifstream file{path};
+    if (!file) return Error{"invalid_argument", "cannot read " + path + ": " + std::strerror(errno)};
+    return read(file, path, any_id);
+}
+
+}  // namespace holdfast

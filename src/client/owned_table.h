@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace holdfast {
+
+/// The end of one session's ownership, read by any thread while one moves it. Each time the session is taken anew a
+/// turn begins; within a turn, what was seen to have ended never comes back.
+class OwnedUntil {
+ public:
+    explicit OwnedUntil(std::string session) : session_(std::move(session)) {}
+
+    const std::string& session() const { return session_; }
+
+    /// Reads the clock after the end: a thread that is put to sleep in between then errs on the safe side.
+    template <class Clock>
+    bool held_by(Clock clock) noexcept {
+        std::int64_t end = end_.load(std::memory_order_acquire);
+        while (end != over) {
+            if (clock().time_since_epoch().count() < end) return true;
+            if (end_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) return false;
+        }
+        return false;
+    }
+    /// The same, within one turn.
+    template <class Clock>
+    bool held_by(Clock clock, std::uint64_t turn) noexcept {
+        return held_by(clock) && turn_.load(std::memory_order_acquire) == turn;
+    }
+
+    /// For the one thread that moves it. Goes on with the turn, or begins a new one if it is over.
+    void hold_until(HolderInstant end, HolderInstant now) noexcept;
+    void finish() noexcept { end_.store(over, std::memory_order_release); }
+
+    std::uint64_t turn() const noexcept { return turn_.load(std::memory_order_acquire); }
+    HolderInstant end() const noexcept { return HolderInstant{Duration{end_.load(std::memory_order_acquire)}}; }
+
+ private:
+    static constexpr std::int64_t over = INT64_MIN;
+    const std::string session_;
+    std::atomic<std::int64_t> end_{over};
+    std::atomic<std::uint64_t> turn_{0};
+};
+
+/// Sessions by their id, found by any thread without a lock while one thread at a time adds and removes. A reader
+/// counts itself in and out; a table that was replaced is freed once nobody is in.
+class OwnedTable {
+ public:
+    OwnedTable();
+    ~OwnedTable();
+    OwnedTable(const OwnedTable&) = delete;
+    OwnedTable& operator=(const OwnedTable&) = delete;
+
+    /// True if it is there and held.
+    template <class Clock>
+    bool held_by(std::string_view session, Clock clock) const noexcept {
+        const Visit visit{readers_};
+        OwnedUntil* const found = find(session);
+        return found != nullptr && found->held_by(clock);
+    }
+
+    /// REQUIRES, of these: one thread at a time.
+    std::shared_ptr<OwnedUntil> add(const std::string& session);
+    std::shared_ptr<OwnedUntil> get(const std::string& session) const;
+    void remove(const std::string& session);
+
+ private:
+    struct Slots;
+    struct Visit {
+        explicit Visit(std::atomic<std::uint64_t>& readers) : count(readers) {
+            count.fetch_add(1, std::memory_order_seq_cst);
+        }
+        ~Visit() { count.fetch_sub(1, std::memory_order_seq_cst); }
+        std::atomic<std::uint64_t>& count;
+    };
+
+    OwnedUntil* find(std::string_view session) const noexcept;
+    void rebuild();
+    void free_retired();
+
+    std::map<std::string, std::shared_ptr<OwnedUntil>, std::less<>> sessions_;
+    mutable std::atomic<std::uint64_t> readers_{0};
+    std::atomic<Slots*> slots_{nullptr};
+    std::size_t removed_ = 0;  ///< still in the slots
+    std::vector<std::unique_ptr<Slots>> retired_;
+    std::vector<std::shared_ptr<OwnedUntil>> unused_;  ///< in slots that may still be read
+};
+
+}  // namespace holdfast
