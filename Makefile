@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-release test-asan test-tsan bench format format-check tidy package clean
+.PHONY: help setup build run test test-release test-asan test-tsan bench bench-resp format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ test-tsan: setup ## the threaded tests under TSan only
 bench: setup ## microbenchmarks of the embedded store
 	@scripts/build release holdfast_bench
 	@build/release/bin/holdfast_bench
+
+bench-resp: setup ## beside a real Redis, speed and memory; ARGS=--quick for two minutes
+	@scripts/build release holdfast resp_load wire_bench
+	@scripts/bench-resp $(ARGS)
 
 format: setup ## rewrite the sources in the project's format
 	@scripts/sources | xargs clang-format -i
