@@ -28,6 +28,7 @@ Agents::Entry* Agents::entry(std::string_view id) {
 }
 
 const Agent* Agents::find(std::string_view id) const {
+    if (by_id_.empty()) return nullptr;
     const auto found = by_id_.find(id);
     return found == by_id_.end() ? nullptr : &found->second->agent;
 }

@@ -166,6 +166,7 @@ Instant Acquisitions::next_deadline() const {
 }
 
 void Acquisitions::nudge(std::string_view holder) {
+    if (by_holder_.empty()) return;
     const auto [first, last] = by_holder_.equal_range(holder);
     for (auto entry = first; entry != last; ++entry)
         due_.push_back(entry->second);

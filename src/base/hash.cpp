@@ -43,7 +43,47 @@ struct Sip {
     }
 };
 
+/// Both halves of the product: every bit of it depends on all of both factors.
+std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+template <class Word>
+std::uint64_t read(const char* at) {
+    Word word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
 }  // namespace
+
+std::uint64_t hash_place(HashKey key, std::string_view text) {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    const std::uint64_t secret = key.second ^ 0xa076'1d64'78bd'642f;  // so that a key of few bits, as in a test, does
+    std::uint64_t state = key.first ^ 0xe703'7ed1'a0b4'28db ^ text.size();
+    for (; end - at > 16; at += 16)
+        state = folded_product(read<std::uint64_t>(at) ^ secret, read<std::uint64_t>(at + 8) ^ state);
+    // The last sixteen bytes, some of them a second time, or all of a shorter text.
+    std::uint64_t first = 0, last = 0;
+    if (text.size() >= 16) {
+        first = read<std::uint64_t>(end - 16);
+        last = read<std::uint64_t>(end - 8);
+    } else if (text.size() >= 8) {
+        first = read<std::uint64_t>(at);
+        last = read<std::uint64_t>(end - 8);
+    } else if (text.size() >= 4) {
+        first = read<std::uint32_t>(at);
+        last = read<std::uint32_t>(end - 4);
+    } else {
+        for (; at != end; ++at)
+            first = first << 8 | static_cast<unsigned char>(*at);
+    }
+    state = folded_product(first ^ secret, last ^ state);
+    return folded_product(state ^ key.first, 0x9e37'79b9'7f4a'7c15 ^ secret);
+}
 
 std::uint64_t hash_text(HashKey key, std::string_view text) {
     Sip sip{key};

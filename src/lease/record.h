@@ -87,10 +87,13 @@ bool settle(Record& record, Instant now, OnExpired&& on_expired) {
         record.end(lease.token, Ending::expired, lease.expires_at);
         changed = true;
     }
-    changed |= std::erase_if(record.reserved, [&](const Reservation& kept) { return now >= kept.until; }) > 0;
-    changed |= std::erase_if(record.waiters, [&](const Waiter& waiter) { return now >= waiter.until; }) > 0;
-    changed |=
-        std::erase_if(record.ended, [&](const EndedLease& ended) { return now >= ended.at + limits::ended_kept; }) > 0;
+    const auto drop = [&](auto& entries, const auto& is_over) {
+        if (entries.empty()) return;  // as most are
+        changed |= std::erase_if(entries, is_over) > 0;
+    };
+    drop(record.reserved, [&](const Reservation& kept) { return now >= kept.until; });
+    drop(record.waiters, [&](const Waiter& waiter) { return now >= waiter.until; });
+    drop(record.ended, [&](const EndedLease& ended) { return now >= ended.at + limits::ended_kept; });
     return changed;
 }
 

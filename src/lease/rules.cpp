@@ -94,9 +94,9 @@ AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbo
     if (claim.agent) lease.priority = claim.priority;
     lease.progress = progress_of(claim.progress, now);
     lease.holder = claim.holder;
-    lease.session = claim.session;
-    lease.reason = claim.reason;
-    lease.metadata = claim.metadata;
+    if (!claim.session.empty()) lease.session = claim.session;
+    if (!claim.reason.empty()) lease.reason = claim.reason;
+    if (!claim.metadata.empty()) lease.metadata = claim.metadata;
     granted.lease = &lease;
     return granted;
 }
@@ -130,6 +130,7 @@ std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant unti
 }
 
 void dequeue(Record& record, std::uint64_t request) {
+    if (record.waiters.empty()) return;
     std::erase_if(record.waiters, [&](const Waiter& waiter) { return waiter.id == request; });
 }
 

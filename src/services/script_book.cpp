@@ -87,4 +87,14 @@ const ScriptBook::Entry* ScriptBook::find(const ScriptName& name) const {
     return found == entries_.end() ? nullptr : &found->second;
 }
 
+const ScriptBook::Entry* ScriptBook::find(std::string_view hex) {
+    if (last_ != nullptr && hex == last_hex_) return last_;
+    const auto name = parse_script_name(hex);
+    const Entry* found = name ? find(*name) : nullptr;
+    if (found == nullptr) return nullptr;
+    last_hex_ = hex;
+    last_ = found;
+    return found;
+}
+
 }  // namespace holdfast::redis

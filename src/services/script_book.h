@@ -41,7 +41,12 @@ class ScriptBook {
 
     /// nullptr if it was not loaded since the last flush().
     const Entry* find(const ScriptName& name) const;
-    void flush() { entries_.clear(); }
+    /// By the name as a client writes it: likewise nullptr if it is none.
+    const Entry* find(std::string_view hex);
+    void flush() {
+        entries_.clear();
+        last_ = nullptr;
+    }
     std::size_t size() const { return entries_.size(); }
 
  private:
@@ -53,6 +58,8 @@ class ScriptBook {
 
     std::optional<KnownScripts> known_;  // made when the first script comes: most servers see none
     std::unordered_map<ScriptName, Entry, Hash> entries_;
+    std::string last_hex_;  // what was found last, which is often what is asked for next
+    const Entry* last_ = nullptr;
 };
 
 }  // namespace holdfast::redis

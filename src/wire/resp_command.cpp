@@ -71,7 +71,40 @@ CommandReader::Outcome CommandReader::read(std::string_view input) {
     return input[0] == '*' ? read_array(input) : read_inline(input);
 }
 
+/// The number of a header of up to three digits that is all there, with `at` behind it; -1 for any other.
+[[gnu::always_inline]] inline int read_short_header(const char*& at, const char* end) {
+    if (end - at < 4) return -1;
+    int number = at[1] - '0';
+    if (number < 0 || number > 9) return -1;
+    const char* next = at + 2;
+    for (int more = 0; more < 2 && next != end && *next >= '0' && *next <= '9' && number != 0; ++more)
+        number = number * 10 + (*next++ - '0');
+    if (end - next < 2 || next[0] != '\r' || next[1] != '\n') return -1;
+    at = next + 2;
+    return number;
+}
+
+/// A command that is all there, and short, as nearly every one is. False: nothing is known, look closer.
+bool CommandReader::read_whole(std::string_view input) {
+    const char* at = input.data();
+    const char* const end = at + input.size();
+    const int count = read_short_header(at, end);
+    if (count <= 0) return false;
+    words_.resize(static_cast<std::size_t>(count));
+    for (std::string_view& word : words_) {
+        if (at == end || *at != '$') return false;
+        const int size = read_short_header(at, end);
+        if (size < 0 || end - at < size + 2 || at[size] != '\r' || at[size + 1] != '\n') return false;
+        word = {at, static_cast<std::size_t>(size)};
+        at += size + 2;
+    }
+    at_ = static_cast<std::size_t>(at - input.data());
+    done_ = true;
+    return true;
+}
+
 CommandReader::Outcome CommandReader::read_array(std::string_view input) {
+    if (at_ == 0 && read_whole(input)) return Outcome::command;
     Step step = at_ == 0 ? read_count(input) : Step::done;
     while (step == Step::done && found_.size() < expected_)
         step = read_word(input);

@@ -46,6 +46,7 @@ class CommandReader {
     };
     enum class Step : std::uint8_t { done, more, malformed };
 
+    bool read_whole(std::string_view input);
     void start_over();
     Step read_count(std::string_view input);
     Step read_word(std::string_view input);

@@ -1,5 +1,7 @@
 #include "services/script_book.h"
 
+#include <algorithm>
+#include <cctype>
 #include <gtest/gtest.h>
 
 namespace holdfast::redis {
@@ -27,6 +29,23 @@ TEST(ScriptBook, finds_what_was_loaded_until_it_is_flushed) {
     EXPECT_EQ(book.find(name)->script->act, ScriptAct::remove);
     book.flush();
     EXPECT_EQ(book.find(name), nullptr);
+}
+
+TEST(ScriptBook, finds_by_the_written_name_in_either_case_and_not_after_a_flush) {
+    ScriptBook book;
+    const std::string other = to_hex(script_name("return 1"));
+    const std::string name = to_hex(book.load(known)->name);
+    std::string capitals = name;
+    std::transform(capitals.begin(), capitals.end(), capitals.begin(), [](unsigned char c) { return std::toupper(c); });
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_NE(book.find(name), nullptr);
+        EXPECT_EQ(book.find(name), book.find(capitals));
+        EXPECT_EQ(book.find(other), nullptr);
+        EXPECT_EQ(book.find("no name"), nullptr);
+    }
+    book.flush();
+    EXPECT_EQ(book.find(name), nullptr);
+    EXPECT_EQ(book.find(capitals), nullptr);
 }
 
 TEST(ScriptBook, loads_a_script_that_it_cannot_run) {

@@ -36,7 +36,8 @@ std::span<const core::Expected> CommandBatch::expected(std::string_view key_pref
             names_ += resource;
             resource = std::string_view(names_).substr(begin);
         }
-        const bool has_holder = foresight.holder != 0 && foresight.holder < said.size();
+        const bool has_holder =
+            foresight.holder != 0 && foresight.holder < said.size() && said.size() <= foresight.holder_words_most;
         expected_.push_back({resource, has_holder ? said[foresight.holder] : std::string_view{}});
     }
     return expected_;

@@ -7,10 +7,6 @@
 namespace holdfast {
 namespace {
 
-char upper(char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
 constexpr std::size_t shown_bytes_most = 128;  // of a command and its arguments, in an error
 
 }  // namespace
@@ -27,7 +23,7 @@ CommandTable::CommandTable() {
 const RespCommand* CommandTable::find(std::string_view name) const {
     std::array<char, 32> room;
     if (name.size() > room.size()) return nullptr;
-    std::transform(name.begin(), name.end(), room.begin(), upper);
+    std::transform(name.begin(), name.end(), room.begin(), upper_case);
     const std::string_view wanted(room.data(), name.size());
     const auto found =
         std::lower_bound(sorted_.begin(), sorted_.end(), wanted,
@@ -61,10 +57,6 @@ std::string wrong_arity(std::string_view command) {
 std::string unknown_subcommand(std::string_view command, std::string_view subcommand) {
     return "unknown subcommand '" + std::string(subcommand.substr(0, shown_bytes_most)) + "'. Try " +
            std::string(command) + " HELP.";
-}
-
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return upper(x) == upper(y); });
 }
 
 std::string lower_case(std::string_view text) {

@@ -30,8 +30,17 @@ std::string unknown_command(std::span<const std::string_view> words);
 std::string wrong_arity(std::string_view command);
 std::string unknown_subcommand(std::string_view command, std::string_view subcommand);
 
+inline char upper_case(char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
 /// True if the texts are the same but for the case of ASCII letters.
-bool same_word(std::string_view a, std::string_view b);
+inline bool same_word(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (upper_case(a[i]) != upper_case(b[i])) return false;
+    return true;
+}
 std::string lower_case(std::string_view text);
 
 }  // namespace holdfast

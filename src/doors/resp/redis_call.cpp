@@ -86,10 +86,11 @@ bool failed(Exchange& exchange, const core::QuickAnswer& answer) {
 }
 
 bool usable(Exchange& exchange, std::string_view key, std::string_view value) {
-    auto checked = redis::check_key(key);
-    if (checked) checked = redis::check_value(value);
-    if (!checked) fail(exchange, checked.error().message);
-    return static_cast<bool>(checked);
+    const auto is_good = [&](const Result<void>& checked) {
+        if (!checked) fail(exchange, checked.error().message);
+        return static_cast<bool>(checked);
+    };
+    return is_good(redis::check_key(key)) && is_good(redis::check_value(value));
 }
 
 void reply_integer(Exchange& exchange, std::int64_t number) {

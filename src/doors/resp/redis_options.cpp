@@ -45,22 +45,21 @@ std::variant<SetOptions, OptionError> parse_set_options(std::span<const std::str
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string_view word = words[i];
         const bool milliseconds = same_word(word, "PX");
-        if (is_instant_option(word)) return OptionError(instants_refused);
         if (same_word(word, "NX") || same_word(word, "XX")) {
             if (options.terms.when != SetTerms::When::always) return syntax();
             options.terms.when = same_word(word, "NX") ? SetTerms::When::absent : SetTerms::When::present;
-        } else if (same_word(word, "GET")) {
-            options.terms.get = true;
-        } else if (same_word(word, "KEEPTTL") && options.no_expiry) {
-            options.terms.keep_ttl = true;
-            options.no_expiry = false;
         } else if ((milliseconds || same_word(word, "EX")) && options.no_expiry && i + 1 < words.size()) {
             auto ttl = parse_ttl(words[++i], milliseconds ? TimeUnit::milliseconds : TimeUnit::seconds);
             if (auto* error = std::get_if<OptionError>(&ttl)) return std::move(*error);
             options.terms.ttl = std::get<Duration>(ttl);
             options.no_expiry = false;
+        } else if (same_word(word, "GET")) {
+            options.terms.get = true;
+        } else if (same_word(word, "KEEPTTL") && options.no_expiry) {
+            options.terms.keep_ttl = true;
+            options.no_expiry = false;
         } else {
-            return syntax();
+            return is_instant_option(word) ? OptionError(instants_refused) : syntax();
         }
     }
     return options;

@@ -121,8 +121,7 @@ void eval_ro(Exchange& exchange) {
 }
 
 void evalsha_as(Exchange& exchange, Access access) {
-    const auto name = redis::parse_script_name(exchange.words()[1]);
-    const redis::ScriptBook::Entry* entry = name ? book(exchange).find(*name) : nullptr;
+    const redis::ScriptBook::Entry* entry = book(exchange).find(exchange.words()[1]);
     if (entry == nullptr) return fail(exchange, "NOSCRIPT", "No matching script. Please use EVAL.");
     run_checked(exchange, entry->script, access);
 }
@@ -146,10 +145,8 @@ void script_exists(Exchange& exchange) {
     const auto names = exchange.words().subspan(2);
     resp::ReplyWriter reply = exchange.reply();
     reply.array(names.size());
-    for (const std::string_view text : names) {
-        const auto name = redis::parse_script_name(text);
-        reply.integer(name && book(exchange).find(*name) != nullptr ? 1 : 0);
-    }
+    for (const std::string_view text : names)
+        reply.integer(book(exchange).find(text) != nullptr ? 1 : 0);
     exchange.finish();
 }
 
@@ -181,9 +178,14 @@ void script(Exchange& exchange) {
     found->handler(exchange);
 }
 
+/// A release takes one argument, the holder; a renewal has a time behind it.
+constexpr Foresight foresight{3, 4, true, 5};
+
 constexpr std::array commands{
-    RespCommand{"EVAL", -3, eval, true, 0, 0, 0, {}, {3, 4, true}},       RespCommand{"EVAL_RO", -3, eval_ro},
-    RespCommand{"EVALSHA", -3, evalsha, true, 0, 0, 0, {}, {3, 4, true}}, RespCommand{"EVALSHA_RO", -3, evalsha_ro},
+    RespCommand{"EVAL", -3, eval, true, 0, 0, 0, {}, foresight},
+    RespCommand{"EVAL_RO", -3, eval_ro},
+    RespCommand{"EVALSHA", -3, evalsha, true, 0, 0, 0, {}, foresight},
+    RespCommand{"EVALSHA_RO", -3, evalsha_ro},
     RespCommand{"SCRIPT", -2, script},
 };
 

@@ -34,6 +34,9 @@ class Buckets {
         split(at(splitting));
     }
 
+    /// The head of the bucket that is split when so many others have been: what it leads to can be fetched in advance.
+    SlotId split_soon(std::uint32_t others) const { return at((split_ + others) & ((1U << level_) - 1)); }
+
     std::size_t size() const { return (std::size_t{1} << level_) + split_; }
 
  private:

@@ -21,6 +21,16 @@ void HolderIndex::add(SlotId id) {
             link(moving);
         }
     });
+    prefetch_split();
+}
+
+/// Every entry of the bucket is looked at when it is split, down to the name of its holder.
+void HolderIndex::prefetch_split() const {
+    slots_.prefetch(buckets_.split_soon(12));
+    const Slot& soon = slots_[buckets_.split_soon(8)];
+    prefetch_body(soon);
+    slots_.prefetch(soon.holder.next);
+    prefetch_body(slots_[slots_[buckets_.split_soon(4)].holder.next]);
 }
 
 void HolderIndex::remove(SlotId id) {

@@ -41,11 +41,12 @@ class HolderIndex {
             visit(entry->second);
     }
 
-    std::uint32_t hash(std::string_view holder) const { return static_cast<std::uint32_t>(hash_text(key_, holder)); }
+    std::uint32_t hash(std::string_view holder) const { return static_cast<std::uint32_t>(hash_place(key_, holder)); }
     const Buckets& buckets() const { return buckets_; }
 
  private:
     void link(SlotId id);
+    void prefetch_split() const;
 
     Slots& slots_;
     HashKey key_;

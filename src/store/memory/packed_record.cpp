@@ -9,6 +9,8 @@
 namespace holdfast::core {
 namespace {
 
+constexpr std::size_t header_bytes = sizeof(std::uint16_t) + 1;  ///< room and flags
+
 constexpr std::uint8_t predicate_mask = 0x07;
 constexpr std::uint8_t extended = 0x06;  // in place of a predicate: it is in the second flags
 constexpr std::uint8_t no_lease = 0x07;  // likewise
@@ -25,32 +27,51 @@ constexpr std::uint8_t flag_priority = 0x10;
 constexpr std::uint8_t flag_progress = 0x20;
 constexpr std::uint8_t flag_held_since = 0x40;
 
-template <class T>
-void put(std::string& out, T value) {
-    char raw[sizeof(T)];
-    std::memcpy(raw, &value, sizeof(T));
-    out.append(raw, sizeof(T));
-}
-
-/// Milliseconds in 48 bits: 4,400 years either way.
-constexpr std::size_t ms48_bytes = 6;
-void put_ms48(std::string& out, std::int64_t ms) {
-    char raw[sizeof ms];
-    std::memcpy(raw, &ms, sizeof ms);
-    out.append(raw, ms48_bytes);
-}
+constexpr std::size_t ms48_bytes = 6;  ///< milliseconds in 48 bits: 4,400 years either way
+constexpr std::size_t ended_bytes = sizeof(Token) + sizeof(Duration::rep) + sizeof(Ending);
+constexpr std::size_t lease_bytes = sizeof(Duration::rep) + sizeof(Token) + sizeof(std::uint32_t) + ms48_bytes;
 
 /// A length of up to 14 bits: one byte below 128, two above.
-void put_text(std::string& out, std::string_view text) {
-    HOLDFAST_ASSERT(text.size() < 1 << 14);
-    if (text.size() < 128) {
-        out.push_back(static_cast<char>(text.size()));
-    } else {
-        out.push_back(static_cast<char>(0x80 | (text.size() & 0x7f)));
-        out.push_back(static_cast<char>(text.size() >> 7));
-    }
-    out.append(text);
+std::size_t length_bytes(std::string_view text) {
+    return text.size() < 128 ? 1 : 2;
 }
+std::size_t text_bytes(std::string_view text) {
+    return length_bytes(text) + text.size();
+}
+
+class Writer {
+ public:
+    explicit Writer(char* at) : at_(at) {}
+
+    template <class T>
+    void put(T value) {
+        std::memcpy(at_, &value, sizeof(T));
+        at_ += sizeof(T);
+    }
+
+    void put_ms48(std::int64_t ms) {
+        std::memcpy(at_, &ms, ms48_bytes);
+        at_ += ms48_bytes;
+    }
+
+    void put_length(std::size_t length) {
+        HOLDFAST_ASSERT(length < 1 << 14);
+        if (length < 128) return put(static_cast<std::uint8_t>(length));
+        put(static_cast<std::uint8_t>(0x80 | (length & 0x7f)));
+        put(static_cast<std::uint8_t>(length >> 7));
+    }
+
+    void put_text(std::string_view text) {
+        put_length(text.size());
+        std::memcpy(at_, text.data(), text.size());
+        at_ += text.size();
+    }
+
+    void skip(std::size_t bytes) { at_ += bytes; }
+
+ private:
+    char* at_;
+};
 
 class Reader {
  public:
@@ -111,22 +132,34 @@ std::uint8_t flags_of(const Record& record) {
     return flags;
 }
 
-void put_lease(std::string& out, const Lease& lease) {
-    put(out, lease.expires_at.time_since_epoch().count());
-    put(out, lease.token);
-    put(out, whole_ms(lease.ttl));
-    put_ms48(out, to_ms(lease.acquired_at.time_since_epoch()));
-    put_text(out, lease.holder);
-    if (!lease.session.empty()) put_text(out, lease.session);
-    if (!lease.reason.empty()) put_text(out, lease.reason);
-    if (!lease.metadata.empty()) put_text(out, lease.metadata);
+std::size_t size_of(const Lease& lease) {
+    std::size_t size = lease_bytes + text_bytes(lease.holder);
+    for (const std::string* text : {&lease.session, &lease.reason, &lease.metadata})
+        if (!text->empty()) size += text_bytes(*text);
+    const std::uint8_t second = second_flags_of(lease);
+    if (second == 0) return size;
+    size += 1;
+    if (lease.priority) size += sizeof *lease.priority;
+    if (lease.progress) size += sizeof lease.progress->count + sizeof(Duration::rep);
+    return (second & flag_held_since) != 0 ? size + sizeof(Duration::rep) : size;
+}
+
+void put_lease(Writer& out, const Lease& lease) {
+    out.put(lease.expires_at.time_since_epoch().count());
+    out.put(lease.token);
+    out.put(whole_ms(lease.ttl));
+    out.put_ms48(to_ms(lease.acquired_at.time_since_epoch()));
+    out.put_text(lease.holder);
+    if (!lease.session.empty()) out.put_text(lease.session);
+    if (!lease.reason.empty()) out.put_text(lease.reason);
+    if (!lease.metadata.empty()) out.put_text(lease.metadata);
     const std::uint8_t second = second_flags_of(lease);
     if (second == 0) return;
-    put(out, static_cast<std::uint8_t>(second | static_cast<std::uint8_t>(lease.predicate)));
-    if (lease.priority) put(out, *lease.priority);
-    if (lease.progress) put(out, lease.progress->count);
-    if (lease.progress) put(out, lease.progress->since.time_since_epoch().count());
-    if ((second & flag_held_since) != 0) put(out, lease.held_since.time_since_epoch().count());
+    out.put(static_cast<std::uint8_t>(second | static_cast<std::uint8_t>(lease.predicate)));
+    if (lease.priority) out.put(*lease.priority);
+    if (lease.progress) out.put(lease.progress->count);
+    if (lease.progress) out.put(lease.progress->since.time_since_epoch().count());
+    if ((second & flag_held_since) != 0) out.put(lease.held_since.time_since_epoch().count());
 }
 
 void get_extension(Reader& reader, Lease& lease) {
@@ -152,9 +185,13 @@ void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
     lease.priority.reset();
     lease.progress.reset();
     lease.holder = reader.get_text();
-    lease.session = (flags & flag_session) != 0 ? reader.get_text() : std::string_view{};
-    lease.reason = (flags & flag_reason) != 0 ? reader.get_text() : std::string_view{};
-    lease.metadata = (flags & flag_metadata) != 0 ? reader.get_text() : std::string_view{};
+    const auto get_if = [&](std::uint8_t flag, std::string& text) {
+        text.clear();
+        if ((flags & flag) != 0) text = reader.get_text();
+    };
+    get_if(flag_session, lease.session);
+    get_if(flag_reason, lease.reason);
+    get_if(flag_metadata, lease.metadata);
     const std::uint8_t predicate = flags & predicate_mask;
     if (predicate == extended)
         get_extension(reader, lease);
@@ -164,25 +201,34 @@ void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
 
 }  // namespace
 
-void PackedRecord::pack(std::string_view resource, const Record& record, std::string& out) {
-    HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < 256);
-    const std::uint8_t flags = flags_of(record);
-    out.assign(2, '\0');
-    put(out, flags);
-    if ((flags & flag_ended) != 0) put(out, static_cast<std::uint8_t>(record.ended.size()));
-    put_text(out, resource);
-    if (!record.leases.empty()) put_lease(out, record.leases.front());
-    for (const EndedLease& ended : record.ended) {
-        put(out, ended.token);
-        put(out, ended.at.time_since_epoch().count());
-        put(out, ended.how);
-    }
-    HOLDFAST_ASSERT(out.size() <= UINT16_MAX);
-    const auto size = static_cast<std::uint16_t>(out.size());
-    std::memcpy(out.data(), &size, sizeof size);
+std::size_t PackedRecord::size_of(std::string_view resource, const Record& record) {
+    std::size_t size = header_bytes + text_bytes(resource);
+    if (!record.leases.empty()) size += core::size_of(record.leases.front());
+    if (!record.ended.empty()) size += 1 + ended_bytes * record.ended.size();
+    return size;
 }
 
-std::size_t PackedRecord::size() const {
+void PackedRecord::pack(std::string_view resource, const Record& record, std::span<char> out) {
+    HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < 256 && out.size() <= UINT16_MAX);
+    const bool has_ended = !record.ended.empty();
+    // First, as the name may be read from where it is written.
+    std::memmove(out.data() + header_bytes + (has_ended ? 1 : 0) + length_bytes(resource), resource.data(),
+                 resource.size());
+    Writer writer{out.data()};
+    writer.put(static_cast<std::uint16_t>(out.size()));
+    writer.put(flags_of(record));
+    if (has_ended) writer.put(static_cast<std::uint8_t>(record.ended.size()));
+    writer.put_length(resource.size());
+    writer.skip(resource.size());
+    if (!record.leases.empty()) put_lease(writer, record.leases.front());
+    for (const EndedLease& ended : record.ended) {
+        writer.put(ended.token);
+        writer.put(ended.at.time_since_epoch().count());
+        writer.put(ended.how);
+    }
+}
+
+std::size_t PackedRecord::room() const {
     return Reader{bytes_}.get<std::uint16_t>();
 }
 
@@ -198,7 +244,7 @@ bool PackedRecord::has_lease() const {
 
 std::string_view PackedRecord::holder() const {
     const std::string_view name = resource();
-    Reader reader{name.data() + name.size() + 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + ms48_bytes};
+    Reader reader{name.data() + name.size() + lease_bytes};
     return reader.get_text();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <span>
 #include <string_view>
 
 #include "lease/record.h"
@@ -12,7 +12,7 @@ namespace holdfast::core {
 /// which is rounded down to the millisecond, and held_since where it is the same: a quota may end a millisecond early
 /// (R6), a lease never.
 ///
-/// bytes 0-1 size | 2 flags | [count of ended] | resource | [lease: expires_at, token, ttl, acquired_at, holder, …] |
+/// bytes 0-1 room | 2 flags | [count of ended] | resource | [lease: expires_at, token, ttl, acquired_at, holder, …] |
 /// [ended …]
 /// Text is preceded by its length; session, reason and metadata are there only if their flag is set. What few leases
 /// have (a priority, progress, a holding that began earlier, an agent that restarts) comes last, after a second byte of
@@ -23,13 +23,17 @@ class PackedRecord {
         return record.leases.size() <= 1 && record.waiters.empty() && record.reserved.empty();
     }
 
-    /// Writes the packed form into `out`, replacing what it holds. REQUIRES: can_pack(record).
-    static void pack(std::string_view resource, const Record& record, std::string& out);
+    /// How many bytes the packed form takes. REQUIRES: can_pack(record).
+    static std::size_t size_of(std::string_view resource, const Record& record);
+    /// Writes the packed form into `out`, which may be larger, and over an older form from which `resource` is read.
+    /// REQUIRES: can_pack(record), and it fits.
+    static void pack(std::string_view resource, const Record& record, std::span<char> out);
 
     /// REQUIRES: the bytes were written by pack() and stay as long as this is used.
     explicit PackedRecord(const char* bytes) : bytes_(bytes) {}
 
-    std::size_t size() const;
+    /// How large the memory is that it was written into.
+    std::size_t room() const;
     std::string_view resource() const;
     bool has_lease() const;
     /// The holder of the lease. REQUIRES: has_lease().

@@ -11,7 +11,13 @@
 namespace holdfast::core {
 namespace {
 
-constexpr std::size_t cache_line = 64;
+/// A record that has a history will have more of it: there is room for some, so that a lock which is taken and released
+/// again and again mostly stays where it is.
+constexpr std::size_t history_grain = 128;
+
+constexpr std::size_t rounded_up(std::size_t size, std::size_t grain) {
+    return (size + grain - 1) / grain * grain;
+}
 
 PackedRecord packed_record(const Slot& slot) {
     return PackedRecord{reinterpret_cast<const char*>(slot.body)};
@@ -76,11 +82,18 @@ void RecordTable::prefetch(std::span<const Expected> coming) const {
         slots_.prefetch(looks[i].slot);
         if (!coming[i].holder.empty()) slots_.prefetch(holders_.buckets().head(looks[i].holder));
     }
+    constexpr int steps_along_chain = 2;  // few are farther from the head of their bucket
+    for (int step = 0; step < steps_along_chain; ++step) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const Slot& slot = slots_[looks[i].slot];
+            if (slot.hash == looks[i].resource) continue;
+            looks[i].slot = slot.chain;
+            slots_.prefetch(slot.chain);
+        }
+    }
     for (std::size_t i = 0; i < count; ++i) {
         const Slot& slot = slots_[looks[i].slot];
-        const char* body = reinterpret_cast<const char*>(slot.body & ~std::uintptr_t{1});
-        __builtin_prefetch(body);
-        __builtin_prefetch(body + cache_line);
+        prefetch_body(slot);
         if (coming[i].holder.empty()) continue;
         for (const SlotId neighbour : {slot.timer.prev, slot.timer.next, slot.holder.prev, slot.holder.next})
             if (neighbour < list_base) slots_.prefetch(neighbour);
@@ -105,6 +118,8 @@ SlotId RecordTable::insert(std::string_view resource, Record& record) {
             link(moving);
         }
     });
+    slots_.prefetch(buckets_.split_soon(8));  // every entry of the bucket is looked at when it is split
+    slots_.prefetch(slots_[buckets_.split_soon(4)].chain);
     store(id, resource, record);
     return id;
 }
@@ -177,14 +192,19 @@ void RecordTable::store(SlotId id, std::string_view resource, Record& record) {
 }
 
 void RecordTable::put_packed(Slot& slot, std::string_view resource, const Record& record) {
-    PackedRecord::pack(resource, record, packing_);
-    const bool in_place =
-        slot.body != 0 && !is_open(slot) && Slab::same_class(packed_record(slot).size(), packing_.size());
-    if (!in_place) {
-        if (slot.body != 0) free_body(slot);
-        slot.body = reinterpret_cast<std::uintptr_t>(slab_.allocate(packing_.size()));
+    const std::size_t size = PackedRecord::size_of(resource, record);
+    const bool has_history = !record.ended.empty();
+    const std::size_t room = has_history ? rounded_up(size, history_grain) : rounded_up(size, Slab::grain);
+    const bool packed = slot.body != 0 && !is_open(slot);
+    const std::size_t has_room = packed ? packed_record(slot).room() : 0;
+    if (has_history ? size <= has_room : room == has_room) {
+        PackedRecord::pack(resource, record, {reinterpret_cast<char*>(slot.body), has_room});
+        return;
     }
-    std::copy(packing_.begin(), packing_.end(), reinterpret_cast<char*>(slot.body));
+    char* body = slab_.allocate(room);
+    PackedRecord::pack(resource, record, {body, room});
+    if (slot.body != 0) free_body(slot);
+    slot.body = reinterpret_cast<std::uintptr_t>(body);
 }
 
 void RecordTable::put_open(SlotId id, std::string_view resource, Record& record) {
@@ -216,7 +236,7 @@ void RecordTable::free_body(Slot& slot) {
         delete &open_record(slot);
     } else {
         char* bytes = reinterpret_cast<char*>(slot.body);
-        slab_.free(bytes, PackedRecord{bytes}.size());
+        slab_.free(bytes, PackedRecord{bytes}.room());
     }
     slot.body = 0;
 }

@@ -64,7 +64,7 @@ class RecordTable {
     static std::string_view holder_in(const Slot& slot);
 
     std::uint32_t hash(std::string_view resource) const {
-        return static_cast<std::uint32_t>(hash_text(key_, resource));
+        return static_cast<std::uint32_t>(hash_place(key_, resource));
     }
     void link(SlotId id);
     void put_packed(Slot& slot, std::string_view resource, const Record& record);
@@ -79,8 +79,7 @@ class RecordTable {
     std::size_t records_ = 0;
     HolderIndex holders_;
     Slab slab_;
-    Record scratch_;       // reused, so that reading a packed record allocates nothing
-    std::string packing_;  // reused likewise
+    Record scratch_;  // reused, so that reading a packed record allocates nothing
 };
 
 }  // namespace holdfast::core

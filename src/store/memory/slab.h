@@ -7,23 +7,18 @@
 
 namespace holdfast::core {
 
-/// Memory for many small blocks without a header on each: sizes are rounded up to 8 bytes, blocks of one size share
+/// Memory for many small blocks without a header on each: sizes are rounded up to the grain, blocks of one size share
 /// pages, freed blocks are used again for the same size. Larger blocks come from the heap.
 class Slab {
  public:
+    static constexpr std::size_t grain = 8;
     static constexpr std::size_t largest = 1024;  ///< enough for a record with all the history it may have
 
     char* allocate(std::size_t bytes);
     /// REQUIRES: `bytes` is what the block was allocated with.
     void free(char* block, std::size_t bytes);
 
-    /// True if a block of one size can be used in place for the other.
-    static bool same_class(std::size_t a, std::size_t b) {
-        return a <= largest && b <= largest && class_of(a) == class_of(b);
-    }
-
  private:
-    static constexpr std::size_t grain = 8;
     static constexpr std::size_t page_bytes = 32 * 1024;
 
     struct Free {

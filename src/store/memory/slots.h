@@ -27,6 +27,14 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 32);
 
+/// Begins to fetch the body of a slot as far as it mostly goes: two cache lines.
+inline void prefetch_body(const Slot& slot) {
+    constexpr std::size_t cache_line = 64;
+    const char* body = reinterpret_cast<const char*>(slot.body & ~std::uintptr_t{1});
+    __builtin_prefetch(body);
+    __builtin_prefetch(body + cache_line);
+}
+
 /// Slots by number, in pages that never move, so that growing copies nothing.
 class Slots {
  public:

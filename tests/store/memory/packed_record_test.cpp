@@ -45,11 +45,16 @@ Record plain_record() {
     return record;
 }
 
-void expect_round_trip(const Record& record, const std::string& resource) {
-    std::string bytes;
+std::string packed_form(const Record& record, std::string_view resource) {
+    std::string bytes(PackedRecord::size_of(resource, record), '\0');
     PackedRecord::pack(resource, record, bytes);
+    return bytes;
+}
+
+void expect_round_trip(const Record& record, const std::string& resource) {
+    const std::string bytes = packed_form(record, resource);
     const PackedRecord packed{bytes.data()};
-    EXPECT_EQ(packed.size(), bytes.size());
+    EXPECT_EQ(packed.room(), bytes.size());
     EXPECT_EQ(packed.resource(), resource);
     EXPECT_EQ(packed.has_lease(), !record.leases.empty());
     if (packed.has_lease()) {
@@ -101,8 +106,7 @@ TEST(PackedRecord, brings_back_what_was_acquired_before_the_clock_began) {  // S
 TEST(PackedRecord, rounds_the_beginning_of_a_holding_down_to_the_millisecond_along_with_the_lease) {
     Record record = plain_record();
     record.leases[0].acquired_at = record.leases[0].held_since = Instant{123'456'999'999ns};
-    std::string bytes;
-    PackedRecord::pack("x", record, bytes);
+    const std::string bytes = packed_form(record, "x");
     Record back;
     PackedRecord{bytes.data()}.unpack(back);
     EXPECT_EQ(back.leases[0].held_since, Instant{123'456ms});
@@ -163,9 +167,24 @@ TEST(PackedRecord, brings_back_a_record_that_only_remembers) {
 TEST(PackedRecord, of_a_40_byte_name_and_a_24_byte_holder_takes_96_bytes) {
     Record record = plain_record();
     record.leases[0].holder = std::string(24, 'h');
-    std::string bytes;
-    PackedRecord::pack(std::string(40, 'n'), record, bytes);
-    EXPECT_LE(bytes.size(), 96U);
+    EXPECT_LE(packed_form(record, std::string(40, 'n')).size(), 96U);
+}
+
+TEST(PackedRecord, is_written_over_an_older_form_from_which_the_name_is_read) {
+    for (const std::size_t length : {1, 127, 128, 3000}) {
+        const std::string resource(length, 'n');
+        std::string bytes(PackedRecord::size_of(resource, full_record()) + 100, '\0');
+        const PackedRecord packed{bytes.data()};
+        PackedRecord::pack(resource, plain_record(), bytes);
+        for (const Record& next : {full_record(), plain_record(), full_record()}) {
+            PackedRecord::pack(packed.resource(), next, bytes);
+            EXPECT_EQ(packed.resource(), resource);
+            EXPECT_EQ(packed.room(), bytes.size());
+            Record back;
+            packed.unpack(back);
+            EXPECT_EQ(back, next) << "length " << length;
+        }
+    }
 }
 
 }  // namespace
