@@ -90,7 +90,7 @@ class Lines:
 class Server:
     def __init__(self, state_dir, home, http="127.0.0.1:0"):
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--http", http, "--state-dir", state_dir], env=clean_environment(home),
+            [BINARY, "serve", "--http", http, "--resp", "off", "--state-dir", state_dir], env=clean_environment(home),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             self.url = Lines(self.process.stdout).find(r"http://127\.0\.0\.1:\d+").group(0)
