@@ -64,7 +64,8 @@ class Server:
     """One life of `holdfast serve`."""
 
     def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None):
-        command = [BIN, "serve", "--http", address, "--resp", "127.0.0.1:0", "--state-dir", state_dir, *arguments]
+        resp = [] if "--resp" in arguments else ["--resp", "127.0.0.1:0"]
+        command = [BIN, "serve", "--http", address, *resp, "--state-dir", state_dir, *arguments]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
