@@ -84,7 +84,9 @@ CLI::Option* add_epoch(CLI::App* command, std::optional<std::uint64_t>& target) 
 CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& name, const std::string& description) {
     CLI::App* command = app.add_subcommand(name, description);
     const std::string full = app.get_parent() == nullptr ? name : app.get_name() + " " + name;
-    command->final_callback([&arguments, full] {
+    // Not the final callback: with that, the parser would read the environment for the options of every command, also
+    // of those that were not typed, and where two share a value the last of them would win over the command line.
+    command->parse_complete_callback([&arguments, full] {
         if (arguments.command.empty()) arguments.command = full;  // the innermost comes first
     });
     return command;
@@ -125,8 +127,9 @@ void add_serve(CLI::App& app, Arguments& arguments) {
         ->type_name("HOST:PORT")
         ->capture_default_str()
         ->envname("HOLDFAST_HTTP");
-    serve->add_option("--resp", options.resp,
-                      "address for clients of Redis, or off; default one port above --http: 127.0.0.1:7401")
+    serve
+        ->add_option("--resp", options.resp,
+                     "address for clients of Redis, or off; default one port above --http: 127.0.0.1:7401")
         ->type_name("HOST:PORT|off")
         ->envname("HOLDFAST_RESP");
     serve->add_option("--state-dir", options.state_dir, "where tokens and policy are kept; default in your state home")

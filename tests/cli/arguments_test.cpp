@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 #include "cli/app.h"
@@ -98,6 +99,20 @@ TEST(CommandLine, understands_every_option_of_serve) {
     EXPECT_EQ(serve.idle_timeout, 5s);
     EXPECT_EQ(serve.read_timeout, 2s);
     EXPECT_EQ(serve.log_level, "debug");
+}
+
+TEST(CommandLine, wins_over_the_environment_also_where_another_command_has_the_same_option) {
+    ::setenv("HOLDFAST_TTL", "12s", 1);
+    ::setenv("HOLDFAST_REDIS", "redis://127.0.0.1:1", 1);
+    const Parsed run = parse_command_line({"run", "x", "--ttl", "13s", "--", "true"});
+    const Parsed own = parse_command_line({"own", "--sessions", "f", "--redis", "redis://127.0.0.1:2", "--", "true"});
+    const Parsed by_environment = parse_command_line({"run", "x", "--", "true"});
+    ::unsetenv("HOLDFAST_TTL");
+    ::unsetenv("HOLDFAST_REDIS");
+    ASSERT_FALSE(run.exit || own.exit || by_environment.exit);
+    EXPECT_EQ(run.arguments.take.ttl, 13s);
+    EXPECT_EQ(own.arguments.own.redis, "redis://127.0.0.1:2");
+    EXPECT_EQ(by_environment.arguments.take.ttl, 12s);
 }
 
 TEST(CommandLine, refuses_what_makes_no_sense) {
