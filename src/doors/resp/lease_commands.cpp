@@ -15,12 +15,6 @@ using namespace core;
 
 namespace {
 
-void fail(Exchange& exchange, const Error& error) {
-    auto reply = exchange.reply();
-    put_error(reply, Code::invalid_argument, error.message);
-    exchange.finish();
-}
-
 // ---- LEASE.ACQUIRE ----
 
 /// R8: it ends with the connection, which may have ended before it was granted.

@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::size_t page_most = 1000;
 
-void fail(Exchange& exchange, const Error& error) {
-    auto reply = exchange.reply();
-    put_error(reply, Code::invalid_argument, error.message);
-    exchange.finish();
-}
-
 void answer_verified(Exchange& exchange, const Answer<std::vector<VerifyAnswer>>& answer) {
     auto reply = exchange.reply();
     if (const auto* refused = std::get_if<Refused>(&answer)) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "authority/acquisition.h"
+#include "doors/resp/command_table.h"
 
 namespace holdfast {
 
@@ -15,8 +16,7 @@ constexpr std::size_t named_most = 3;  // of those in the way, in an error that 
 
 std::string_view in_capitals(Code code, std::array<char, 32>& room) {
     const std::string_view name = name_of(code).substr(0, room.size());
-    std::transform(name.begin(), name.end(), room.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    std::transform(name.begin(), name.end(), room.begin(), upper_case);
     return {room.data(), name.size()};
 }
 
@@ -64,6 +64,12 @@ void put_error(resp::ReplyWriter& reply, Code code, std::string_view detail, std
 
 void put_refused(resp::ReplyWriter& reply, const Refused& refused) {
     put_error(reply, refused.code, refused.detail, refused.retry_in);
+}
+
+void fail(Exchange& exchange, const Error& error) {
+    auto reply = exchange.reply();
+    put_error(reply, Code::invalid_argument, error.message);
+    exchange.finish();
 }
 
 void put_busy(resp::ReplyWriter& reply, const AcquireBusy& busy) {

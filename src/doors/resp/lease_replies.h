@@ -6,6 +6,8 @@
 
 #include "authority/answers.h"
 #include "authority/quick.h"
+#include "base/result.h"
+#include "doors/resp/exchange.h"
 #include "wire/resp_writer.h"
 
 namespace holdfast {
@@ -15,6 +17,8 @@ namespace holdfast {
 void put_error(resp::ReplyWriter& reply, core::Code code, std::string_view detail = {},
                std::optional<Duration> retry_in = {});
 void put_refused(resp::ReplyWriter& reply, const core::Refused& refused);
+/// `INVALID_ARGUMENT`, with what is wrong; it finishes the exchange.
+void fail(Exchange& exchange, const Error& error);
 void put_busy(resp::ReplyWriter& reply, const core::AcquireBusy& busy);
 
 /// What a holder must know of a lease it was granted, or has renewed: its token and its timeline (T4).

@@ -1,9 +1,8 @@
 #include "doors/resp/redis_call.h"
 
-#include <charconv>
+#include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "authority/authority.h"
 #include "base/assert.h"
@@ -13,24 +12,15 @@
 
 namespace holdfast {
 
-RedisNamespace::RedisNamespace(unsigned database) {
+std::string redis_namespace(unsigned database) {
     HOLDFAST_ASSERT(database < static_cast<unsigned>(databases));
-    constexpr std::string_view plain = "redis";
-    char* end = std::copy(plain.begin(), plain.end(), room_.data());
-    if (database > 0) {
-        *end++ = '-';
-        end = std::to_chars(end, room_.data() + room_.size(), database).ptr;
-    }
-    size_ = static_cast<std::size_t>(end - room_.data());
+    return database == 0 ? "redis" : "redis-" + std::to_string(database);
 }
 
 RedisKey::RedisKey(Exchange& exchange, std::string_view key) {
     if (key.size() > core::limits::resource_bytes) return;
-    const RedisNamespace name_space(exchange.session().client().database);
-    char* end = room_.data();
-    *end++ = '@';
-    end = std::copy(name_space.name().begin(), name_space.name().end(), end);
-    *end++ = '/';
+    const std::string_view prefix = exchange.session().key_prefix();
+    char* end = std::copy(prefix.begin(), prefix.end(), room_.data());
     end = std::copy(key.begin(), key.end(), end);
     size_ = static_cast<std::size_t>(end - room_.data());
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "authority/quick.h"
@@ -12,17 +13,9 @@
 
 namespace holdfast {
 
-/// The namespace of a database: `redis`, and `redis-1` to `redis-15` for those that SELECT chooses.
-class RedisNamespace {
- public:
-    /// REQUIRES: below `databases` (server_commands.h).
-    explicit RedisNamespace(unsigned database);
-    std::string_view name() const { return {room_.data(), size_}; }
-
- private:
-    std::array<char, 16> room_;
-    std::size_t size_;
-};
+/// The namespace of a database: `redis`, and `redis-1` to `redis-15` for those that SELECT chooses. REQUIRES: below
+/// `databases` (server_commands.h).
+std::string redis_namespace(unsigned database);
 
 /// The resource of a key, made without allocating. Empty, which is the name of nothing, for a key that is too long.
 class RedisKey {

@@ -48,9 +48,8 @@ struct Listing {
 using ListingPtr = std::shared_ptr<Listing>;
 
 ListingPtr listing(Exchange& exchange, std::string_view pattern) {
-    const RedisNamespace name_space(exchange.session().client().database);
-    return std::make_shared<Listing>(Listing{exchange, std::string(name_space.name()), std::string(pattern),
-                                             std::string(redis::glob_prefix(pattern))});
+    return std::make_shared<Listing>(Listing{exchange, redis_namespace(exchange.session().client().database),
+                                             std::string(pattern), std::string(redis::glob_prefix(pattern))});
 }
 
 void write_keys(resp::ReplyWriter reply, const Listing& listing) {

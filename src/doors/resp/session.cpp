@@ -166,10 +166,9 @@ resp::CommandReader::Outcome RespSession::read_ahead() {
     return outcome;
 }
 
-/// What comes before a Redis key in the name of its resource.
 std::string_view RespSession::key_prefix() {
     if (prefixed_database_ != client_.database || key_prefix_.empty()) {
-        key_prefix_ = core::full_name(RedisNamespace(client_.database).name(), "");
+        key_prefix_ = core::full_name(redis_namespace(client_.database), "");
         prefixed_database_ = client_.database;
     }
     return key_prefix_;

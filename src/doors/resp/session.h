@@ -64,6 +64,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     RespDoorParts& parts() { return *parts_; }
     Subscriptions& subscriptions() { return subscriptions_; }
     ScopedLeases& scoped() { return scoped_; }
+    /// What comes before a Redis key in the name of its resource.
+    std::string_view key_prefix();
     /// After the reply under way, and what is before it.
     void end_after_reply() { ending_ = true; }
 
@@ -81,7 +83,6 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void give_up_input();
     void handle_commands();
     resp::CommandReader::Outcome read_ahead();
-    std::string_view key_prefix();
     const RespCommand* find(std::string_view name);
     void dispatch(const RespCommand* command, std::span<const std::string_view> words);
     void answer_directly(const RespCommand& command, std::span<const std::string_view> words);
