@@ -7,10 +7,12 @@
 
 namespace holdfast {
 
-/// The end of a lease by the holder's clock, read by any thread while one thread moves it. Once it was seen to have
-/// passed it never moves again: what turned false stays false.
+/// The end of a holding by the holder's clock, read by any thread while one thread moves it. Once it was seen to have
+/// passed it never moves again: what turned false stays false, until that one thread begins another holding.
 class HeldUntil {
  public:
+    /// Not held.
+    HeldUntil() = default;
     explicit HeldUntil(HolderInstant end) : end_(end.time_since_epoch().count()) {}
 
     /// Reads the clock after the end: a thread that is put to sleep in between then errs on the safe side.
@@ -36,13 +38,16 @@ class HeldUntil {
         return false;
     }
 
+    void begin_another(HolderInstant end) noexcept {
+        end_.store(end.time_since_epoch().count(), std::memory_order_release);
+    }
     void finish() noexcept { end_.store(over, std::memory_order_release); }
 
     HolderInstant end() const noexcept { return HolderInstant{Duration{end_.load(std::memory_order_acquire)}}; }
 
  private:
     static constexpr std::int64_t over = INT64_MIN;
-    std::atomic<std::int64_t> end_;
+    std::atomic<std::int64_t> end_{over};
 };
 
 }  // namespace holdfast

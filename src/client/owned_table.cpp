@@ -17,11 +17,9 @@ std::size_t place_of(std::string_view session) {
 }  // namespace
 
 void OwnedUntil::hold_until(HolderInstant to, HolderInstant now) noexcept {
-    std::int64_t end = end_.load(std::memory_order_acquire);
-    while (end != over && now.time_since_epoch().count() < end)
-        if (end_.compare_exchange_weak(end, to.time_since_epoch().count(), std::memory_order_acq_rel)) return;
+    if (until_.move(to, now)) return;
     turn_.fetch_add(1, std::memory_order_acq_rel);  // first: a poll of the turn before must not see the new end as its
-    end_.store(to.time_since_epoch().count(), std::memory_order_release);
+    until_.begin_another(to);
 }
 
 /// Open addressing, at most half full, so that a search always meets an empty slot.

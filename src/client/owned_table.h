@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "client/held_until.h"
 
 namespace holdfast {
 
@@ -20,15 +21,9 @@ class OwnedUntil {
 
     const std::string& session() const { return session_; }
 
-    /// Reads the clock after the end: a thread that is put to sleep in between then errs on the safe side.
     template <class Clock>
     bool held_by(Clock clock) noexcept {
-        std::int64_t end = end_.load(std::memory_order_acquire);
-        while (end != over) {
-            if (clock().time_since_epoch().count() < end) return true;
-            if (end_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) return false;
-        }
-        return false;
+        return until_.held_by(clock);
     }
     /// The same, within one turn.
     template <class Clock>
@@ -38,15 +33,14 @@ class OwnedUntil {
 
     /// For the one thread that moves it. Goes on with the turn, or begins a new one if it is over.
     void hold_until(HolderInstant end, HolderInstant now) noexcept;
-    void finish() noexcept { end_.store(over, std::memory_order_release); }
+    void finish() noexcept { until_.finish(); }
 
     std::uint64_t turn() const noexcept { return turn_.load(std::memory_order_acquire); }
-    HolderInstant end() const noexcept { return HolderInstant{Duration{end_.load(std::memory_order_acquire)}}; }
+    HolderInstant end() const noexcept { return until_.end(); }
 
  private:
-    static constexpr std::int64_t over = INT64_MIN;
     const std::string session_;
-    std::atomic<std::int64_t> end_{over};
+    HeldUntil until_;
     std::atomic<std::uint64_t> turn_{0};
 };
 
