@@ -1,35 +1,22 @@
 """`holdfast own` and `holdfast nodes`: what they take, print and answer. Who polls when is in tests/ownership."""
 
-import ctypes
-import functools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import unittest
 import uuid
 
-from processes import BINARY, DeadAddress, HoldfastTest, eventually, lives
-
-LIBC = ctypes.CDLL(None)
-PR_SET_PDEATHSIG = 1
-# Whatever these tests start dies with them, also if they are killed.
-subprocess.Popen = functools.partial(subprocess.Popen,
-                                     preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
+from processes import BINARY, DeadAddress, HoldfastTest, eventually, free_port, lives, start, start_redis
 
 
 class OwnTest(HoldfastTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            cls.port = one.getsockname()[1]
-        command = ["redis-server", "--port", str(cls.port), "--save", "", "--bind", "127.0.0.1", "--dir", cls.home]
-        cls.redis = subprocess.Popen(command, executable=shutil.which("redis-server") or shutil.which("redis-check-rdb"),
-                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.port = free_port()
+        cls.redis = start_redis(cls.port, cls.home)
         cls.url = f"redis://127.0.0.1:{cls.port}"
         eventually(cls.redis_answers, "Redis answers")
 
@@ -84,9 +71,9 @@ class OwnTest(HoldfastTest):
         self.assertEqual(own.out.lines[1::2], ["ends"] * len(own.out.lines[1::2]))
 
     def test_reads_the_sessions_from_standard_input(self):
-        process = subprocess.Popen([BINARY, "own", "--sessions", "-", "--redis", self.url, "--restart-wait", "0s", "--",
-                                    "sh", "-c", "cat; echo {}"], env=self.environment(), text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = start([BINARY, "own", "--sessions", "-", "--redis", self.url, "--restart-wait", "0s", "--",
+                         "sh", "-c", "cat; echo {}"], env=self.environment(), text=True,
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.started.append(process)
         process.stdin.write(self.sessions[0] + "\n")
         process.stdin.close()

@@ -7,10 +7,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from real_redis import free_port, lives, start, start_redis  # noqa: E402, F401
 
 BINARY = os.environ["HOLDFAST_BIN"]
 PATIENCE = 60
@@ -36,14 +41,6 @@ def eventually(condition, what, patience=PATIENCE):
         if time.monotonic() >= limit:
             raise AssertionError(f"never happened: {what}")
         time.sleep(0.005)
-
-
-def lives(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 class DeadAddress:
@@ -89,7 +86,7 @@ class Lines:
 
 class Server:
     def __init__(self, state_dir, home, http="127.0.0.1:0"):
-        self.process = subprocess.Popen(
+        self.process = start(
             [BINARY, "serve", "--http", http, "--resp", "off", "--state-dir", state_dir], env=clean_environment(home),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
@@ -153,8 +150,8 @@ class HoldfastTest(unittest.TestCase):
 
     def start(self, *arguments, **environment):
         """Starts a command; .out and .err gather its lines."""
-        process = subprocess.Popen([BINARY, *arguments], env=self.environment(**environment), text=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = start([BINARY, *arguments], env=self.environment(**environment), text=True,
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.started.append(process)
         process.out, process.err = Lines(process.stdout), Lines(process.stderr)
         return process

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "client/instance_id.h"
-#include "client/redis_process.h"
+#include "support/redis_process.h"
 #include "client/rendezvous.h"
 #include "client/resp_connection.h"
 #include "wire/resp_command.h"

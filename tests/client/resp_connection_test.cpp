@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "client/lease_commands.h"
-#include "client/redis_process.h"
+#include "support/redis_process.h"
 #include "wire/resp_command.h"
 
 namespace holdfast {

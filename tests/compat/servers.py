@@ -10,9 +10,11 @@ import tempfile
 
 SOURCE = os.environ["HOLDFAST_SOURCE"]
 BUILD = os.environ["HOLDFAST_BUILD"]
-sys.path.insert(0, os.path.join(SOURCE, "tests", "integration"))
+for folder in ("integration", "support"):
+    sys.path.insert(0, os.path.join(SOURCE, "tests", folder))
 
 from harness import PATIENCE, Server, ServerTest, eventually  # noqa: E402, F401
+from real_redis import free_port, start_redis  # noqa: E402
 
 
 def answers(port):
@@ -26,7 +28,7 @@ def answers(port):
 
 
 class Redis:
-    """A real Redis. Debian has its server as redis-check-rdb too, which acts by the name it is called."""
+    """A real Redis."""
 
     name = "Redis"
 
@@ -38,9 +40,7 @@ class Redis:
             self._start()
 
     def _start(self):
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.directory],
-            executable=shutil.which("redis-check-rdb"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.process = start_redis(self.port, self.directory)
         eventually("Redis answers or ends", lambda: self.process.poll() is not None or answers(self.port))
         if self.process.poll() is not None:
             self.process = None
@@ -49,12 +49,6 @@ class Redis:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE)
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Holdfast:

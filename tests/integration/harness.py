@@ -18,15 +18,15 @@ BIN = os.environ["HOLDFAST_BIN"]
 PATIENCE = 60  # seconds for anything that must happen; never what a test measures
 
 
-def eventually(what, condition):
+def eventually(what, condition, patience=PATIENCE):
     """Waits until the condition gives something true, and returns that."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
         time.sleep(0.02)
-    raise AssertionError(f"did not happen in {PATIENCE} s: {what}")
+    raise AssertionError(f"did not happen in {patience} s: {what}")
 
 
 def wait_for_time(instant):

@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from stores import BIN, PATIENCE, STORES, OwnershipTest, clean_environment, cpu_seconds, eventually, start
+from stores import BIN, PATIENCE, STORES, OwnershipTest, clean_environment, cpu_seconds, eventually, lives, start
 
 WRONG_CLOCK = sys.argv.pop()
 TTL = 3
@@ -28,14 +28,6 @@ echo "end $me" >>"$POLLS/log"
 SHORT = POLL % "0.1"
 # Does not want to stop, and says who it is.
 STUBBORN = "trap '' TERM; echo \"pid $$\" >>\"$POLLS/pids\"; " + POLL % "300"
-
-
-def lives(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def clock_off_by(seconds):

@@ -1,28 +1,24 @@
 """Where instances meet, for tests: a real Redis or Holdfast, on a free port, frozen, killed and started again by pid."""
 
-import ctypes
 import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 import uuid
 
-BIN = os.environ["HOLDFAST_BIN"]
+for folder in ("integration", "support"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
+
+import harness  # noqa: E402
+from harness import BIN  # noqa: E402
+from real_redis import free_port, lives, start, start_redis  # noqa: E402, F401
+
 PATIENCE = 120  # seconds for anything that must happen; never what a test measures
-
-LIBC = ctypes.CDLL(None)
-PR_SET_PDEATHSIG = 1
-
-
-def start(command, **options):
-    """Starts a process that dies with this one, also if this one is killed."""
-    return subprocess.Popen(command, preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL), **options)
-
 
 def cpu_seconds(pid):
     """What a process has used so far."""
@@ -32,25 +28,12 @@ def cpu_seconds(pid):
 
 
 def eventually(what, condition):
-    """Waits until the condition gives something true, and returns that."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"did not happen in {PATIENCE} s: {what}")
+    return harness.eventually(what, condition, PATIENCE)
 
 
 def clean_environment(**more):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     return {**kept, "HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent", **more}
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Store:
@@ -98,16 +81,8 @@ class Store:
 
 
 class Redis(Store):
-    @staticmethod
-    def binary():
-        """Debian's redis-tools has the server under another name; it acts by what it is called."""
-        return shutil.which("redis-server") or shutil.which("redis-check-rdb")
-
     def launch(self):
-        command = ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no", "--bind", "127.0.0.1",
-                   "--dir", self.directory]
-        return start(command, executable=self.binary(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                     stderr=subprocess.DEVNULL)
+        return start_redis(self.port, self.directory)
 
 
 class Holdfast(Store):

@@ -1,4 +1,4 @@
-#include "client/redis_process.h"
+#include "support/redis_process.h"
 
 #include <arpa/inet.h>
 #include <chrono>
@@ -13,21 +13,21 @@
 
 namespace holdfast {
 
-namespace {
-
-/// Debian's redis-tools has the server under another name; it acts by what it is called.
-std::string binary() {
-    for (const char* path : {"/usr/bin/redis-server", "/usr/bin/redis-check-rdb", "/usr/local/bin/redis-server"})
-        if (::access(path, X_OK) == 0) return path;
-    throw std::runtime_error("there is no Redis here");
-}
-
 sockaddr_in loopback(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return address;
+}
+
+namespace {
+
+/// Debian's redis-tools has the server under another name; it acts by what it is called.
+std::string binary() {
+    for (const char* path : {"/usr/bin/redis-server", "/usr/bin/redis-check-rdb", "/usr/local/bin/redis-server"})
+        if (::access(path, X_OK) == 0) return path;
+    throw std::runtime_error("there is no Redis here: scripts/setup installs redis-tools");
 }
 
 std::uint16_t free_port() {

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <netinet/in.h>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace holdfast {
+
+/// An address of this machine.
+sockaddr_in loopback(std::uint16_t port);
 
 /// A real Redis on a free port of loopback that keeps nothing. Killed at the end, also if the thread that started it
 /// goes away. Throws std::runtime_error if it does not start.

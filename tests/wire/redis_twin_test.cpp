@@ -2,103 +2,37 @@
 // not differ. Redis answers PING and ECHO; so does a twin made of a reader and a writer.
 
 #include <arpa/inet.h>
-#include <chrono>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <random>
-#include <signal.h>
 #include <string>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
+#include "support/redis_process.h"
 #include "wire/resp_command.h"
 #include "wire/resp_writer.h"
 
 namespace holdfast::resp {
 namespace {
 
-using namespace std::chrono_literals;
-
-sockaddr_in loopback(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-std::uint16_t free_port() {
+/// Sends all of it, then nothing more, and gives what came back until the other side closed.
+std::string ask(const RedisProcess& redis, std::string_view input) {
+    const sockaddr_in address = loopback(redis.port());
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << "no Redis to be reached";
+    while (!input.empty()) {
+        const ssize_t sent = send(fd, input.data(), input.size(), MSG_NOSIGNAL);
+        if (sent <= 0) break;  // Redis closes on what is malformed
+        input.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    shutdown(fd, SHUT_WR);
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+        answer.append(buffer, static_cast<std::size_t>(got));
     close(fd);
-    return ntohs(address.sin_port);
+    return answer;
 }
-
-/// Debian's redis-tools has the server under this name; it goes by argv[0].
-std::string redis_binary() {
-    for (const char* path : {"/usr/bin/redis-check-rdb", "/usr/local/bin/redis-check-rdb"})
-        if (access(path, X_OK) == 0) return path;
-    return {};
-}
-
-class Redis {
- public:
-    Redis() : port_(free_port()), binary_(redis_binary()) {
-        const std::string port = std::to_string(port_);
-        pid_ = fork();
-        if (pid_ != 0) return;
-        const char* const arguments[] = {"redis-server", "--port", port.c_str(), "--bind",  "127.0.0.1", "--save", "",
-                                         "--dir",        "/tmp",   "--loglevel", "warning", nullptr};
-        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-        execv(binary_.c_str(), const_cast<char* const*>(arguments));
-        _exit(127);
-    }
-    ~Redis() {
-        kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
-    }
-
-    /// Sends all of it, then nothing more, and gives what came back until the other side closed.
-    std::string ask(std::string_view input) const {
-        const int fd = connected();
-        EXPECT_GE(fd, 0) << "no Redis to be reached";
-        if (fd < 0) return {};
-        while (!input.empty()) {
-            const ssize_t sent = send(fd, input.data(), input.size(), MSG_NOSIGNAL);
-            if (sent <= 0) break;  // Redis closes on what is malformed
-            input.remove_prefix(static_cast<std::size_t>(sent));
-        }
-        shutdown(fd, SHUT_WR);
-        std::string answer;
-        char buffer[4096];
-        for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;)
-            answer.append(buffer, static_cast<std::size_t>(got));
-        close(fd);
-        return answer;
-    }
-
- private:
-    int connected() const {
-        const sockaddr_in address = loopback(port_);
-        const auto give_up = std::chrono::steady_clock::now() + 30s;
-        while (std::chrono::steady_clock::now() < give_up) {
-            const int fd = socket(AF_INET, SOCK_STREAM, 0);
-            if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
-            close(fd);
-            std::this_thread::yield();
-        }
-        return -1;
-    }
-
-    std::uint16_t port_;
-    std::string binary_;
-    pid_t pid_ = -1;
-};
 
 std::string twin(std::string_view input) {
     std::string out;
@@ -124,9 +58,9 @@ std::string twin(std::string_view input) {
 }
 
 /// They must agree, up to a command that the twin does not know.
-void compare(const Redis& redis, const std::string& input) {
+void compare(const RedisProcess& redis, const std::string& input) {
     const std::string expected = twin(input);
-    const std::string answer = redis.ask(input);
+    const std::string answer = ask(redis, input);
     if (expected.ends_with('?'))
         EXPECT_TRUE(answer.starts_with(expected.substr(0, expected.size() - 1))) << input << "\n" << answer;
     else
@@ -134,8 +68,7 @@ void compare(const Redis& redis, const std::string& input) {
 }
 
 TEST(RedisTwin, agrees_on_what_is_a_command_and_what_is_malformed) {
-    ASSERT_NE(redis_binary(), "") << "redis-tools is not installed; scripts/setup installs it";
-    const Redis redis;
+    const RedisProcess redis;
     const std::string ping = "*1\r\n$4\r\nPING\r\n";
     for (const std::string& input : {ping + ping,
                                      "*0\r\n" + ping,
@@ -178,8 +111,7 @@ TEST(RedisTwin, agrees_on_what_is_a_command_and_what_is_malformed) {
 }
 
 TEST(RedisTwin, agrees_on_what_chance_makes_of_words_and_quotes) {
-    ASSERT_NE(redis_binary(), "") << "redis-tools is not installed; scripts/setup installs it";
-    const Redis redis;
+    const RedisProcess redis;
     const char* const parts[] = {"ECHO ",
                                  "ECHO ",
                                  "a",

@@ -1,0 +1,37 @@
+"""A real Redis for tests, on a free port of loopback, and processes that die with the test that started them."""
+
+import ctypes
+import shutil
+import signal
+import socket
+import subprocess
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def start(command, **options):
+    """Starts a process that dies with this one, also if this one is killed."""
+    return subprocess.Popen(command, preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL), **options)
+
+
+def lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def start_redis(port, directory):
+    """A Redis that keeps nothing. Debian's redis-tools has the server under another name; it acts by what it is called."""
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
+               directory]
+    return start(command, executable=shutil.which("redis-server") or shutil.which("redis-check-rdb"),
+                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
