@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "lease/record.h"
+#include "store/quorum/looks.h"
+#include "store/quorum/mail.h"
+
+namespace holdfast::core {
+
+/// Waiters of a node that is gone are in nobody's way (G6): they keep their places in the queue, for it may be back,
+/// but an update does not see them.
+class AbsentWaiters {
+ public:
+    /// Takes them out of the record.
+    AbsentWaiters(Record& record, const Mail& mail, Instant now);
+    /// Puts them back in their places.
+    void put_back(Record& record);
+
+ private:
+    std::vector<Waiter> waiters_;
+};
+
+/// Takes them out of all records.
+Sight without_absent(Sight sight, const Mail& mail, Instant now);
+
+}  // namespace holdfast::core

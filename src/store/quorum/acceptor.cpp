@@ -1,0 +1,337 @@
+#include "store/quorum/acceptor.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/mutant.h"
+#include "lease/limits.h"
+#include "store/memory/memory_store.h"
+#include "store/quorum/ballot_table.h"
+#include "store/quorum/changes.h"
+
+namespace holdfast::core {
+namespace {
+
+/// How far ahead of need the ceiling is: at a hundred thousand attempts a second, more than a minute of a disk that
+/// does not answer. It asks again when half of it is used up.
+constexpr Token reserve = Token{1} << 24;
+
+constexpr std::size_t name_bytes_most = limits::resource_bytes + limits::namespace_bytes + 2;
+
+class Read final : public Update {
+ public:
+    explicit Read(Record& into) : into_(into) {}
+    Effect apply(Record& record, const Neighbours&, Instant) override {
+        into_ = record;
+        return Effect::none;
+    }
+    void done(Result<void>) override {}
+
+ private:
+    Record& into_;
+};
+
+template <class Entries, class Same>
+bool all_still_there(const Entries& before, const Entries& after, Same same) {
+    return std::all_of(before.begin(), before.end(), [&](const auto& entry) {
+        return std::any_of(after.begin(), after.end(), [&](const auto& other) { return same(entry, other); });
+    });
+}
+
+/// True if something is gone that may have been in somebody's way.
+bool frees_something(const Record& before, const Record& after) {
+    const auto lease = [](const Lease& a, const Lease& b) { return a.token == b.token; };
+    const auto kept = [](const Reservation& a, const Reservation& b) { return a.lease.token == b.lease.token; };
+    const auto waiter = [](const Waiter& a, const Waiter& b) { return a.id == b.id; };
+    return !all_still_there(before.leases, after.leases, lease) ||
+           !all_still_there(before.reserved, after.reserved, kept) ||
+           !all_still_there(before.waiters, after.waiters, waiter);
+}
+
+class Overwrite final : public Update {
+ public:
+    using Told = std::function<void(const Record& before, const Record& after)>;
+    explicit Overwrite(Record record, Told told = {}) : record_(std::move(record)), told_(std::move(told)) {}
+    Effect apply(Record& record, const Neighbours&, Instant now) override {
+        settle(record_, now);
+        if (told_) told_(record, record_);
+        const bool freed = frees_something(record, record_);
+        record = std::move(record_);
+        return freed ? Effect::freed : Effect::changed;
+    }
+    void done(Result<void>) override {}
+
+ private:
+    Record record_;
+    Told told_;
+};
+
+/// Gathers the records that overlap with one, as far as they can be in somebody's way.
+class Gather final : public Update {
+ public:
+    Gather(Seen& seen, std::size_t most) : seen_(seen), most_(most) {}
+    Effect apply(Record&, const Neighbours& neighbours, Instant now) override {
+        // Everything conflicts with this predicate, so it shows all there are (G2).
+        neighbours.visit(Predicate::mutates, [&](std::string_view resource, const Record& record) {
+            Record shown = record;
+            settle(shown, now);
+            shown.ended.clear();
+            if (shown.empty()) return true;
+            if (seen_.entries.size() >= most_) {
+                seen_.cut = true;
+                return false;
+            }
+            seen_.entries.push_back({std::string(resource), depart(std::move(shown), now)});
+            return true;
+        });
+        return Effect::none;
+    }
+    void done(Result<void>) override {}
+
+ private:
+    Seen& seen_;
+    std::size_t most_;
+};
+
+Token highest_in(const Record& record) {
+    Token highest = 0;
+    for (const Lease& lease : record.leases)
+        highest = std::max(highest, lease.token);
+    for (const Reservation& kept : record.reserved)
+        highest = std::max(highest, kept.lease.token);
+    return highest;
+}
+
+/// Above every ballot with this counter.
+Ballot end_of(std::uint64_t counter) {
+    return {counter, std::numeric_limits<BootNumber>::max(), std::numeric_limits<NodeIndex>::max()};
+}
+
+}  // namespace
+
+struct Acceptor::Impl {
+    explicit Impl(const Parts& parts)
+        : config(parts.config),
+          listener(parts.listener),
+          records(parts.listener, parts.hash_key),
+          ballots(parts.hash_key, {config.ballot_kept(), 4 * config.attempt_time}),
+          silent_until(parts.silent_until) {
+        if (mutant("token_ceiling_not_durable")) return;
+        highest_token = ceiling = needed = parts.highest_token;
+        if (silent_until > Instant{} && !mutant("ceiling_not_promised")) ballots.forget_up_to(end_of(ceiling));
+    }
+
+    bool silent() const { return now < silent_until && !mutant("no_silence"); }
+    bool is_strange(std::string_view resource, Ballot ballot) const {
+        return ballot.node >= config.members || resource.size() > name_bytes_most;
+    }
+
+    bool within_ceiling(std::uint64_t number) {
+        needed = std::max(needed, number);
+        return number <= ceiling || mutant("token_ceiling_not_durable");
+    }
+
+    Record read(std::string_view resource) {
+        Record record;
+        Read reading(record);
+        records.update(resource, reading);
+        return record;
+    }
+
+    /// `entry` is that of the register, or nothing if it has none.
+    Vote vote(Ballot ballot, bool accepting, const BallotEntry* entry) const {
+        Vote vote;
+        vote.ballot = ballot;
+        vote.accepting = accepting;
+        vote.promised = entry == nullptr ? ballots.forgotten() : entry->promised;
+        vote.highest_token = highest_token;
+        return vote;
+    }
+
+    /// What happens to a register when the rule of Q5 is switched off.
+    void forget_with_entries(std::string_view resource) {
+        if (!mutant("ballot_dropped_with_entries")) return;
+        BallotEntry* entry = ballots.find(resource);
+        if (entry != nullptr && read(resource).leases.empty()) entry->promised = entry->accepted = Ballot{};
+    }
+
+    std::optional<Vote> prepare(const Prepare& message) {
+        if (silent() || is_strange(message.resource, message.ballot)) return std::nullopt;
+        forget_with_entries(message.resource);
+        BallotEntry* entry = ballots.find(message.resource);
+        Vote answer = vote(message.ballot, false, entry);
+        if (message.ballot < answer.promised || !within_ceiling(message.ballot.counter)) return answer;
+        if (entry == nullptr) entry = ballots.add(message.resource, now);
+        if (entry == nullptr) return answer;
+        entry->chosen = false;
+        entry->promised = message.ballot;
+        entry->touched = now;
+        answer.granted = true;
+        answer.accepted = entry->accepted;
+        answer.record = depart(read(message.resource), now);  // Q5: settled, but with its ballot
+        return answer;
+    }
+
+    std::optional<Vote> accept(Accept message) {
+        if (silent() || is_strange(message.resource, message.ballot)) return std::nullopt;
+        forget_with_entries(message.resource);
+        BallotEntry* entry = ballots.find(message.resource);
+        Vote answer = vote(message.ballot, true, entry);
+        const bool heard_before = entry != nullptr && entry->accepted == message.ballot;
+        const Token highest = highest_in(message.record.record);
+        const bool too_low = message.ballot < answer.promised && !mutant("lower_ballot_accepted");
+        answer.granted = heard_before;
+        if (heard_before || too_low) return answer;
+        const bool known_after_restart =
+            within_ceiling(highest) && within_ceiling(message.ballot.counter) && within_ceiling(message.next.counter);
+        if (!known_after_restart) return answer;
+        if (entry == nullptr) entry = ballots.add(message.resource, now);
+        if (entry == nullptr) return answer;
+        const bool own_next = message.next.node == message.ballot.node && message.next.boot == message.ballot.boot;
+        *entry = {own_next ? std::max(message.ballot, message.next) : message.ballot, message.ballot, now, false};
+        Overwrite overwrite(arrive(std::move(message.record), now), [&](const Record& before, const Record& after) {
+            tell_changes({message.resource, before, after, now}, config.rates(), listener);
+        });
+        records.update(message.resource, overwrite);
+        answer.highest_token = highest_token = std::max(highest_token, highest);
+        answer.granted = true;
+        return answer;
+    }
+
+    std::optional<Seen> look(const Look& message) {
+        if (silent() || message.name.size() > name_bytes_most) return std::nullopt;
+        Seen seen;
+        seen.number = message.number;
+        const std::size_t most = std::min<std::size_t>(message.most, limits::obstacles + 1);
+        if (message.kind == Look::Kind::overlapping) {
+            Gather gather(seen, most);
+            records.update(message.name, gather);
+            return seen;
+        }
+        const auto which =
+            message.kind == Look::Kind::of_holder ? Store::Which::active : Store::Which::active_or_reserved;
+        records.leases_of(message.name, which, most, [&](Result<std::vector<LeaseName>> names) {
+            for (LeaseName& name : *names) {
+                Seen::Entry& entry = seen.entries.emplace_back();
+                entry.resource = std::move(name.resource);
+                Lease& lease = entry.record.record.leases.emplace_back();
+                lease.token = name.token;
+                lease.holder = message.name;
+            }
+        });
+        seen.cut = seen.entries.size() >= most;
+        return seen;
+    }
+
+    const QuorumConfig config;
+    StoreListener& listener;
+    MemoryStore records;
+    BallotTable ballots;
+    Instant now;
+    Instant silent_until;
+    Token highest_token = 0;
+    Token ceiling = 0;
+    Token needed = 0;  ///< the highest token or counter that was asked for
+    Token asked = 0;   ///< the highest ceiling that was wanted
+};
+
+Acceptor::Acceptor(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}
+
+Acceptor::~Acceptor() = default;
+
+bool Acceptor::advance(Instant now, std::size_t steps) {
+    impl_->now = now;
+    const bool more = impl_->records.advance(now, steps);
+    const auto is_empty = [&](std::string_view resource) { return impl_->read(resource).empty(); };
+    return impl_->ballots.advance(now, steps, is_empty) || more;
+}
+
+Instant Acceptor::next_due() const {
+    return std::min(impl_->records.next_due(), impl_->ballots.next_due());
+}
+
+std::optional<Vote> Acceptor::prepare(const Prepare& message) {
+    return impl_->prepare(message);
+}
+
+std::optional<Vote> Acceptor::accept(Accept message) {
+    return impl_->accept(std::move(message));
+}
+
+std::optional<Seen> Acceptor::look(const Look& message) {
+    return impl_->look(message);
+}
+
+void Acceptor::raise_token_ceiling(Token durable) {
+    impl_->ceiling = std::max(impl_->ceiling, durable);
+}
+
+std::optional<Token> Acceptor::wants_ceiling() {
+    const Token needed = std::max(impl_->needed, impl_->highest_token);
+    const Token reserved = std::max(impl_->ceiling, impl_->asked);
+    if (needed + reserve / 2 <= reserved || reserved >= token_limit) return std::nullopt;
+    impl_->asked = std::min(needed + reserve, token_limit);
+    return impl_->asked;
+}
+
+Token Acceptor::highest_token() const {
+    return impl_->highest_token;
+}
+
+void Acceptor::expect_counter(std::uint64_t counter) {
+    impl_->needed = std::max(impl_->needed, counter);
+}
+
+bool Acceptor::admits_counter(std::uint64_t counter) const {
+    return counter <= impl_->ceiling;
+}
+
+Duration Acceptor::silent_for() const {
+    return impl_->silent() ? impl_->silent_until - impl_->now : Duration::zero();
+}
+
+void Acceptor::mark_chosen(std::string_view resource, Ballot ballot, Ballot next) {
+    BallotEntry* entry = impl_->ballots.find(resource);
+    if (entry != nullptr && entry->accepted == ballot && entry->promised == next) entry->chosen = true;
+}
+
+std::optional<Acceptor::Chosen> Acceptor::chosen(std::string_view resource) {
+    BallotEntry* entry = impl_->ballots.find(resource);
+    if (entry == nullptr || !entry->chosen || impl_->silent()) return std::nullopt;
+    entry->chosen = false;  // Q2: what it offers is used once, whatever comes of it
+    return Chosen{entry->promised, impl_->read(resource)};
+}
+
+void Acceptor::for_each_register(const Visit& visit) const {
+    impl_->ballots.for_each([&](const std::string& resource, const BallotEntry& entry) {
+        visit(resource, {entry.promised, entry.accepted}, impl_->read(resource));
+    });
+}
+
+void Acceptor::restore(std::string_view resource, const RegisterBallots& ballots, const Record& record) {
+    BallotEntry* entry = impl_->ballots.find(resource);
+    if (entry == nullptr) entry = impl_->ballots.add(resource, impl_->now);
+    if (entry == nullptr) return;
+    *entry = {ballots.promised, ballots.accepted, impl_->now, false};
+    impl_->highest_token = std::max(impl_->highest_token, highest_in(record));
+    Overwrite overwrite(record);
+    impl_->records.update(resource, overwrite);
+}
+
+Ballot Acceptor::forgotten() const {
+    return impl_->ballots.forgotten();
+}
+
+void Acceptor::restore_forgotten(Ballot ballot) {
+    impl_->ballots.forget_up_to(ballot);
+}
+
+const MemoryStore& Acceptor::records() const {
+    return impl_->records;
+}
+
+MemoryStore& Acceptor::records() {
+    return impl_->records;
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,358 @@
+#include "store/quorum/attempts.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/mutant.h"
+#include "lease/resource.h"
+#include "store/quorum/absent.h"
+#include "store/quorum/overlapping.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr std::size_t updates_most = 200'000;   ///< that have not been answered
+constexpr std::size_t abandoned_most = 10'000;  ///< tokens of one register
+
+const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
+const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
+const Error too_many{"unavailable", "too many updates are under way on this node"};
+
+}  // namespace
+
+Attempts::Attempts(Parts parts)
+    : config_(parts.config),
+      acceptor_(parts.acceptor),
+      mail_(parts.mail),
+      looks_(parts.looks),
+      random_(parts.seed),
+      counter_(parts.config, parts.acceptor, parts.ballots_from),
+      tokens_(parts.config.node, parts.config.members),
+      registers_(make_text_map<std::unique_ptr<Register>>(parts.hash_key)) {}
+
+Attempts::~Attempts() = default;
+
+void Attempts::update(std::string_view resource, Update& update) {
+    if (stopped_ || updates_ >= updates_most) {
+        finished_.push_back({&update, stopped_ ? stopping : too_many});
+        return;
+    }
+    ++updates_;
+    Register& reg = open(resource);
+    reg.waiting.push_back({&update, now_ + config_.give_up_after});
+    if (reg.phase == Phase::idle) begin(reg);
+}
+
+Register& Attempts::open(std::string_view resource) {
+    const auto found = registers_.find(resource);
+    if (found != registers_.end()) return *found->second;
+    auto reg = std::make_unique<Register>();
+    reg->resource = resource;
+    reg->serial = ++last_attempt_;
+    reg->may_overlap = file_path(resource).has_value();
+    return *registers_.emplace(std::string(resource), std::move(reg)).first->second;
+}
+
+void Attempts::take_in_what_waits(Register& reg) {
+    reg.batch.insert(reg.batch.end(), reg.waiting.begin(), reg.waiting.end());
+    reg.waiting.clear();
+    std::erase_if(reg.batch, [&](const Pending& pending) {
+        if (now_ < pending.give_up_at) return false;
+        ++counts_.given_up;
+        --updates_;
+        finished_.push_back({pending.update, unavailable});
+        return true;
+    });
+}
+
+void Attempts::begin(Register& reg) {
+    leave(reg);
+    take_in_what_waits(reg);
+    if (reg.batch.empty()) {
+        registers_.erase(registers_.find(reg.resource));
+        return;
+    }
+    ++counts_.attempts;
+    if (!try_one_round(reg)) prepare(reg);
+}
+
+void Attempts::start(Register& reg, Ballot ballot, Phase phase) {
+    leave(reg);
+    reg.attempt = Attempt{};
+    reg.attempt.number = ++last_attempt_;
+    reg.attempt.ballot = ballot;
+    reg.attempt.begun = now_;
+    reg.attempt.deadline = now_ + config_.attempt_time * (mutant("deadline_from_promise") ? 40 : 1);
+    reg.phase = phase;
+    by_counter_[ballot.counter] = &reg;
+    set_timer(reg, reg.attempt.deadline);
+}
+
+/// The ballot that was promised along with what this node wrote last, and its own copy of that, are what a Prepare
+/// would bring. Not for what grants: its token must be above all that a majority has seen by now (Q8, Q11). Nor for
+/// what changes nothing: that others have written since would go unnoticed. Nor for what looks at neighbours.
+bool Attempts::try_one_round(Register& reg) {
+    if (!reg.abandoned.empty()) return false;
+    auto chosen = acceptor_.chosen(reg.resource);
+    if (!chosen) return false;
+    Record& record = chosen->record;
+    config_.rates().to_usable(record, now_);
+    const UnknownNeighbours neighbours;
+    AbsentWaiters absent(record, mail_, now_);
+    Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
+    absent.put_back(record);
+    const bool asked = reg.may_overlap && neighbours.asked();
+    if (asked || !decided.changed || !decided.added.empty()) return false;
+    config_.rates().to_kept(record, now_);
+    ++counts_.one_round;
+    start(reg, chosen->next, Phase::accepting);
+    reg.attempt.one_round = true;
+    reg.attempt.extended = std::move(decided.extended);
+    reg.attempt.enqueued = std::move(decided.enqueued);
+    accept(reg, std::move(record));
+    return true;
+}
+
+void Attempts::prepare(Register& reg) {
+    start(reg, counter_.next(), Phase::preparing);
+    const QuorumMessage message = Prepare{reg.resource, reg.attempt.ballot};
+    mail_.to_all(message);
+    if (auto vote = acceptor_.prepare(std::get<Prepare>(message))) on_vote(config_.node, std::move(*vote));
+}
+
+void Attempts::on_vote(NodeIndex from, Vote vote) {
+    if (!vote.granted) counter_.heard(vote.promised);
+    const auto found = by_counter_.find(vote.ballot.counter);
+    if (found == by_counter_.end()) return;
+    Register& reg = *found->second;
+    Attempt& attempt = reg.attempt;
+    if (attempt.ballot != vote.ballot || now_ >= attempt.deadline) return;  // Q3
+    if (reg.phase != (vote.accepting ? Phase::accepting : Phase::preparing)) return;
+    if (!vote.granted) return on_refusal(reg, from, vote);
+    const bool first = attempt.granted.insert(from);
+    ++attempt.replies;
+    if (!first && !mutant("replies_counted")) return;
+    const std::size_t votes = mutant("replies_counted") ? attempt.replies : attempt.granted.size();  // Q4
+    if (!vote.accepting) return on_promise(reg, std::move(vote));
+    if (votes == config_.majority()) on_accepted(reg);
+}
+
+void Attempts::on_promise(Register& reg, Vote vote) {
+    Attempt& attempt = reg.attempt;
+    attempt.agreed &= attempt.replies == 1 || vote.accepted == attempt.newest;
+    if (attempt.replies == 1 || vote.accepted > attempt.newest) {  // Q6
+        attempt.newest = vote.accepted;
+        attempt.record = std::move(vote.record);
+    }
+    attempt.highest_token = std::max(attempt.highest_token, vote.highest_token);
+    const std::size_t votes = mutant("replies_counted") ? attempt.replies : attempt.granted.size();
+    if (votes == config_.majority()) decide(reg, nullptr);
+}
+
+void Attempts::on_refusal(Register& reg, NodeIndex from, const Vote& vote) {
+    Attempt& attempt = reg.attempt;
+    if (attempt.granted.contains(from) || !attempt.refused.insert(from)) return;
+    attempt.outbid_by = std::max(attempt.outbid_by, vote.promised);
+    if (config_.members - attempt.refused.size() >= config_.majority()) return wait_less(reg);
+    fail(reg, Why::refused);
+}
+
+/// The others may still make a majority. But one that is away or silent would be waited for in vain, while whoever was
+/// faster goes on, and so they get a few times as long as the one that refused.
+void Attempts::wait_less(Register& reg) {
+    constexpr Duration shortest = 5ms;
+    const Instant until = now_ + std::max<Duration>(shortest, 4 * (now_ - reg.attempt.begun));
+    if (until < reg.timer) set_timer(reg, until);
+}
+
+void Attempts::decide(Register& reg, const Sight* sight) {
+    Attempt& attempt = reg.attempt;
+    const ClockRates rates = config_.rates();
+    const Duration lost = mutant("time_diminished") ? config_.attempt_time : Duration::zero();
+    Record record = arrive(attempt.record, now_ - lost);
+    const bool echo = take_out(record, reg.abandoned);
+    record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
+    rates.to_usable(record, now_);
+    const UnknownNeighbours unknown;
+    const SeenNeighbours seen(sight != nullptr ? without_absent(*sight, mail_, now_) : Sight{}, rates, now_);
+    const Neighbours& neighbours = sight != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
+    AbsentWaiters absent(record, mail_, now_);
+    Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
+    absent.put_back(record);
+    if (reg.may_overlap && unknown.asked()) return look(reg, Phase::looking_before);
+    if (!decided.changed && !echo) {
+        if (!attempt.agreed && !mutant("unchosen_read")) return accept(reg, arrive(attempt.record, now_));
+        acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
+        return conclude(reg);
+    }
+    rates.to_kept(record, now_);
+    attempt.added = std::move(decided.added);
+    attempt.extended = std::move(decided.extended);
+    for (const Token token : attempt.added)
+        highest_given_ = std::max(highest_given_, token);
+    attempt.enqueued = std::move(decided.enqueued);
+    accept(reg, std::move(record));
+}
+
+void Attempts::accept(Register& reg, Record record) {
+    Attempt& attempt = reg.attempt;
+    attempt.next = counter_.next();
+    attempt.granted = attempt.refused = NodeSet{};
+    attempt.replies = 0;
+    reg.phase = Phase::accepting;
+    set_timer(reg, attempt.deadline);
+    if (reg.may_overlap) attempt.result = record;
+    QuorumMessage message = Accept{reg.resource, attempt.ballot, attempt.next, depart(std::move(record), now_)};
+    mail_.to_all(message);
+    if (auto vote = acceptor_.accept(std::get<Accept>(std::move(message)))) on_vote(config_.node, std::move(*vote));
+}
+
+void Attempts::on_accepted(Register& reg) {
+    const Attempt& attempt = reg.attempt;
+    acceptor_.mark_chosen(reg.resource, attempt.ballot, attempt.next);
+    if (attempt.taking_back) return pause(reg);
+    // Also after a renewal: the lease may have been over on all but the one acceptor that heard of it last. What
+    // overlaps may have been granted since; in another register, it did not meet this ballot.
+    const bool alone = attempt.added.empty() && attempt.extended.empty();
+    if (reg.may_overlap && !alone && !mutant("overlap_not_looked_at_after")) return look(reg, Phase::looking_after);
+    conclude(reg);
+}
+
+void Attempts::look(Register& reg, Phase phase) {
+    reg.phase = phase;
+    set_timer(reg, reg.attempt.deadline);
+    Look look;
+    look.name = reg.resource;
+    look.most = limits::obstacles + 1;
+    looks_.ask(std::move(look), now_,
+               [this, resource = reg.resource, number = reg.attempt.number](Result<Sight> sight) {
+                   on_sight(resource, number, std::move(sight));
+               });
+}
+
+void Attempts::on_sight(std::string_view resource, std::uint64_t number, Result<Sight> sight) {
+    const auto found = registers_.find(resource);
+    if (found == registers_.end()) return;
+    Register& reg = *found->second;
+    const bool looking = reg.phase == Phase::looking_before || reg.phase == Phase::looking_after;
+    if (!looking || reg.attempt.number != number) return;
+    if (!sight || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
+    if (reg.phase == Phase::looking_before) return decide(reg, &*sight);
+    SeenNeighbours neighbours(*sight, config_.rates(), now_);
+    neighbours.leave_out_waiters();
+    const Record& result = reg.attempt.result;
+    const auto meets_another = [&](Token token) {
+        const Lease* lease = result.find(token);
+        return lease != nullptr && in_the_way_of(*lease, neighbours, now_);
+    };
+    const Attempt& attempt = reg.attempt;
+    const bool outrun = std::any_of(attempt.added.begin(), attempt.added.end(), meets_another) ||
+                        std::any_of(attempt.extended.begin(), attempt.extended.end(),
+                                    [&](const Lease& was) { return meets_another(was.token); });
+    outrun ? take_back(reg) : conclude(reg);
+}
+
+/// Another lease that overlaps was taken at the same time. This one goes again before its update pauses, so that it is
+/// not in the way of others meanwhile.
+void Attempts::take_back(Register& reg) {
+    Record record = std::move(reg.attempt.result);
+    const Ballot next = reg.attempt.next;
+    reg.abandoned.insert(reg.abandoned.end(), reg.attempt.added.begin(), reg.attempt.added.end());
+    take_out(record, reg.abandoned);
+    Record before;
+    before.leases = std::move(reg.attempt.extended);
+    config_.rates().to_kept(before, now_);
+    for (const Lease& was : before.leases)
+        if (Lease* const lease = record.find(was.token)) *lease = was;
+    start(reg, next, Phase::accepting);
+    reg.attempt.taking_back = true;
+    accept(reg, std::move(record));
+}
+
+void Attempts::conclude(Register& reg) {
+    for (const Pending& pending : reg.batch)
+        finished_.push_back({pending.update, {}});
+    updates_ -= reg.batch.size();
+    reg.batch.clear();
+    reg.abandoned.clear();
+    reg.failures = 0;
+    reg.enqueued.insert(reg.enqueued.end(), reg.attempt.enqueued.begin(), reg.attempt.enqueued.end());
+    if (enqueued_ && !reg.enqueued.empty()) enqueued_(reg.resource, reg.enqueued);
+    reg.enqueued.clear();
+    begin(reg);
+}
+
+void Attempts::pause(Register& reg) {
+    constexpr Duration shortest = 1ms;
+    constexpr Duration longest = 50ms;
+    leave(reg);
+    reg.phase = Phase::pausing;
+    const Duration most = std::min<Duration>(longest, shortest * (1LL << std::min(reg.failures++, 6U)));
+    const auto spread = static_cast<std::uint64_t>((most - shortest / 2).count());
+    set_timer(reg, now_ + shortest / 2 + Duration{static_cast<Duration::rep>(random_.below(spread))});
+}
+
+/// It may have taken effect, or may yet do so.
+void Attempts::fail(Register& reg, Why why) {
+    ++counts_.failed;
+    const Attempt& attempt = reg.attempt;
+    reg.enqueued.insert(reg.enqueued.end(), attempt.enqueued.begin(), attempt.enqueued.end());
+    reg.abandoned.insert(reg.abandoned.end(), attempt.added.begin(), attempt.added.end());
+    if (reg.abandoned.size() > abandoned_most)
+        reg.abandoned.erase(reg.abandoned.begin(), reg.abandoned.end() - abandoned_most);
+    if (why == Why::refused) counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.failures, 6U));
+    const bool at_once = why == Why::late || attempt.one_round;  // others wrote since: no contention by itself
+    at_once ? begin(reg) : pause(reg);
+}
+
+void Attempts::set_timer(Register& reg, Instant at) {
+    if (reg.timer == at) return;
+    if (reg.timer != Instant::max()) timers_.erase({reg.timer, &reg});
+    reg.timer = at;
+    timers_.insert({at, &reg});
+}
+
+/// Nothing that is on its way to this attempt reaches it any more.
+void Attempts::leave(Register& reg) {
+    const auto indexed = by_counter_.find(reg.attempt.ballot.counter);
+    if (indexed != by_counter_.end() && indexed->second == &reg) by_counter_.erase(indexed);
+    if (reg.timer != Instant::max()) timers_.erase({reg.timer, &reg});
+    reg.timer = Instant::max();
+    reg.phase = Phase::idle;
+}
+
+void Attempts::stop() {
+    stopped_ = true;
+    timers_.clear();
+    by_counter_.clear();
+    for (const auto& [resource, reg] : registers_)
+        for (const auto* updates : {&reg->batch, &reg->waiting})
+            for (const Pending& pending : *updates)
+                finished_.push_back({pending.update, stopping});
+    registers_.clear();
+    updates_ = 0;
+}
+
+bool Attempts::advance(std::size_t steps) {
+    while (!timers_.empty() && timers_.begin()->first <= now_) {
+        if (steps-- == 0) return true;
+        Register& reg = *timers_.begin()->second;
+        const Why why = reg.attempt.refused.size() == 0 ? Why::late : Why::refused;
+        reg.phase == Phase::pausing ? begin(reg) : fail(reg, why);
+    }
+    return false;
+}
+
+Instant Attempts::next_due() const {
+    return timers_.empty() ? Instant::max() : timers_.begin()->first;
+}
+
+void Attempts::tell() {
+    while (!finished_.empty()) {
+        Finished finished = std::move(finished_.front());
+        finished_.pop_front();
+        finished.update->done(std::move(finished.outcome));
+    }
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "base/callback.h"
+#include "base/result.h"
+#include "store/quorum/acceptor.h"
+#include "store/quorum/mail.h"
+#include "store/quorum/node_set.h"
+
+namespace holdfast::core {
+
+/// What a majority of the acceptors showed, one after the other: a resource may be there several times, and not each
+/// time the same.
+struct Sight {
+    std::vector<Seen::Entry> entries;
+    bool cut = false;  ///< there is more than was asked for
+};
+
+/// Looks at what a majority of the acceptors hold (Q1). A look changes nothing, so it may be asked at any time; what it
+/// shows was accepted by somebody, if not by a majority.
+class Looks {
+ public:
+    Looks(const QuorumConfig& config, Acceptor& acceptor, Mail& mail);
+
+    /// Asks all; the reply comes when a majority has answered, perhaps before this returns, or with the error
+    /// `unavailable` after the time of an attempt.
+    using Reply = Callback<Result<Sight>>;
+    void ask(Look look, Instant now, Reply reply);
+
+    void on_seen(NodeIndex from, const Seen& seen);
+
+    /// Whatever is asked now or later is answered with the error.
+    void stop();
+    bool stopped() const { return stopped_; }
+
+    void advance(Instant now);
+    Instant next_due() const;
+
+ private:
+    struct Looking {
+        Sight sight;
+        NodeSet answered;
+        Reply reply;
+    };
+    struct Due {
+        Instant at;
+        std::uint64_t number;
+    };
+
+    const QuorumConfig& config_;
+    Acceptor& acceptor_;
+    Mail& mail_;
+    std::uint64_t last_number_ = 0;
+    bool stopped_ = false;
+    std::unordered_map<std::uint64_t, Looking> looking_;
+    std::deque<Due> due_;  // in order, for all take the same time; those that were answered are skipped
+};
+
+}  // namespace holdfast::core

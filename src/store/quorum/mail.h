@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "store/quorum/messages.h"
+#include "store/quorum/quorum_config.h"
+#include "store/quorum/request_numbers.h"
+
+namespace holdfast::core {
+
+/// Which lives of the other nodes are known, and what goes to and comes from which.
+class Mail {
+ public:
+    Mail(const QuorumConfig& config, std::function<void(Envelope)> send);
+
+    void set_time(Instant now);
+    void set_peer(NodeIndex peer, std::optional<BootNumber> boot);
+
+    /// True if whoever made this request has been out of reach for a while, or is not that life any more.
+    bool is_gone(RequestOrigin origin, Instant now) const;
+
+    /// True for what is meant for this life of this node, and comes from the life of another that is its last.
+    bool admits(const Envelope& envelope);
+
+    /// To every other node that can be reached.
+    void to_all(const QuorumMessage& message);
+    void to(NodeIndex peer, QuorumMessage message);
+    /// To the life that asked.
+    void answer(const Envelope& asked, QuorumMessage message);
+
+ private:
+    struct Peer {
+        std::optional<BootNumber> reachable;
+        BootNumber last = 0;
+        Instant missed_since = Instant::max();  ///< if it is not reachable
+    };
+
+    const QuorumConfig& config_;
+    std::function<void(Envelope)> send_;
+    std::vector<Peer> peers_;
+    std::optional<Instant> now_;
+};
+
+}  // namespace holdfast::core

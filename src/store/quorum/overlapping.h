@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lease/neighbours.h"
+#include "store/quorum/looks.h"
+#include "store/quorum/travelling.h"
+
+namespace holdfast::core {
+
+/// Neighbours that are not known yet: notes whether a rule asked for them.
+class UnknownNeighbours final : public Neighbours {
+ public:
+    void visit(Predicate, const Visit&) const override { asked_ = true; }
+    bool asked() const { return asked_; }
+
+ private:
+    mutable bool asked_ = false;
+};
+
+/// The records that overlap, as a majority of the acceptors showed them, in the holder's measure of time. What any of
+/// them showed counts: a lease that another has seen the end of is honoured until its own end at most.
+class SeenNeighbours final : public Neighbours {
+ public:
+    SeenNeighbours(const Sight& sight, const ClockRates& rates, Instant now);
+
+    void visit(Predicate predicate, const Visit& visit) const override;
+
+    /// Who waits does not matter any more.
+    void leave_out_waiters();
+
+ private:
+    std::map<std::string, Record, std::less<>> records_;
+};
+
+/// True if an active lease or a reservation of somebody else, in a record that overlaps, conflicts with this lease.
+bool in_the_way_of(const Lease& lease, const SeenNeighbours& neighbours, Instant now);
+
+}  // namespace holdfast::core

@@ -1,0 +1,189 @@
+#include "store/quorum/quorum_store.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "store/memory/memory_store.h"
+#include "store/quorum/attempts.h"
+#include "store/quorum/looks.h"
+#include "store/quorum/mail.h"
+#include "store/quorum/turns.h"
+
+namespace holdfast::core {
+namespace {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+}  // namespace
+
+struct QuorumStore::Impl {
+    explicit Impl(Parts parts)
+        : config(parts.config),
+          acceptor({config, parts.listener, parts.hash_key, parts.silent_until, parts.highest_token}),
+          mail(config, std::move(parts.send)),
+          looks(config, acceptor, mail),
+          attempts({config, acceptor, mail, looks, parts.hash_key, parts.seed, parts.ballots_from}),
+          turns(parts.listener, attempts, parts.hash_key, parts.seed + 1) {
+        HOLDFAST_ASSERT(config.members > 0 && config.members <= NodeSet::most && config.node < config.members);
+        attempts.counter().heard(acceptor.forgotten());
+        attempts.on_enqueued([this](std::string_view resource, const std::vector<std::uint64_t>& waiters) {
+            turns.watch(resource, waiters, now);
+        });
+    }
+
+    void receive(Envelope& envelope) {
+        const auto answer = [&](auto&& reply) {
+            if (reply) mail.answer(envelope, std::move(*reply));
+        };
+        std::visit(Overloaded{
+                       [&](const Prepare& message) {
+                           attempts.counter().heard(message.ballot);
+                           answer(acceptor.prepare(message));
+                       },
+                       [&](Accept& message) {
+                           attempts.counter().heard(message.next);
+                           answer(acceptor.accept(std::move(message)));
+                       },
+                       [&](const Look& message) { answer(acceptor.look(message)); },
+                       [&](Vote& message) { attempts.on_vote(envelope.from, std::move(message)); },
+                       [&](const Seen& message) { looks.on_seen(envelope.from, message); },
+                   },
+                   envelope.message);
+    }
+
+    /// One that lost its memory takes part in nothing below its ceiling (acceptor.h). It says so while it is silent, so
+    /// that the others' ceilings are above that before they need it. The empty resource is nobody's.
+    void greet(NodeIndex peer) {
+        const Ballot floor = acceptor.forgotten();
+        if (acceptor.silent_for() > Duration::zero() && floor.counter > 0)
+            mail.to(peer, Prepare{{}, {floor.counter, config.boot, config.node}});
+    }
+
+    struct HolderLook {
+        std::string holder;
+        Which which;
+        std::size_t most;
+        Instant give_up_at;
+        Callback<Result<std::vector<LeaseName>>> reply;
+    };
+
+    void ask_for_leases(std::unique_ptr<HolderLook> asked) {
+        Look look;
+        look.kind = asked->which == Which::active ? Look::Kind::of_holder : Look::Kind::of_holder_or_reserved;
+        look.name = asked->holder;
+        look.most = static_cast<std::uint32_t>(std::min(asked->most, limits::obstacles));
+        looks.ask(std::move(look), now, [this, asked = std::move(asked)](Result<Sight> sight) mutable {
+            if (!sight && now < asked->give_up_at && !looks.stopped()) return ask_for_leases(std::move(asked));
+            if (!sight) return asked->reply(sight.error());
+            asked->reply(names_in(*sight, asked->most));
+        });
+    }
+
+    /// What any of the majority has: whoever goes on to use a name finds out whether its lease is still there.
+    static std::vector<LeaseName> names_in(const Sight& sight, std::size_t most) {
+        std::vector<LeaseName> names;
+        for (const Seen::Entry& entry : sight.entries)
+            for (const Lease& lease : entry.record.record.leases)
+                names.push_back({entry.resource, lease.token});
+        const auto key = [](const LeaseName& name) { return std::tie(name.resource, name.token); };
+        std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        if (names.size() > most) names.resize(most);
+        return names;
+    }
+
+    void in_holders_measure(ListPage& page) const {
+        for (NamedLease& named : page.leases)
+            named.lease.expires_at = now + config.rates().usable(named.lease.expires_at - now);
+    }
+
+    const QuorumConfig config;
+    Instant now;
+    Acceptor acceptor;
+    Mail mail;
+    Looks looks;
+    Attempts attempts;
+    Turns turns;
+};
+
+QuorumStore::QuorumStore(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+
+QuorumStore::~QuorumStore() = default;
+
+bool QuorumStore::advance(Instant now, std::size_t steps) {
+    HOLDFAST_ASSERT(now >= impl_->now);
+    impl_->now = now;
+    impl_->mail.set_time(now);
+    impl_->attempts.set_time(now);
+    bool more = impl_->acceptor.advance(now, steps);
+    impl_->looks.advance(now);
+    more |= impl_->attempts.advance(steps);
+    more |= impl_->turns.advance(now, steps);
+    impl_->attempts.tell();
+    return more;
+}
+
+Instant QuorumStore::next_due() const {
+    return std::min(
+        {impl_->acceptor.next_due(), impl_->looks.next_due(), impl_->attempts.next_due(), impl_->turns.next_due()});
+}
+
+void QuorumStore::receive(Envelope envelope) {
+    if (!impl_->mail.admits(envelope)) return;
+    impl_->receive(envelope);
+    impl_->attempts.tell();
+}
+
+void QuorumStore::set_peer(NodeIndex peer, std::optional<BootNumber> boot) {
+    impl_->mail.set_peer(peer, boot);
+    if (boot) impl_->greet(peer);
+}
+
+void QuorumStore::update(std::string_view resource, Update& update) {
+    impl_->attempts.update(resource, update);
+    impl_->attempts.tell();
+}
+
+void QuorumStore::leases_of(std::string_view holder, Which which, std::size_t most,
+                            Callback<Result<std::vector<LeaseName>>> reply) {
+    const Instant give_up_at = impl_->now + impl_->config.give_up_after;
+    impl_->ask_for_leases(std::make_unique<Impl::HolderLook>(
+        Impl::HolderLook{std::string(holder), which, most, give_up_at, std::move(reply)}));
+    impl_->attempts.tell();
+}
+
+void QuorumStore::list(const ListQuery& query, Callback<Result<ListPage>> reply) {
+    impl_->acceptor.records().list(query, [&](Result<ListPage> page) {
+        if (page) impl_->in_holders_measure(*page);
+        reply(std::move(page));
+    });
+}
+
+std::size_t QuorumStore::active_leases() const {
+    return impl_->acceptor.records().active_leases();
+}
+
+void QuorumStore::stop() {
+    impl_->attempts.stop();
+    impl_->looks.stop();
+    impl_->attempts.tell();
+}
+
+Acceptor& QuorumStore::acceptor() {
+    return impl_->acceptor;
+}
+
+std::size_t QuorumStore::under_way() const {
+    return impl_->attempts.under_way();
+}
+
+const QuorumStore::Counts& QuorumStore::counts() const {
+    return impl_->attempts.counts();
+}
+
+}  // namespace holdfast::core

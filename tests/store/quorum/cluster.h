@@ -1,0 +1,146 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "authority/store_call.h"
+#include "lease/rules.h"
+#include "store/quorum/quorum_store.h"
+
+namespace holdfast::core {
+
+/// What came of a call, now or later.
+template <class Value>
+struct Later {
+    bool done = false;
+    std::optional<Value> value;
+    std::string error;
+
+    void set(const Result<Value>& result) {
+        done = true;
+        if (result)
+            value = *result;
+        else
+            error = result.error().code;
+    }
+};
+template <class Value>
+using Promised = std::shared_ptr<Later<Value>>;
+
+/// A few nodes of a quorum in one place, under a time that the test moves, with a bus between them on which the test
+/// may lose, hold, double and reorder messages. Disks answer at once unless they are stalled.
+class Cluster {
+ public:
+    struct Clock {
+        Duration ahead{};  ///< of true time, at the start
+        double rate = 1;
+    };
+    struct Shape {
+        std::uint8_t members = 3;
+        Duration longest_ttl = 60s;
+        double rho = 0.01;
+        std::vector<Clock> clocks{};
+        std::function<void(QuorumConfig&)> tune{};
+    };
+    explicit Cluster(const Shape& shape);
+    Cluster() : Cluster(Shape{}) {}
+    ~Cluster();
+
+    QuorumStore& store(std::size_t node) { return *nodes_[node]->store; }
+    QuorumConfig config(std::size_t node) const;
+    std::size_t size() const { return nodes_.size(); }
+
+    // ---- time
+    Duration elapsed() const { return elapsed_; }
+    Instant local_time(std::size_t node) const;
+    /// Moves true time on and lets everybody do what is due on the way, with messages delivered at once.
+    void pass(Duration time);
+    /// Moves true time on; nobody notices but by the next call.
+    void jump(Duration time) { elapsed_ += time; }
+
+    // ---- messages
+    /// What becomes of a message: asked for each when it is sent.
+    enum class Fate : std::uint8_t { deliver, lose, hold, twice };
+    std::function<Fate(const Envelope&)> fate;
+    /// Delivers what is under way until nothing is. Answers go by `fate` too.
+    void deliver();
+    bool deliver_one();
+    /// Puts what was held back under way.
+    void let_go();
+    std::deque<Envelope> flying;
+    std::deque<Envelope> held;
+    std::size_t sent = 0;
+    void cut(std::size_t a, std::size_t b, bool is_cut = true);
+    void cut_off(std::size_t node, bool is_cut = true);
+
+    // ---- lives
+    void crash(std::size_t node);
+    void start_again(std::size_t node);
+    void restart_cleanly(std::size_t node);
+    bool up(std::size_t node) const { return nodes_[node]->store != nullptr; }
+    bool disk_stalled = false;
+    Token durable_ceiling(std::size_t node) const { return nodes_[node]->ceiling; }
+
+    // ---- rules through a node
+    template <class Rule>
+    auto apply(std::size_t node, const std::string& resource, Rule rule) {
+        using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),
+                                                    Instant{}))::verdict_type;
+        auto later = std::make_shared<Later<Verdict>>();
+        wake(node);
+        apply_rule(store(node), resource, std::move(rule),
+                   [later](const Result<Verdict>& result) { later->set(result); });
+        look_after_disk(node);
+        return later;
+    }
+    struct Ask {
+        std::string holder;
+        Duration ttl = 10s;
+        Predicate predicate = Predicate::mutates;
+        std::string session{};
+    };
+    /// The token, or 0 if somebody is in the way.
+    Promised<Token> acquire(std::size_t node, const std::string& resource, const Ask& ask);
+    Promised<bool> renew(std::size_t node, const std::string& resource, Token token, const std::string& holder);
+    Promised<bool> release(std::size_t node, const std::string& resource, Token token, const std::string& holder);
+    Promised<bool> wait(std::size_t node, const std::string& resource, std::uint64_t request, bool agent = false);
+    Promised<LeaseState> state(std::size_t node, const std::string& resource, Token token);
+    Promised<Record> read(std::size_t node, const std::string& resource);
+
+    /// The same, with messages delivered; fails the test if it was not answered.
+    Token acquired(std::size_t node, const std::string& resource, const Ask& ask);
+
+    std::vector<std::string> told(std::size_t node) const { return nodes_[node]->told; }
+    void forget_told(std::size_t node) { nodes_[node]->told.clear(); }
+
+ private:
+    struct Node final : StoreListener {
+        void on_expired(std::string_view resource, const Lease& lease, Duration) override;
+        void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
+
+        std::unique_ptr<QuorumStore> store;
+        BootNumber boot = 0;
+        Token ceiling = 0;
+        Clock clock;
+        std::vector<std::string> told;
+    };
+
+    void start(std::size_t node, Instant silent_until);
+    void introduce(std::size_t node);
+    void wake(std::size_t node);
+    void look_after_disk(std::size_t node);
+    void on_send(Envelope envelope);
+    bool is_cut(std::size_t a, std::size_t b) const;
+
+    Shape shape_;
+    Duration elapsed_ = 1000s;
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::map<std::pair<std::size_t, std::size_t>, bool> cuts_;
+};
+
+}  // namespace holdfast::core
