@@ -1,0 +1,19 @@
+#pragma once
+
+#include "log.pb.h"
+#include "log/cluster_state.h"
+
+namespace holdfast::core {
+
+/// Between the messages of proto/log.proto and what they stand for. Decoding gives nothing if a rule is broken.
+void encode(const Policy& policy, log::pb::PolicySettings& out);
+void encode(const std::string& holder, const Ban& ban, log::pb::Ban& out);
+void encode(const SavedAgent& agent, log::pb::Agent& out);
+void encode(const AuditEntry& entry, log::pb::AuditEntry& out);
+
+bool decode(const log::pb::PolicySettings& in, Policy& policy);
+void decode(const log::pb::Ban& in, Policy& policy);
+std::optional<SavedAgent> decode(const log::pb::Agent& in);
+AuditEntry decode(const log::pb::AuditEntry& in);
+
+}  // namespace holdfast::core
