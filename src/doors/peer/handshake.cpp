@@ -1,0 +1,299 @@
+#include "doors/peer/handshake.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "peer.pb.h"
+
+namespace holdfast::peer {
+namespace {
+
+constexpr std::size_t nonce_bytes = 32;
+
+std::string_view bytes_of(const std::array<char, 4>& number) {
+    return {number.data(), number.size()};
+}
+
+std::string serialized(const pb::Handshake& step) {
+    return step.SerializeAsString();
+}
+
+/// The secrets that both ends can make of the cluster secret and their nonces, and nobody else.
+class Keys {
+ public:
+    struct Nonces {
+        std::string connector, acceptor;
+    };
+    struct Lives {
+        std::string_view connector_id, acceptor_id;
+        core::BootNumber connector_boot = 0, acceptor_boot = 0;
+    };
+
+    explicit Keys(std::string_view secret) : hmac_(secret) {}
+
+    Hmac::Digest of(std::string_view purpose, const Nonces& nonces) {
+        return hmac_.of({"holdfast peer", purpose, nonces.connector, nonces.acceptor});
+    }
+    Hmac::Digest of(std::string_view purpose, const Nonces& nonces, const Lives& lives) {
+        return hmac_.of({"holdfast peer", purpose, nonces.connector, nonces.acceptor, lives.connector_id,
+                         bytes_of(big_endian(lives.connector_boot)), lives.acceptor_id,
+                         bytes_of(big_endian(lives.acceptor_boot))});
+    }
+
+ private:
+    Hmac hmac_;
+};
+
+}  // namespace
+
+struct Handshake::Impl {
+    enum class Expects : std::uint8_t { nonce, proof, introduction, welcome };
+
+    Impl(Side side_given, const Terms& terms_given, std::string nonce, Admits admits_given)
+        : connects(side_given == Side::connector),
+          terms(terms_given),
+          keys(terms.secret),
+          admits(std::move(admits_given)) {
+        HOLDFAST_ASSERT(nonce.size() == nonce_bytes && terms.node < terms.members.size());
+        own_nonce() = std::move(nonce);
+    }
+
+    std::string& own_nonce() { return connects ? nonces.connector : nonces.acceptor; }
+    std::string& peer_nonce() { return connects ? nonces.acceptor : nonces.connector; }
+
+    std::string nonce_frame();
+    void on_nonce(const pb::Handshake& step, std::string& out);
+    void on_proof(const pb::Handshake& step, std::string& out);
+    void on_introduction(const pb::Handshake& step, std::string& out);
+    void on_welcome(const pb::Handshake& step);
+
+    std::optional<Refusal> judge(const pb::Introduction& introduction);
+    std::string own_proof();
+    void introduce(std::string& out);
+    void send_sealed(const pb::Handshake& step, std::string& out);
+    void refuse(Refusal why, std::string& out);
+    void complete();
+    void breaks(std::string why) {
+        state = State::broken;
+        broken = std::move(why);
+    }
+
+    const bool connects;
+    const Terms& terms;
+    Keys keys;
+    Admits admits;
+    Keys::Nonces nonces;
+    Expects expects = Expects::nonce;
+    State state = State::under_way;
+    std::optional<Sealer> sealer;
+    std::optional<Opener> opener;
+    std::optional<Life> peer;
+    Directories directories;
+    std::optional<Refusal> refusal;
+    bool by_peer = false;
+    std::string broken;
+};
+
+// ---- plain: nonces and proofs ----
+
+std::string Handshake::Impl::nonce_frame() {
+    pb::Handshake step;
+    step.set_nonce(own_nonce());
+    std::string out;
+    append_frame(serialized(step), out);
+    return out;
+}
+
+void Handshake::Impl::on_nonce(const pb::Handshake& step, std::string& out) {
+    if (step.nonce().size() != nonce_bytes) return breaks("it does not begin as a peer does");
+    peer_nonce() = step.nonce();
+    expects = Expects::proof;
+    out += connects ? own_proof() : nonce_frame();
+}
+
+std::string Handshake::Impl::own_proof() {
+    pb::Handshake step;
+    step.set_proof(std::string(view(keys.of(connects ? "connector's proof" : "acceptor's proof", nonces))));
+    std::string out;
+    append_frame(serialized(step), out);
+    return out;
+}
+
+void Handshake::Impl::on_proof(const pb::Handshake& step, std::string& out) {
+    const auto expected = keys.of(connects ? "acceptor's proof" : "connector's proof", nonces);
+    if (!equal_secrets(step.proof(), view(expected))) return refuse(Refusal::wrong_secret, out);
+    const auto of_connector = keys.of("connector's introduction", nonces);
+    const auto of_acceptor = keys.of("acceptor's introduction", nonces);
+    if (!connects) out += own_proof();
+    sealer.emplace(view(connects ? of_connector : of_acceptor));
+    opener.emplace(view(connects ? of_acceptor : of_connector));
+    expects = Expects::introduction;
+    if (!connects) introduce(out);
+}
+
+// ---- sealed: introductions and the welcome ----
+
+void Handshake::Impl::send_sealed(const pb::Handshake& step, std::string& out) {
+    sealer->append(serialized(step), out);
+}
+
+void Handshake::Impl::introduce(std::string& out) {
+    pb::Handshake step;
+    pb::Introduction& introduction = *step.mutable_introduction();
+    introduction.set_protocol(terms.protocol);
+    introduction.set_id(terms.members[terms.node]);
+    introduction.set_boot(terms.boot);
+    for (const std::string& id : terms.members)
+        introduction.add_members(id);
+    introduction.set_longest_ttl_ns(terms.longest_ttl.count());
+    introduction.set_rho(terms.rho);
+    if (terms.founders != nullptr) {
+        const Directories own = terms.founders->own();
+        introduction.set_directory(own.own);
+        introduction.mutable_founders()->Assign(own.founders.begin(), own.founders.end());
+    }
+    send_sealed(step, out);
+}
+
+std::optional<Refusal> Handshake::Impl::judge(const pb::Introduction& introduction) {
+    if (introduction.protocol() != terms.protocol) return Refusal::other_version;
+    if (!std::equal(terms.members.begin(), terms.members.end(), introduction.members().begin(),
+                    introduction.members().end()))
+        return Refusal::other_members;
+    if (introduction.longest_ttl_ns() != terms.longest_ttl.count()) return Refusal::other_longest_ttl;
+    if (introduction.rho() != terms.rho) return Refusal::other_rho;
+    const auto member = std::find(terms.members.begin(), terms.members.end(), introduction.id());
+    const auto index = static_cast<core::NodeIndex>(member - terms.members.begin());
+    if (member == terms.members.end() || index == terms.node) return Refusal::unexpected_node;
+    peer = Life{index, introduction.boot()};
+    directories = {introduction.directory(), {introduction.founders().begin(), introduction.founders().end()}};
+    return admits(*peer);
+}
+
+void Handshake::Impl::on_introduction(const pb::Handshake& step, std::string& out) {
+    if (!step.has_introduction()) return breaks("it does not introduce itself");
+    if (const auto why = judge(step.introduction())) return refuse(*why, out);
+    if (connects) {
+        introduce(out);
+        expects = Expects::welcome;
+        return;
+    }
+    pb::Handshake answer;
+    answer.set_welcome(true);
+    send_sealed(answer, out);
+    complete();
+}
+
+void Handshake::Impl::on_welcome(const pb::Handshake& step) {
+    if (!step.welcome()) return breaks("it neither welcomes nor refuses");
+    complete();
+}
+
+void Handshake::Impl::refuse(Refusal why, std::string& out) {
+    pb::Handshake step;
+    step.set_refusal(static_cast<std::uint32_t>(why));
+    if (sealer)
+        send_sealed(step, out);
+    else
+        append_frame(serialized(step), out);
+    state = State::refused;
+    refusal = why;
+}
+
+/// The keys of what follows stand for all that was said.
+void Handshake::Impl::complete() {
+    const Life own{terms.node, terms.boot};
+    const Life& connector = connects ? own : *peer;
+    const Life& acceptor = connects ? *peer : own;
+    const Keys::Lives lives{terms.members[connector.node], terms.members[acceptor.node], connector.boot, acceptor.boot};
+    const auto of_connector = keys.of("connector's frames", nonces, lives);
+    const auto of_acceptor = keys.of("acceptor's frames", nonces, lives);
+    sealer.emplace(view(connects ? of_connector : of_acceptor));
+    opener.emplace(view(connects ? of_acceptor : of_connector));
+    state = State::done;
+}
+
+// ---- the outside ----
+
+Handshake::Handshake(Side side, const Terms& terms, std::string nonce, Admits admits)
+    : impl_(std::make_unique<Impl>(side, terms, std::move(nonce), std::move(admits))) {}
+Handshake::~Handshake() = default;
+
+Handshake::State Handshake::state() const {
+    return impl_->state;
+}
+
+std::string Handshake::begin() {
+    return impl_->connects ? impl_->nonce_frame() : std::string();
+}
+
+std::string Handshake::receive(std::string_view body) {
+    HOLDFAST_ASSERT(state() == State::under_way);
+    std::string out;
+    std::string_view content = body;
+    if (impl_->opener) {
+        const auto opened = impl_->opener->open(body);
+        if (!opened) return impl_->breaks("a frame is not what the other end sent"), out;
+        content = *opened;
+    }
+    pb::Handshake step;
+    if (content.size() > handshake_frame_bytes ||
+        !step.ParseFromArray(content.data(), static_cast<int>(content.size())))
+        return impl_->breaks("it does not speak as a peer does"), out;
+    if (const auto refused = refusal_of(step.refusal())) {
+        // Who has not proved to know the secret can say nothing else, nor fill the log with it.
+        if (!impl_->opener && *refused != Refusal::wrong_secret)
+            return impl_->breaks("it does not speak as a peer does"), out;
+        impl_->state = State::refused;
+        impl_->refusal = refused;
+        impl_->by_peer = true;
+        return out;
+    }
+    switch (impl_->expects) {
+        case Impl::Expects::nonce:
+            impl_->on_nonce(step, out);
+            break;
+        case Impl::Expects::proof:
+            impl_->on_proof(step, out);
+            break;
+        case Impl::Expects::introduction:
+            impl_->on_introduction(step, out);
+            break;
+        case Impl::Expects::welcome:
+            impl_->on_welcome(step);
+            break;
+    }
+    return out;
+}
+
+std::optional<Life> Handshake::peer() const {
+    return impl_->peer;
+}
+
+const Directories& Handshake::directories() const {
+    return impl_->directories;
+}
+
+Refusal Handshake::refusal() const {
+    return impl_->refusal.value();
+}
+
+bool Handshake::refused_by_peer() const {
+    return impl_->by_peer;
+}
+
+const std::string& Handshake::why_broken() const {
+    return impl_->broken;
+}
+
+Sealer Handshake::take_sealer() {
+    HOLDFAST_ASSERT(state() == State::done);
+    return std::move(*impl_->sealer);
+}
+
+Opener Handshake::take_opener() {
+    HOLDFAST_ASSERT(state() == State::done);
+    return std::move(*impl_->opener);
+}
+
+}  // namespace holdfast::peer

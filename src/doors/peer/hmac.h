@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace holdfast::peer {
+
+/// HMAC-SHA256 under one key.
+class Hmac {
+ public:
+    static constexpr std::size_t bytes = 32;
+    using Digest = std::array<char, bytes>;
+
+    explicit Hmac(std::string_view key);
+    ~Hmac();
+    Hmac(Hmac&&) noexcept;
+    Hmac& operator=(Hmac&&) noexcept;
+
+    /// Of the parts, each with its length before it, so that no two lists of parts are the same bytes.
+    Digest of(std::initializer_list<std::string_view> parts);
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+inline std::string_view view(const Hmac::Digest& digest) {
+    return {digest.data(), digest.size()};
+}
+
+/// In a time that does not tell where they differ.
+bool equal_secrets(std::string_view a, std::string_view b);
+
+/// Bytes that nobody can guess.
+std::string random_bytes(std::size_t count);
+
+/// Numbers as they are authenticated and as a frame's length is sent: big-endian.
+std::array<char, 4> big_endian(std::uint32_t number);
+std::array<char, 8> big_endian(std::uint64_t number);
+std::uint32_t from_big_endian(std::string_view four_bytes);
+
+}  // namespace holdfast::peer

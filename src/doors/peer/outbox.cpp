@@ -1,0 +1,44 @@
+#include "doors/peer/outbox.h"
+
+namespace holdfast::peer {
+namespace {
+
+constexpr std::size_t memory_kept_most = 1024 * 1024;
+
+}  // namespace
+
+std::size_t Outbox::make_room() {
+    std::size_t lost = 0;
+    for (; bytes() > bytes_most_ && sizes_.size() > 1; ++lost)
+        drop_front(1);
+    return lost;
+}
+
+void Outbox::drop_front(std::size_t messages) {
+    for (; messages > 0; --messages) {
+        begin_ += sizes_.front();
+        sizes_.pop_front();
+    }
+    if (sizes_.empty()) {
+        begin_ = 0;
+        bytes_.clear();
+        if (bytes_.capacity() > memory_kept_most) bytes_.shrink_to_fit();
+    } else if (begin_ > bytes_.size() / 2) {
+        bytes_.erase(0, begin_);
+        begin_ = 0;
+    }
+}
+
+std::size_t Outbox::take(std::string& frame, std::size_t bytes_most) {
+    std::size_t messages = 0, taken = 0;
+    for (std::size_t size : sizes_) {
+        if (messages > 0 && taken + size > bytes_most) break;
+        taken += size;
+        ++messages;
+    }
+    frame.append(bytes_, begin_, taken);
+    drop_front(messages);
+    return messages;
+}
+
+}  // namespace holdfast::peer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "wire/peer/peer_messages.h"
+
+namespace holdfast::peer {
+
+/// Encoded messages that wait to be sent to one peer. Never more than so many bytes: the oldest make room for the new,
+/// since the protocol bears loss and what is new is worth more (Q12).
+class Outbox {
+ public:
+    explicit Outbox(std::size_t bytes_most) : bytes_most_(bytes_most) {}
+
+    /// Returns how many messages were lost by it, this one included if it is too large for a frame.
+    template <class AnyMessage>
+    std::size_t add(Encoder& encoder, const AnyMessage& message) {
+        const std::size_t before = bytes_.size();
+        if (!encoder.append(message, bytes_)) return 1;
+        sizes_.push_back(bytes_.size() - before);
+        return make_room();
+    }
+
+    bool empty() const { return sizes_.empty(); }
+    std::size_t bytes() const { return bytes_.size() - begin_; }
+    std::size_t messages() const { return sizes_.size(); }
+
+    /// Moves the oldest to the end of `frame`, as many as fit in `bytes_most`, and at least one if there is one.
+    /// Returns how many.
+    std::size_t take(std::string& frame, std::size_t bytes_most);
+
+ private:
+    std::size_t make_room();
+    void drop_front(std::size_t messages);
+
+    std::size_t bytes_most_;
+    std::string bytes_;  // those before begin_ are gone
+    std::size_t begin_ = 0;
+    std::deque<std::size_t> sizes_;
+};
+
+}  // namespace holdfast::peer

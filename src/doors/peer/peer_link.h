@@ -1,0 +1,123 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doors/peer/handshake.h"
+#include "doors/peer/outbox.h"
+#include "doors/peer/peer_door.h"
+#include "wire/peer/peer_messages.h"
+
+namespace holdfast::peer {
+
+/// One connection to a peer, from the first byte to the last: the handshake, then frames in both directions, and pings
+/// that measure the way there and back and find out when it leads nowhere. Everything that is sent in one turn of the
+/// loop goes out in one frame, in one write.
+class PeerLink : public std::enable_shared_from_this<PeerLink> {
+ public:
+    /// Whoever has it. Called from the loop, never from within a call to the link but close().
+    class Owner {
+     public:
+        virtual ~Owner() = default;
+        virtual std::optional<Refusal> admits(const PeerLink& link, Life peer) = 0;
+        virtual void on_open(PeerLink& link) = 0;
+        virtual void on_refused(PeerLink& link) = 0;  ///< by either side
+        virtual void on_messages(PeerLink& link, std::vector<Message> messages) = 0;
+        /// The first message on this connection that says what cannot be.
+        virtual void on_rejected(PeerLink& link, const std::string& why) = 0;
+        /// Once, as the last.
+        virtual void on_closed(PeerLink& link, const std::string& why) = 0;
+    };
+    struct Parts {
+        Owner& owner;
+        const Terms& terms;
+        const PeerDoorLimits& limits;
+        const std::function<Instant()>& clock;
+        Encoder& encoder;
+        Decoder& decoder;
+    };
+    PeerLink(boost::asio::ip::tcp::socket socket, Handshake::Side side, std::string address, Parts parts);
+
+    void start();
+    template <class AnyMessage>
+    void send(const AnyMessage& message) {
+        if (state_ != State::open) return;
+        counts_.dropped += outbox_.add(parts_.encoder, message);
+        flush_soon();
+    }
+    /// Sends what is queued, and closes once the other end has it.
+    void finish();
+    void close(const std::string& why);
+    /// Closes, and does not tell the owner, which is gone.
+    void abandon();
+
+    struct Counts {
+        std::uint64_t writes = 0, sent = 0, received = 0, dropped = 0, rejected = 0;
+    };
+    const Counts& counts() const { return counts_; }
+    std::size_t bytes_queued() const { return outbox_.bytes() + next_.size() + (output_.size() - written_); }
+    bool connects() const { return connects_; }
+    const std::string& address() const { return address_; }
+    bool is_open() const { return state_ == State::open; }
+    /// Known once it has introduced itself.
+    std::optional<Life> peer() const { return peer_; }
+    const Directories& directories() const { return handshake_.directories(); }
+    std::optional<Refusal> refusal() const { return refusal_; }
+    bool refused_by_peer() const { return refused_by_peer_; }
+    std::optional<Duration> round_trip() const { return round_trip_; }
+    Instant open_since() const { return open_since_; }
+
+ private:
+    enum class State : std::uint8_t { shaking_hands, open, finishing, refusing, closed };
+
+    void read();
+    void on_read(std::size_t bytes);
+    bool shake_hands(std::string_view body);
+    bool take_content(std::string_view body, std::vector<Message>& messages);
+    void on_pong(std::uint64_t number);
+    void make_room_to_read();
+    void flush_soon();
+    void flush();
+    void write();
+    void on_written(std::size_t bytes);
+    void check_later(Duration after);
+    void check();
+
+    boost::asio::ip::tcp::socket socket_;
+    boost::asio::steady_timer timer_;
+    const bool connects_;
+    const std::string address_;
+    const Parts parts_;
+    State state_ = State::shaking_hands;
+
+    Handshake handshake_;
+    std::optional<Sealer> sealer_;
+    std::optional<Opener> opener_;
+    std::optional<Life> peer_;
+    std::optional<Refusal> refusal_;
+    bool refused_by_peer_ = false;
+
+    std::string input_;
+    std::size_t received_ = 0;  // bytes of input_ that are there
+
+    Outbox outbox_;
+    std::string content_;
+    std::string next_;    // to be written
+    std::string output_;  // being written
+    std::size_t written_ = 0;
+    bool writing_ = false, flush_posted_ = false;
+
+    Instant open_since_, heard_at_, progress_at_, pinged_at_;
+    std::uint64_t ping_ = 0;  // the number of the last one
+    bool ping_due_ = false;
+    std::uint64_t pong_ = 0;  // to be sent
+    bool answered_ = true;
+    std::optional<Duration> round_trip_;
+    Counts counts_;
+};
+
+}  // namespace holdfast::peer

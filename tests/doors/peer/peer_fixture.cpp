@@ -1,0 +1,119 @@
+#include "doors/peer/peer_fixture.h"
+
+#include "base/clock.h"
+
+namespace holdfast {
+
+bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (!holds()) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        loop.restart();
+        loop.run_one_for(100ms);
+    }
+    return true;
+}
+
+TestNode::TestNode(boost::asio::io_context& loop, core::NodeIndex node, const Addresses& others,
+                   TestNodeOptions options)
+    : node_(node), boot_(options.boot) {
+    peer::Members members;
+    members.self = node;
+    for (std::size_t index = 0; index < options.ids.size(); ++index) {
+        const auto found = others.find(static_cast<core::NodeIndex>(index));
+        members.all.push_back({options.ids[index], found == others.end() ? "127.0.0.1:1" : found->second});
+    }
+    door_ = std::make_unique<PeerDoor>(PeerDoor::Parts{
+        .loop = loop,
+        .members = members,
+        .listen = "127.0.0.1:0",
+        .secret = options.secret,
+        .boot = options.boot,
+        .longest_ttl = options.longest_ttl,
+        .rho = options.rho,
+        .seed = node,
+        .clock = store_clock_now,
+        .log = [this](std::string_view line) { lines.emplace_back(line); },
+        .on_peer = [this](core::NodeIndex peer, std::optional<core::BootNumber> boot) { lives[peer].push_back(boot); },
+        .on_messages =
+            [this](peer::Life from, std::vector<peer::Message> messages) {
+                if (on_heard) on_heard(from, messages);
+                for (peer::Message& message : messages)
+                    heard[from.node].push_back(std::move(message));
+            },
+        .limits = options.limits,
+        .protocol = options.protocol});
+    const auto bound = door_->start();
+    EXPECT_TRUE(bound);
+    if (bound) address_ = *bound;
+}
+
+bool TestNode::logged(std::string_view text) const {
+    for (const std::string& line : lines)
+        if (line.find(text) != std::string::npos) return true;
+    return false;
+}
+
+void TestNode::say(core::NodeIndex to, core::QuorumMessage message) {
+    door_->send(core::Envelope{node_, to, boot_, status(to).boot.value_or(0), std::move(message)});
+}
+
+void TestNode::say_number(core::NodeIndex to, std::uint64_t number, std::size_t bytes) {
+    door_->send(to, core::LogMessage(core::LogSubmit{number, std::string(bytes, 'x')}));
+}
+
+std::vector<std::uint64_t> TestNode::numbers_from(core::NodeIndex peer) const {
+    std::vector<std::uint64_t> numbers;
+    const auto found = heard.find(peer);
+    if (found == heard.end()) return numbers;
+    for (const peer::Message& message : found->second)
+        if (const auto* log = std::get_if<core::LogMessage>(&message))
+            if (const auto* submit = std::get_if<core::LogSubmit>(log)) numbers.push_back(submit->number);
+    return numbers;
+}
+
+void PeerTest::start_c(const TestNodeOptions& options) {
+    c.reset();
+    c = std::make_unique<TestNode>(loop, core::NodeIndex{2}, TestNode::Addresses{}, options);
+    a_to_c.lead_to(c->address());
+    b_to_c.lead_to(c->address());
+}
+
+void PeerTest::start_b(const TestNodeOptions& options) {
+    b.reset();
+    b = std::make_unique<TestNode>(loop, core::NodeIndex{1}, TestNode::Addresses{{2, b_to_c.address()}}, options);
+    a_to_b.lead_to(b->address());
+}
+
+void PeerTest::start_a(const TestNodeOptions& options) {
+    a.reset();
+    a = std::make_unique<TestNode>(loop, core::NodeIndex{0},
+                                   TestNode::Addresses{{1, a_to_b.address()}, {2, a_to_c.address()}}, options);
+}
+
+void PeerTest::start(const TestNodeOptions& options) {
+    start_c(options);
+    start_b(options);
+    start_a(options);
+    ASSERT_TRUE(until([&] { return all_connected(); }));
+}
+
+bool PeerTest::all_connected() const {
+    return a->connected(1) && a->connected(2) && b->connected(0) && b->connected(2) && c->connected(0) &&
+           c->connected(1);
+}
+
+void PeerTest::settle(TestNode& one, core::NodeIndex one_index, TestNode& other, core::NodeIndex other_index) {
+    static std::uint64_t number = 1'000'000;
+    const auto says = [&](TestNode& from, core::NodeIndex from_index, TestNode& to, core::NodeIndex to_index) {
+        from.say_number(to_index, ++number);
+        ASSERT_TRUE(until([&] {
+            const auto heard = to.numbers_from(from_index);
+            return !heard.empty() && heard.back() == number;
+        }));
+    };
+    says(one, one_index, other, other_index);
+    says(other, other_index, one, one_index);
+}
+
+}  // namespace holdfast
