@@ -1,0 +1,147 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/checker.h"
+#include "sim/cluster.h"
+
+namespace holdfast::sim {
+
+/// What has been done in a world, to know that it was not a quiet one.
+struct Work {
+    std::uint64_t requests = 0, grants = 0, renewals = 0, releases = 0, refusals = 0, unavailable = 0, lost = 0;
+    std::uint64_t waited = 0;     ///< grants that had to be waited for
+    std::uint64_t abandoned = 0;  ///< grants that came when nobody waited for the answer any more
+    std::uint64_t agents = 0;     ///< registrations that were answered
+    std::uint64_t deaths = 0;     ///< requests that were told to die (G5)
+    std::uint64_t banned = 0;     ///< requests that were refused for a ban (R7)
+};
+
+/// A client with a clock of its own. It takes leases, renews them and lets them go, in rounds, as docs/http-api.md
+/// tells it to, and with all the trouble clients have: it asks again elsewhere when an answer does not come, forgets to
+/// renew, sleeps past its deadline, releases twice, goes away.
+///
+/// Some are agents (G5): they register, ask for more while they hold something, and when they are told to die, let go
+/// of everything and come back as their next life.
+///
+/// It believes to hold from the answer on until the time it was told, counted from when it asked, less the margin (T3),
+/// or until it lets go.
+class Holder {
+ public:
+    struct Parts {
+        unsigned index = 0;
+        const Scenario& scenario;
+        const std::vector<std::string>& resources;
+        EventQueue& events;
+        Network& network;
+        Cluster& cluster;
+        Checker& checker;
+        Trace& trace;
+        Work& work;
+    };
+    explicit Holder(Parts parts);
+
+    /// The trouble is over: one more round, which has to succeed.
+    void begin_last_round();
+    bool finished() const { return finished_; }
+    const std::string& name() const { return name_; }
+    /// What it waits for, for who finds that it does so too long.
+    std::string waits_for() const;
+
+ private:
+    enum class Belief : std::uint8_t { not_yet, holds, over };
+    struct Held {
+        LeaseName name;
+        Duration ttl{};
+        Duration until{};  ///< on its own clock
+        Belief belief = Belief::not_yet;
+    };
+    struct Asked {
+        std::uint64_t round = 0;
+        std::uint64_t request = 0;
+        std::vector<Intent> intents;
+        Duration ttl{};
+        Duration wait{};
+        Duration sent{};  ///< on its own clock
+        TrueInstant sent_at;
+        Token floor = 0;
+    };
+    struct Sent {
+        std::vector<LeaseName> names;
+        Duration sent{};
+        TrueInstant sent_at;
+    };
+    enum class Manner : std::uint8_t { dutiful, forgetful, sleepy, careless };
+
+    // One round (holder.cpp).
+    void think();
+    void begin_round();
+    void ask();
+    void on_answer(const Asked& asked, const AcquireAnswer& answer);
+    void on_granted(const Asked& asked, const AcquireGranted& granted);
+    void on_refused(const AcquireAnswer& answer);
+    void on_no_answer(std::uint64_t request);
+    void work_on(const Asked& asked);
+    /// Believes in nothing any more. Returns what it may still hold.
+    std::vector<LeaseName> drop_all();
+    void end_round();
+    void give_up_round();
+    std::vector<Intent> any_manifest();
+
+    // What it does as an agent (holder_agent.cpp).
+    void register_agent();
+    void on_registered(const Answer<AgentAnswer>& answer);
+    void ask_for_more();
+    void die(Duration retry_in);
+
+    // What it does with leases (holder_leases.cpp).
+    void renew();
+    void plan_renewal();
+    void on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answers);
+    void let_go();
+    void release(const LeaseName& name, unsigned tries);
+    void verify(const LeaseName& name);
+    void expire();
+    Held* find(const LeaseName& name);
+    Duration believed_until(Duration sent, Duration left, Duration ttl) const;
+
+    PolicySeen policy_seen(unsigned node, const Authority& authority) const;
+    unsigned any_node() { return static_cast<unsigned>(dice_.below(parts_.cluster.size())); }
+    Duration local_now() const { return clock_.reading(parts_.events.now()); }
+    /// After so long on its own clock, and not before it wakes.
+    void later(Duration delay, std::function<void()> action);
+    /// As later(), unless the round is another one by then.
+    void in_round(Duration delay, std::function<void()> action);
+    /// To the node and, by way of Node::answer(), back.
+    void send(unsigned node, Network::Doubles doubles, Node::Ask ask);
+    void tell(unsigned node, std::uint64_t life, std::function<void()> action);
+    template <class... What>
+    void note(const What&... what) {
+        parts_.trace.note(parts_.events.now(), name_, what...);
+    }
+
+    Parts parts_;
+    std::string name_;
+    Dice dice_;
+    SimClock clock_;
+    TrueInstant asleep_until_;
+    unsigned node_ = 0;  // the one it goes to first
+    std::uint64_t round_ = 0;
+    std::uint64_t requests_ = 0;
+    std::uint64_t open_ = 0;  // the request whose answer it waits for; 0: none
+    Asked asking_;
+    unsigned tries_ = 0;
+    Manner manner_ = Manner::dutiful;
+    bool agent_ = false;
+    bool registered_ = false;  // as far as it knows
+    bool wants_more_ = false;  // in this round, once it has what it asked for first
+    Priority priority_ = 0;
+    std::uint64_t epoch_ = 1;
+    std::vector<Held> held_;
+    bool last_ = false;
+    bool finished_ = false;
+};
+
+}  // namespace holdfast::sim

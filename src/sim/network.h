@@ -1,0 +1,54 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/dice.h"
+#include "sim/event_queue.h"
+#include "sim/scenario.h"
+
+namespace holdfast::sim {
+
+/// Carries messages between nodes, and between holders and nodes: loses some, delays most a little and some for
+/// seconds, doubles some, and so reorders them (Q12). What is under way when a node starts again arrives all the same.
+class Network {
+ public:
+    using Place = unsigned;  ///< nodes first, then holders, then admins
+
+    Network(EventQueue& events, const Scenario& scenario);
+
+    Place place_of_node(unsigned node) const { return node; }
+    Place place_of_holder(unsigned holder) const { return nodes_ + holder; }
+    Place place_of_admin(unsigned admin) const { return nodes_ + holders_ + admin; }
+
+    /// `deliver` happens later, or never, or, unless it must not, more than once.
+    enum class Doubles : std::uint8_t { never, sometimes };
+    void carry(Place from, Place to, Doubles doubles, EventQueue::Action deliver);
+
+    /// Cuts add up: what is cut twice is healed by two heals.
+    void cut(Place from, Place to) { ++links_[index(from, to)].cuts; }
+    void heal(Place from, Place to) { --links_[index(from, to)].cuts; }
+    void begin_storm() { ++storms_; }
+    void end_storm() { --storms_; }
+
+    /// From now on nothing is lost and nothing is late.
+    void calm_down() { calm_ = true; }
+
+ private:
+    struct Link {
+        Dice dice;
+        int cuts = 0;
+    };
+    std::size_t index(Place from, Place to) const { return from * places_ + to; }
+    Duration delay(Dice& dice) const;
+
+    EventQueue& events_;
+    Place nodes_, holders_, places_;
+    double late_;
+    Duration late_most_;
+    double doubled_;
+    int storms_ = 0;
+    bool calm_ = false;
+    std::vector<Link> links_;
+};
+
+}  // namespace holdfast::sim

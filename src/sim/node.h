@@ -1,0 +1,114 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "authority/authority.h"
+#include "sim/disk.h"
+#include "sim/log_checker.h"
+#include "sim/network.h"
+#include "sim/trace.h"
+#include "store/quorum/quorum_store.h"
+
+namespace holdfast {
+class ReplicatedState;
+}
+
+namespace holdfast::sim {
+
+/// How long anything may be asked for in these worlds: short, so that much happens in little time.
+inline constexpr Duration longest_ttl = 10s;
+
+/// What the members of the simulated cluster agree on.
+QuorumConfig quorum_config(const Scenario& scenario, unsigned node, BootNumber boot);
+
+/// A node of the cluster: a clock, a disk and, while it lives, the authority, the quorum store and the log that ship.
+/// It does for them what the server does: it tells them the time, carries their messages and keeps what must survive.
+class Node {
+ public:
+    using InLife = std::function<void(const std::function<void()>&)>;  ///< runs it if a life goes on
+
+    struct Parts {
+        unsigned index = 0;
+        const Scenario& scenario;
+        EventQueue& events;
+        Network& network;
+        Trace& trace;
+        LogChecker& log_checker;
+        std::function<void(Envelope)> send;
+        std::function<void(unsigned to, LogMessage message)> send_log;
+        std::function<void(unsigned node)> started;  ///< it lives, and its peers may come to know of it
+    };
+    explicit Node(Parts parts);
+    ~Node();
+
+    /// Boot number first, which must be durable before anything is sent (Q2).
+    void start();
+    void crash(bool reboot);
+    /// Answers who waits, hands its registers to the disk, is gone (Q10), and starts again after `down`.
+    void stop(Duration down);
+    void pause_for(Duration duration);
+    /// At the end of the world, while all that it may still call is there.
+    void close();
+
+    bool alive() const { return life_ != nullptr; }
+    BootNumber boot() const { return boot_; }
+    const std::string& name() const { return name_; }
+    Disk& disk() { return disk_; }
+    QuorumStore* store();
+
+    void receive(Envelope envelope);
+    void receive_log(unsigned from, LogMessage message);
+    void set_peer(unsigned peer, std::optional<BootNumber> boot);
+
+    /// A request of a client. Lost if the node is down. Its answer must go through answer(), so that a node that has
+    /// died in between does not give it.
+    using Ask = std::function<void(Authority&, std::uint64_t life)>;
+    void ask(Ask work);
+    void answer(std::uint64_t life, Network::Place to, EventQueue::Action deliver);
+
+    /// What the node has applied of the log, while it lives.
+    const ReplicatedState* state() const;
+
+ private:
+    struct Life;
+    using Work = std::function<void(Life&)>;
+    static constexpr std::size_t backlog_most = 100'000;
+
+    void begin_life(const OnDisk& found);
+    void run(Work work);
+    void do_now(const Work& work);
+    void post(std::function<void()> function);
+    void observe_log();
+    void keep_ceilings();
+    void write_ceiling(Token ceiling);
+    void plan_next();
+    void reset_clock();
+    void stop_soon(Duration down);
+    void finish_stop(Duration down);
+    std::unique_ptr<Life> end_life();
+    Instant local_now() const { return Instant{clock_.reading(parts_.events.now())}; }
+    template <class... What>
+    void note(const What&... what) {
+        parts_.trace.note(parts_.events.now(), name_, what...);
+    }
+
+    Parts parts_;
+    std::string name_;
+    Dice dice_;
+    SimClock clock_;
+    Duration wall_offset_{};
+    Disk disk_;
+    std::unique_ptr<Life> life_;
+    BootNumber boot_ = 0;
+    std::uint64_t lives_ = 0;  // started, stopped or crashed: what was planned before does not happen
+    bool starting_ = false;
+    TrueInstant paused_until_;
+    std::deque<Work> backlog_;  // what came while it was paused
+    TrueInstant wakes_at_ = TrueInstant::max();
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "server/cluster_durable.h"
+#include "server/replicated_state.h"
+#include "sim/node.h"
+
+namespace holdfast::sim {
+
+/// From one start of a node to its end: the code that ships, wired as the server wires it.
+struct Node::Life {
+ public:
+    struct Start {
+        QuorumConfig config;
+        const OnDisk& found;
+        Instant now;
+        Instant silent_until;
+        std::int64_t wall_ms = 0;
+        std::uint64_t seed = 0;
+        Disk& disk;
+        InLife in_life;
+        std::function<void(Callback<>)> post;  ///< runs a function of this life later
+        std::function<void(Envelope)> send;
+        std::function<void(NodeIndex to, LogMessage message)> send_log;
+        std::function<void(LogIndex index, const std::string& entry)> on_applied;
+    };
+    explicit Life(Start start);
+
+    Authority& authority() { return authority_; }
+    QuorumStore& store() { return store_; }
+    ReplicatedState& state() { return *state_; }
+
+    void advance(Instant now);
+    Instant next_due() const { return std::min({store_.next_due(), authority_.next_deadline(), state_->next_due()}); }
+    /// Before the acceptor's share is written down: changes are refused, and another may lead the log.
+    void stop();
+
+    struct HandOver {
+        SavedAcceptor saved;
+        std::uint64_t counter = 0;
+    };
+    HandOver hand_over();
+
+    /// Lets what is under way come to nothing, unheard.
+    void bury();
+
+ private:
+    static std::unique_ptr<ReplicatedState> make_state(Life& life, Start& start);
+
+    /// The node's own durable state, on the simulated disk.
+    class OnThisDisk final : public Durable {
+     public:
+        OnThisDisk(Disk& disk, InLife in_life) : disk_(disk), in_life_(std::move(in_life)) {}
+        void reserve_tokens(Token ceiling, Callback<Result<void>> done) override;
+        void save_policy(const Policy& policy, Callback<Result<void>> done) override;
+        void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override;
+        void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+
+     private:
+        void write(Disk::Change change, Callback<Result<void>> done);
+
+        Disk& disk_;
+        InLife in_life_;
+    };
+
+    /// Likewise its part of the replicated log.
+    class LogOnThisDisk final : public LogDisk {
+     public:
+        LogOnThisDisk(Disk& disk, InLife in_life) : disk_(disk), in_life_(std::move(in_life)) {}
+        void write(LogWrite write, Callback<Result<void>> done) override;
+
+     private:
+        Disk& disk_;
+        InLife in_life_;
+    };
+
+    Instant now_;
+    bool buried_ = false;
+    OnThisDisk durable_;
+    std::unique_ptr<ReplicatedState> state_;
+    ClusterDurable outer_;
+    Authority authority_;
+    QuorumStore store_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "sim/exhaustive.h"
+#include "sim/hunt.h"
+
+namespace holdfast::sim {
+
+/// What `holdfast sim` is told.
+struct SessionOptions {
+    std::uint64_t seeds = 100;
+    std::uint64_t first_seed = 1;
+    std::optional<std::uint64_t> seed;            ///< this one only
+    std::optional<std::chrono::minutes> minutes;  ///< as many seeds as fit
+    std::string mutant;
+    bool shrink = false;
+    bool exhaustive = false;
+    std::uint64_t states_most = 1'000'000;
+    std::function<bool()> stopped = {};  ///< asked now and then: true ends the session, with what it has by now
+};
+
+/// Hears of what happens in a session.
+class Report {
+ public:
+    virtual ~Report() = default;
+
+    using Seconds = std::chrono::duration<double>;
+    virtual void progress(const Tally& tally, Seconds elapsed) = 0;
+    virtual void finished(const Tally& tally, Seconds elapsed) = 0;
+    virtual void failed(const Failure& failure) = 0;
+    virtual void shrinking(const Scenario& scenario) = 0;
+    virtual void shrunk(const Failure& failure) = 0;
+    virtual void searched(const std::string& what, const Searched& searched, Seconds elapsed) = 0;
+    virtual void refused(const std::string& why) = 0;
+};
+
+/// Runs what the options ask for. Returns the exit code: 0 if no rule was broken, also if it was stopped, 1 if one was,
+/// 2 if it cannot be done.
+int run_session(const SessionOptions& options, Report& report);
+
+/// For people: on standard output, the progress on standard error.
+class TextReport final : public Report {
+ public:
+    explicit TextReport(bool quiet) : quiet_(quiet) {}
+
+    void progress(const Tally& tally, Seconds elapsed) override;
+    void finished(const Tally& tally, Seconds elapsed) override;
+    void failed(const Failure& failure) override;
+    void shrinking(const Scenario& scenario) override;
+    void shrunk(const Failure& failure) override;
+    void searched(const std::string& what, const Searched& searched, Seconds elapsed) override;
+    void refused(const std::string& why) override;
+
+ private:
+    bool quiet_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/checker.h"
+#include "store/quorum/quorum_store.h"
+
+namespace holdfast::sim {
+
+/// One thing that may happen next in a small cluster.
+struct Step {
+    enum class Kind : std::uint8_t { deliver, lose, fire, crash };
+    Kind kind = Kind::deliver;
+    unsigned node = 0;          ///< whom it happens to; of a message: who gets it
+    std::uint64_t message = 0;  ///< of `deliver` and `lose`
+};
+
+/// Three nodes, two of which are asked, each by another holder, for the same resource. Nothing happens by itself: every
+/// message that is delivered or lost, every timer and every crash is a step that is asked for. What a node does depends
+/// only on the steps that happened to it, in their order: so the histories of the nodes are the state of the whole.
+class SmallCluster {
+ public:
+    static constexpr unsigned nodes = 3;
+    static constexpr unsigned askers = 2;
+
+    SmallCluster();
+    ~SmallCluster();
+
+    /// Messages under way, by a number that depends on the history of their sender only.
+    const std::map<std::uint64_t, Envelope>& under_way() const { return under_way_; }
+    bool has_timer(unsigned node) const;  ///< and something to do that it is for
+    bool answered(unsigned asker) const;
+    bool granted(unsigned asker) const;
+    bool all_answered() const;
+
+    void take(const Step& step);
+    /// The state after a step, known without taking it.
+    std::uint64_t state_after(const Step& step) const;
+    std::uint64_t state() const;
+
+    /// What is wrong now, if anything.
+    std::optional<Violation> violation() const;
+    /// Lets a node read the register, with all that is under way lost: what was granted must be there.
+    std::optional<Violation> violation_at_end();
+
+    std::string describe(const Step& step) const;
+
+ private:
+    class Ask;
+    struct Place {
+        std::unique_ptr<QuorumStore> store;
+        Instant now;
+        BootNumber boot = 1;
+        std::uint64_t sent = 0;
+        std::uint64_t history = 0;
+    };
+    void start(unsigned node, Instant silent_until);
+    void introduce();
+    void ask(unsigned node, Ask& ask);
+    static std::uint64_t after(std::uint64_t history, const Step& step);
+
+    class Deaf;
+    std::unique_ptr<Deaf> listener_;
+    std::array<std::unique_ptr<Ask>, askers> asks_;
+    std::unique_ptr<Ask> reader_;
+    std::array<Place, nodes> places_;
+    std::map<std::uint64_t, Envelope> under_way_;
+    std::uint64_t lost_ = 0;
+};
+
+}  // namespace holdfast::sim
