@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-release test-asan test-tsan bench bench-resp format format-check tidy package clean
+.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-resp bench-quorum format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,15 @@ test-asan: setup ## the tests under ASan and UBSan only
 test-tsan: setup ## the threaded tests under TSan only
 	@scripts/test tsan
 
+sim: setup ## simulated clusters with a progress line; MINUTES=10, ARGS='--seed 7 --shrink', MUTANT=no_silence
+ifdef MUTANT
+	@scripts/build release sim_mutant
+	@build/release/bin/sim_mutant $(MUTANT) $(ARGS)
+else
+	@scripts/build release holdfast
+	@build/release/bin/holdfast sim $(if $(ARGS),$(ARGS),--minutes $(or $(MINUTES),1))
+endif
+
 bench: setup ## microbenchmarks of the embedded store
 	@scripts/build release holdfast_bench
 	@build/release/bin/holdfast_bench
@@ -37,6 +46,11 @@ bench: setup ## microbenchmarks of the embedded store
 bench-resp: setup ## beside a real Redis, speed and memory; ARGS=--quick for two minutes
 	@scripts/build release holdfast resp_load wire_bench
 	@scripts/bench-resp $(ARGS)
+
+bench-quorum: ## three nodes beside three of etcd; ARGS=--quick for two minutes
+	@scripts/setup bench
+	@scripts/build release holdfast quorum_load etcd_load
+	@scripts/bench-quorum $(ARGS)
 
 format: setup ## rewrite the sources in the project's format
 	@scripts/sources | xargs clang-format -i

@@ -37,10 +37,19 @@ function(holdfast_folder name)
 endfunction()
 
 # holdfast_test(NAME SOURCES … USES … LABELS …): one GoogleTest binary, one CTest entry.
-# The label `threads` adds it to the TSan run; `release_only` keeps it out of the ASan run.
+# The label `threads` adds it to the TSan run; `release_only` keeps it out of the ASan run. What a run does not run is not
+# built for it.
 function(holdfast_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;USES;LABELS" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
+  set(excluded)
+  if((HOLDFAST_SANITIZE STREQUAL "thread" AND NOT "threads" IN_LIST arg_LABELS)
+     OR (HOLDFAST_SANITIZE AND "release_only" IN_LIST arg_LABELS))
+    set(excluded EXCLUDE_FROM_ALL)
+  endif()
+  add_executable(${name} ${excluded} ${arg_SOURCES})
+  if(HOLDFAST_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0) # assertions take longest to optimise and least to run
+  endif()
   target_include_directories(${name} PRIVATE ${HOLDFAST_ROOT}/tests)
   target_link_libraries(${name} PRIVATE ${arg_USES} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})

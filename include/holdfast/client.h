@@ -40,7 +40,9 @@ struct AcquireOptions {
 };
 
 struct ClientOptions {
-    std::string server{};                     ///< empty: HOLDFAST_SERVER, or http://127.0.0.1:7400
+    /// Empty: HOLDFAST_SERVER, or http://127.0.0.1:7400. Several nodes of one cluster have commas between them: the
+    /// next is asked when one fails.
+    std::string server{};
     std::string holder{};                     ///< empty: host name, process id and a random part
     std::chrono::milliseconds timeout{5000};  ///< for one request and its answer, waiting for a turn not counted
     /// Which life of a registered agent asks; a life that is not the last one seen is refused. None: whichever it is.

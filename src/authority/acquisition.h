@@ -12,7 +12,7 @@ struct Acquisitions::Request {
     std::uint64_t id = 0;
     AcquireRequest asked;
     Terms terms;
-    Priority priority = 0;  // fixed when it came: a request's priority never changes while it is pending (G5)
+    Priority priority = 0;  // of an agent fixed when it came (G5); of a plain request once it is queued: stands()
     bool agent = false;
     Callback<AcquireAnswer> reply;
     std::vector<std::size_t> order;       // the intents by the name of their resource
@@ -29,6 +29,8 @@ struct Acquisitions::Request {
     void stands(std::size_t step, Standing found) {
         for (Conflict& conflict : found.conflicts)
             if (conflict.resource.empty()) conflict.resource = intent(step).resource;
+        // Its place is behind those that it found waiting, also when their node's clock is ahead of this one's (T1).
+        if (!agent && !wait_until && found.last_plain >= priority) priority = later_than(found.last_plain);
         standing.add(std::move(found));
     }
 

@@ -8,6 +8,15 @@
 
 namespace holdfast::core {
 
+namespace {
+
+bool is_queued(const Record& record, std::uint64_t request) {
+    return std::any_of(record.waiters.begin(), record.waiters.end(),
+                       [&](const Waiter& waiter) { return waiter.id == request; });
+}
+
+}  // namespace
+
 /// An answer that is given a second time (G7).
 struct Acquisitions::Retelling {
     Retelling(AcquireAnswer first, Callback<AcquireAnswer> to) : answer(std::move(first)), reply(std::move(to)) {}
@@ -146,6 +155,10 @@ void Acquisitions::take(const RequestPtr& request, std::size_t step) {
                 request->held[request->order[step]].timeline = timeline_of(granted->lease, now);
                 ruling.effect = Effect::changed;
                 if (outranked) *outranked = outranked_by(record, neighbours, claim);
+            } else if (request->wait_until && !is_queued(record, request->id)) {
+                // A try of the store that came to nothing has granted it, and so taken it out of the queue.
+                enqueue(record, claim, *request->wait_until);
+                ruling.effect = Effect::changed;
             }
             return ruling;
         },
@@ -160,7 +173,7 @@ void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<Acq
         request->ending = storage_failure(verdict.error());
     } else if (auto* granted = std::get_if<Granted>(&*verdict)) {
         for (const Lease& lease : granted->superseded)
-            parts_.events.publish(EventKind::released, request->intent(step).resource, lease, now_);
+            parts_.events.publish_own(EventKind::released, request->intent(step).resource, lease, now_);
         request->held[request->order[step]].lease = std::move(granted->lease);
         return take(request, step + 1);
     } else if (auto* busy = std::get_if<Busy>(&*verdict)) {
@@ -192,7 +205,7 @@ void Acquisitions::grant(const RequestPtr& request) {
         held.resource = request->asked.intents[i].resource;
         if (held.lease.ttl < request->terms.ttl)  // R6: a quota cut it
             granted.ttl_cut = TtlCut{request->asked.ttl.value_or(request->terms.ttl), held.lease.ttl};
-        parts_.events.publish(EventKind::granted, held.resource, held.lease, held.lease.acquired_at);
+        parts_.events.publish_own(EventKind::granted, held.resource, held.lease, held.lease.acquired_at);
     }
     parts_.agents.granted(request->asked.holder);
     const std::string holder = request->asked.holder;

@@ -46,8 +46,9 @@ class Acquisitions {
         Agents& agents;
         Admit admit;
         std::function<Priority()> arrival;  ///< what a plain request is as old as: now, as a timestamp
+        std::uint64_t first_request = 1;
     };
-    explicit Acquisitions(Parts parts) : parts_(std::move(parts)) {}
+    explicit Acquisitions(Parts parts) : parts_(std::move(parts)), next_id_(parts_.first_request) {}
 
     void use(Store& store) { store_ = &store; }
 
@@ -107,7 +108,7 @@ class Acquisitions {
     Store* store_ = nullptr;
     Idempotency idempotency_;
     Instant now_;
-    std::uint64_t next_id_ = 1;
+    std::uint64_t next_id_;
     std::map<std::uint64_t, RequestPtr> requests_;                      // not answered yet
     std::multimap<Instant, std::uint64_t> deadlines_;                   // of those that wait
     std::multimap<std::string, std::uint64_t, std::less<>> by_holder_;  // likewise

@@ -1,8 +1,37 @@
 #include "authority/authority_impl.h"
+#include "base/text.h"
 
 namespace holdfast::core {
+namespace {
 
-void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply) {
+std::string text_of(const LeaseName& name) {
+    return name.resource + " (token " + std::to_string(name.token) + ")";
+}
+
+/// What a change says, as an admin would.
+std::string text_of(const PolicyChange& change) {
+    std::string text = "change policy:";
+    const auto add = [&](const char* setting, const std::string& value) {
+        text += std::string(" ") + setting + "=" + value;
+    };
+    const auto add_duration = [&](const char* setting, const std::optional<Duration>& value) {
+        if (value) add(setting, format_duration(*value));
+    };
+    add_duration("ttl_min", change.ttl_min);
+    add_duration("ttl_max", change.ttl_max);
+    add_duration("ttl_default", change.ttl_default);
+    add_duration("wait_max", change.wait_max);
+    add_duration("hold_max", change.hold_max);
+    add_duration("idle_max", change.idle_max);
+    if (change.reject_above_max) add("reject_above_max", *change.reject_above_max ? "true" : "false");
+    if (change.leases_per_holder_max) add("leases_per_holder_max", std::to_string(*change.leases_per_holder_max));
+    if (change.name_pattern) add("name_pattern", *change.name_pattern);
+    return text;
+}
+
+}  // namespace
+
+void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Caller& by) {
     const auto revoked = std::make_shared<const LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, revoked->resource,
@@ -11,17 +40,18 @@ void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply) {
             if (std::holds_alternative<Lease>(ruling.verdict)) ruling.effect = Effect::freed;
             return ruling;
         },
-        [this, revoked, reply = std::move(reply)](Result<std::variant<Lease, Rejected>> verdict) mutable {
+        [this, revoked, by, reply = std::move(reply)](Result<std::variant<Lease, Rejected>> verdict) mutable {
             if (!verdict) return reply(storage_failure(verdict.error()));
             if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
             Lease& lease = std::get<Lease>(*verdict);
-            impl_->events.publish(EventKind::revoked, revoked->resource, lease, impl_->now);
+            impl_->events.publish_own(EventKind::revoked, revoked->resource, lease, impl_->now);
+            impl_->durable.note(impl_->audited(by, "revoke " + text_of(*revoked) + " of " + lease.holder));
             reply(std::move(lease));
         });
     impl_->settle_accounts();
 }
 
-void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply) {
+void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by) {
     const auto barred = std::make_shared<const LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, barred->resource,
@@ -33,8 +63,10 @@ void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply) {
             const Timeline timeline = timeline_of(lease, now);
             return Ruling<Answer<HeldLease>>{HeldLease{barred->resource, std::move(lease), timeline}, Effect::changed};
         },
-        [reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
+        [this, barred, by, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
+            if (const auto* held = std::get_if<HeldLease>(&*answer))
+                impl_->durable.note(impl_->audited(by, "bar " + text_of(*barred) + " of " + held->lease.holder));
             reply(std::move(*answer));
         });
     impl_->settle_accounts();
@@ -44,8 +76,18 @@ const Policy& Authority::policy() const {
     return impl_->policy();
 }
 
-void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply) {
+AuditPage Authority::audit(std::uint64_t after, std::size_t limit) const {
+    return impl_->durable.audit(after, limit);
+}
+
+void Authority::take_policy(Policy policy) {
+    impl_->book.take(std::move(policy));
+    impl_->settle_accounts();
+}
+
+void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply, const Caller& by) {
     impl_->book.change(
+        impl_->audited(by, text_of(change)),
         [change](Policy& policy) -> Result<void> {
             policy.ttl_min = change.ttl_min.value_or(policy.ttl_min);
             policy.ttl_max = change.ttl_max.value_or(policy.ttl_max);
@@ -64,8 +106,10 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
         std::move(reply));
 }
 
-void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply) {
+void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
+    auto audit = impl_->audited(by, "ban " + holder + (ban.reason.empty() ? "" : ": " + ban.reason));
     impl_->book.change(
+        std::move(audit),
         [holder = std::move(holder), ban](Policy& policy) -> Result<void> {
             policy.bans[holder] = ban;
             return {};
@@ -76,9 +120,10 @@ void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply) {
         });
 }
 
-void Authority::unban(const std::string& holder, Callback<Answer<bool>> reply) {
+void Authority::unban(const std::string& holder, Callback<Answer<bool>> reply, const Caller& by) {
     const auto was_banned = std::make_shared<bool>(false);
     impl_->book.change(
+        impl_->audited(by, "unban " + holder),
         [holder, was_banned](Policy& policy) -> Result<void> {
             *was_banned = policy.bans.erase(holder) > 0;
             return {};

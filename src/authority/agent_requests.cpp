@@ -104,11 +104,28 @@ void Authority::Impl::reserve_all(const std::shared_ptr<const std::string>& id, 
     arrived(0);
 }
 
-void Authority::forget_agent(const std::string& id, Callback<Answer<bool>> reply) {
-    impl_->if_idle(id, Code::agent_busy, [this, id, reply = std::move(reply)](std::optional<Refused> refusal) mutable {
-        if (refusal && impl_->agents.find(id) != nullptr) return reply(std::move(*refusal));
-        impl_->agents.forget(id, std::move(reply));
-    });
+void Authority::forget_agent(const std::string& id, Callback<Answer<bool>> reply, const Caller& by) {
+    auto audit = impl_->audited(by, "forget agent " + id);
+    impl_->if_idle(
+        id, Code::agent_busy,
+        [this, id, audit = std::move(audit), reply = std::move(reply)](std::optional<Refused> refusal) mutable {
+            if (refusal && impl_->agents.find(id) != nullptr) return reply(std::move(*refusal));
+            impl_->agents.forget(id, audit, std::move(reply));
+        });
+}
+
+void Authority::take_agent(const SavedAgent& agent) {
+    impl_->agents.take(agent, impl_->now);
+    impl_->settle_accounts();
+}
+
+void Authority::take_forgotten_agent(const std::string& id) {
+    impl_->agents.take_forgotten(id);
+}
+
+void Authority::take_agents(const std::map<std::string, SavedAgent, std::less<>>& all) {
+    impl_->agents.take_all(all, impl_->now);
+    impl_->settle_accounts();
 }
 
 }  // namespace holdfast::core

@@ -16,10 +16,13 @@ constexpr unsigned doublings_most = 8;  // 25.6 s
 }  // namespace
 
 Agents::Agents(Parts parts) : durable_(parts.durable), random_(parts.random), on_changed_(std::move(parts.on_changed)) {
-    for (SavedAgent& saved : parts.saved) {
-        entries_.push_back({{saved.id, saved.priority, saved.epoch, saved.restarting, 0}, parts.now});
-        by_id_.emplace(std::move(saved.id), std::prev(entries_.end()));
-    }
+    for (const SavedAgent& saved : parts.saved)
+        add({{saved.id, saved.priority, saved.epoch, saved.restarting, 0}, parts.now, saved.priority});
+}
+
+void Agents::add(Entry added) {
+    entries_.push_back(std::move(added));
+    by_id_.emplace(entries_.back().agent.id, std::prev(entries_.end()));
 }
 
 Agents::Entry* Agents::entry(std::string_view id) {
@@ -54,12 +57,14 @@ std::optional<Code> Agents::see(std::string_view holder, std::optional<std::uint
     if (known == nullptr) return std::nullopt;
     touch(holder, now);
     Agent& agent = known->agent;
-    if (!epoch || *epoch == agent.epoch) return std::nullopt;
-    if (*epoch < agent.epoch) return Code::stale_epoch;
-    agent.epoch = *epoch;
-    agent.restarting = false;
-    save(agent, [](const Result<void>&) {});
-    on_changed_(agent.id);
+    if (epoch && *epoch < agent.epoch) return Code::stale_epoch;
+    const bool newer = epoch && *epoch > agent.epoch;
+    if (newer) {
+        agent.epoch = *epoch;
+        agent.restarting = false;
+        on_changed_(agent.id);
+    }
+    if (newer || known->unsaved) save_later(*known);
     return std::nullopt;
 }
 
@@ -78,34 +83,80 @@ void Agents::put(const AgentRequest& request, const Limits& limits, Instant now,
     const bool is_new = entry(request.id) == nullptr;
     if (is_new) {
         if (!make_room(limits.kept, now)) return reply(Refused{Code::too_many_agents, {}, Duration{1min}});
-        entries_.push_back({{request.id, limits.priority_now, request.epoch.value_or(1), false, 0}, now});
-        by_id_.emplace(request.id, std::prev(entries_.end()));
+        add({{request.id, limits.priority_now, request.epoch.value_or(1), false, 0}, now});
     }
     Agent& agent = entry(request.id)->agent;
-    const Priority before = std::exchange(agent.priority, request.priority.value_or(agent.priority));
-    save(agent, [this, id = request.id, is_new, before, reply = std::move(reply)](const Result<void>& saved) mutable {
-        if (saved) return reply(is_new);
-        if (Entry* unsaved = entry(id); unsaved != nullptr && !is_new) unsaved->agent.priority = before;
-        if (is_new) erase(id);
-        reply(storage_failure(saved.error()));
+    agent.priority = request.priority.value_or(agent.priority);
+    const Priority put = agent.priority;
+    save(agent, [this, request, is_new, put, reply = std::move(reply)](const Result<void>& saved) mutable {
+        if (!saved) {
+            put_failed(request);
+            return reply(storage_failure(saved.error()));
+        }
+        Entry* known = entry(request.id);
+        // Another node, or a later request, may have made something else of it since.
+        if (known != nullptr && (!known->saved || known->agent.priority == put)) known->saved = put;
+        reply(is_new);
     });
+}
+
+/// It is as it was before, or as another node has said meanwhile that it is.
+void Agents::put_failed(const AgentRequest& request) {
+    Entry* known = entry(request.id);
+    if (known == nullptr) return;
+    if (!known->saved) return erase(request.id);
+    if (known->agent.priority == request.priority) known->agent.priority = *known->saved;
 }
 
 void Agents::declare_restart(std::string_view id) {
     Entry* known = entry(id);
     HOLDFAST_ASSERT(known != nullptr);
     known->agent.restarting = true;
-    save(known->agent, [](const Result<void>&) {});
     on_changed_(known->agent.id);
+    save_later(*known);
 }
 
-void Agents::forget(const std::string& id, Callback<Answer<bool>> reply) {
+void Agents::forget(const std::string& id, const AuditEntry& audit, Callback<Answer<bool>> reply) {
     if (entry(id) == nullptr) return reply(false);
-    durable_.forget_agent(id, [this, id, reply = std::move(reply)](const Result<void>& forgotten) mutable {
-        if (!forgotten) return reply(storage_failure(forgotten.error()));
+    durable_.forget_agent_by(
+        audit, id, [this, id, taken = taken_, reply = std::move(reply)](const Result<void>& forgotten) mutable {
+            if (!forgotten) return reply(storage_failure(forgotten.error()));
+            // Where it was taken in, it may have been registered again since.
+            if (taken == taken_) erase(id);
+            reply(true);
+        });
+}
+
+void Agents::take(const SavedAgent& saved, Instant now) {
+    ++taken_;
+    Entry* known = entry(saved.id);
+    if (known == nullptr)
+        return add({{saved.id, saved.priority, saved.epoch, saved.restarting, 0}, now, saved.priority});
+    touch(saved.id, now);
+    known->saved = saved.priority;
+    Agent& agent = known->agent;
+    agent.priority = saved.priority;
+    if (saved.epoch < agent.epoch) return;  // what was seen here is on its way
+    const bool ends = saved.restarting && !agent.restarting;
+    const bool begins = saved.epoch > agent.epoch;
+    agent.epoch = saved.epoch;
+    agent.restarting = saved.restarting || (agent.restarting && !begins);
+    if (begins || ends) on_changed_(agent.id);
+}
+
+void Agents::take_forgotten(const std::string& id) {
+    ++taken_;
+    erase(id);
+}
+
+void Agents::take_all(const std::map<std::string, SavedAgent, std::less<>>& saved, Instant now) {
+    std::vector<std::string> gone;
+    for (const auto& [id, known] : by_id_)
+        if (!saved.contains(id)) gone.push_back(id);
+    for (const std::string& id : gone)
         erase(id);
-        reply(true);
-    });
+    for (const auto& [id, agent] : saved)
+        take(agent, now);
 }
 
 void Agents::erase(const std::string& id) {
@@ -124,6 +175,13 @@ Duration Agents::told_to_die(std::string_view id) {
 
 void Agents::granted(std::string_view id) {
     if (Entry* known = entry(id)) known->agent.deaths = 0;
+}
+
+void Agents::save_later(Entry& entry_of) {
+    entry_of.unsaved = false;
+    save(entry_of.agent, [this, id = entry_of.agent.id](const Result<void>& saved) {
+        if (Entry* known = entry(id); known != nullptr && !saved) known->unsaved = true;
+    });
 }
 
 void Agents::save(const Agent& agent, Callback<Result<void>> done) {

@@ -19,7 +19,11 @@ namespace holdfast::core {
 /// The registered agents: how old each is, which of its lives was last seen, and how often it was told to die (G5).
 ///
 /// A registration is durable before it is answered. That a newer life was seen is written down as well, but no request
-/// waits for that.
+/// waits for that; if it fails, the agent's next request has it written once more.
+///
+/// Other nodes may register agents and see newer lives too. An epoch only goes up; a priority is that of whoever
+/// changed it last, and requests that wait keep the one they came with (G5). When an agent was seen, and how often it
+/// was told to die, is what this node knows.
 class Agents {
  public:
     struct Parts {
@@ -50,7 +54,13 @@ class Agents {
 
     /// R5: this life gets nothing more. REQUIRES: it is registered.
     void declare_restart(std::string_view id);
-    void forget(const std::string& id, Callback<Answer<bool>> reply);
+    void forget(const std::string& id, const AuditEntry& audit, Callback<Answer<bool>> reply);
+
+    /// What has become of an agent, whoever changed it.
+    void take(const SavedAgent& saved, Instant now);
+    void take_forgotten(const std::string& id);
+    /// Likewise of all there are; others are forgotten.
+    void take_all(const std::map<std::string, SavedAgent, std::less<>>& saved, Instant now);
 
     /// Counts a DIE and says how long to stay away: twice as long each time, with a random part, so that those who were
     /// told to die together do not come back together.
@@ -61,19 +71,25 @@ class Agents {
     struct Entry {
         Agent agent;
         Instant seen;
+        std::optional<Priority> saved = {};  ///< its priority, as it is registered durably; none: it is not
+        bool unsaved = false;                ///< what was seen of it last could not be written down
     };
     using Entries = std::list<Entry>;  // the longest unseen first
 
     Entry* entry(std::string_view id);
     void touch(std::string_view id, Instant now);
+    void add(Entry added);
     void erase(const std::string& id);
+    void put_failed(const AgentRequest& request);
     bool make_room(Duration kept, Instant now);
     void save(const Agent& agent, Callback<Result<void>> done);
+    void save_later(Entry& entry);
 
     Durable& durable_;
     Random random_;
     std::function<void(const std::string&)> on_changed_;
     Entries entries_;
+    std::uint64_t taken_ = 0;
     std::map<std::string, Entries::iterator, std::less<>> by_id_;
 };
 

@@ -1,5 +1,7 @@
 #include "authority/authority.h"
 
+#include <array>
+
 #include "authority/authority_impl.h"
 #include "base/assert.h"
 
@@ -49,18 +51,19 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
     if (const auto stale = agents.see(request.holder, request.epoch, now)) return refused(*stale);
     const Agent* agent = agents.find(request.holder);
     if (agent != nullptr && agent->restarting) return refused(Code::agent_restarting);
+    const Policy& policy = policy_for(request.caller);
     for (const Intent& intent : request.intents)
-        if (const auto code = bar_to(policy(), request.holder, intent.resource)) return refused(*code);
-    const auto decision = decide_ttl(policy(), request.ttl);
+        if (const auto code = bar_to(policy, request.holder, intent.resource)) return refused(*code);
+    const auto decision = decide_ttl(policy, request.ttl);
     if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
     if (now < recovering_until) return Refused{Code::recovering, {}, recovering_until - now};
     const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
     return Acquisitions::Terms{.ttl = ttl.ttl,
                                .ttl_cut = cut_from(request.ttl, ttl),
-                               .wait = std::min(request.wait, policy().wait_max),
-                               .hold_max = policy().hold_max,
-                               .ttl_min = policy().ttl_min,
-                               .leases_most = policy().leases_per_holder_max};
+                               .wait = std::min(request.wait, policy.wait_max),
+                               .hold_max = policy.hold_max,
+                               .ttl_min = policy.ttl_min,
+                               .leases_most = policy.leases_per_holder_max};
 }
 
 Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<AcquireAnswer> reply) {
@@ -93,7 +96,7 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
         [this, request, &name, i](Record& record, Instant at) {
             auto verdict = core::renew(
                 record, {name.token, request->holder, name.resource, request->ttl, request->leases[i].progress},
-                policy(), at);
+                policy_for(request->caller), at);
             if (const auto* rejected = std::get_if<Rejected>(&verdict)) return Ruling<Renewal>{refused(rejected->code)};
             Renewed& renewed = std::get<Renewed>(verdict);
             const Timeline timeline = timeline_of(renewed.lease, at);
@@ -105,7 +108,7 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
         [this, gathering, i](Result<Renewal> result) {
             if (!result) result = Renewal{storage_failure(result.error())};
             if (const auto* renewed = std::get_if<RenewedLease>(&*result))
-                events.publish(EventKind::renewed, renewed->held.resource, renewed->held.lease, now);
+                events.publish_own(EventKind::renewed, renewed->held.resource, renewed->held.lease, now);
             gathering->answers[i].result = std::move(*result);
             gathering->arrived();
         });
@@ -166,7 +169,7 @@ void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> 
             if (const auto* ended = std::get_if<AlreadyEnded>(&*verdict))
                 return reply(ReleaseAnswer{false, ended->state});
             const Lease& lease = std::get<Released>(*verdict).lease;
-            impl_->events.publish(EventKind::released, asked->name.resource, lease, impl_->now);
+            impl_->events.publish_own(EventKind::released, asked->name.resource, lease, impl_->now);
             reply(ReleaseAnswer{true, LeaseState::released});
         });
     impl_->settle_accounts();
@@ -251,6 +254,11 @@ void Authority::on_expiry_lateness(std::function<void(Duration)> observer) {
 void Authority::on_expired(std::string_view resource, const Lease& lease, Duration late) {
     impl_->events.publish(EventKind::expired, resource, lease, lease.expires_at);
     if (impl_->on_lateness) impl_->on_lateness(late);
+}
+
+void Authority::on_changed(std::string_view resource, const Lease& lease, LeaseChange change) {
+    static constexpr std::array kinds{EventKind::granted, EventKind::renewed, EventKind::released, EventKind::revoked};
+    impl_->events.publish(kinds[static_cast<std::size_t>(change)], resource, lease, impl_->now);
 }
 
 void Authority::on_due(std::string_view, const std::vector<std::uint64_t>& waiters) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,10 @@ class Authority : private StoreListener {
         Instant recovering_until{};  ///< S1: nothing is granted before
         std::vector<SavedAgent> agents{};
         std::uint64_t seed = 0;  ///< of the jitter in how long a request that was told to die should stay away
+        /// Requests are numbered from here. Where nodes share the queues of a record, no two of them, and no two lives
+        /// of one, may use the same numbers.
+        std::uint64_t first_request = 1;
+        Events::Teller teller = Events::Teller::authority;
     };
     explicit Authority(Parts parts);
     ~Authority() override;
@@ -81,15 +86,24 @@ class Authority : private StoreListener {
     /// DIE_RESTART: from now on this life gets nothing more, and what it has stays reserved for the next one (R5).
     void declare_restart(AgentRequest request, Callback<Answer<RestartAnswer>> reply);
     /// The answer says whether it was there.
-    void forget_agent(const std::string& id, Callback<Answer<bool>> reply);
+    void forget_agent(const std::string& id, Callback<Answer<bool>> reply, const Caller& by = {});
 
-    void revoke(LeaseName name, Callback<Answer<Lease>> reply);
-    void bar(LeaseName name, Callback<Answer<HeldLease>> reply);
+    // What an admin does goes into the audit, with who it was (L3).
+    void revoke(LeaseName name, Callback<Answer<Lease>> reply, const Caller& by = {});
+    void bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by = {});
     const Policy& policy() const;
-    void change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply);
-    void ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply);
+    void change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply, const Caller& by = {});
+    void ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
     /// The answer says whether there was a ban.
-    void unban(const std::string& holder, Callback<Answer<bool>> reply);
+    void unban(const std::string& holder, Callback<Answer<bool>> reply, const Caller& by = {});
+    AuditPage audit(std::uint64_t after, std::size_t limit) const;
+
+    // What has become of the policy and of agents, through this node or another: in force from now on. Where the
+    // durable state is shared with other nodes, it says so before it answers.
+    void take_policy(Policy policy);
+    void take_agent(const SavedAgent& agent);
+    void take_forgotten_agent(const std::string& id);
+    void take_agents(const std::map<std::string, SavedAgent, std::less<>>& all);
 
     Events& events();
     Instant now() const;
@@ -114,6 +128,7 @@ class Authority : private StoreListener {
 
     void on_expired(std::string_view resource, const Lease& lease, Duration late) override;
     void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
+    void on_changed(std::string_view resource, const Lease& lease, LeaseChange change) override;
 };
 
 }  // namespace holdfast::core

@@ -42,12 +42,16 @@ struct Authority::Impl {
           agents({parts.durable, std::move(parts.agents), parts.started_at, Random{parts.seed},
                   [this](const std::string& id) { acquisitions.nudge(id); }}),
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
+          events(parts.teller),
           recovering_until(parts.recovering_until),
           acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
-                        [this] { return timestamp(); }}),
+                        [this] { return timestamp(); }, parts.first_request}),
           quick(authority) {}
 
     const Policy& policy() const { return book.policy(); }
+    /// What the nodes agree on by a lease among themselves must not hang on a policy that can be changed only through
+    /// that: their own requests pass as if nobody had changed anything (L1).
+    const Policy& policy_for(const Caller& caller) const { return caller.node ? unchanged : policy(); }
 
     /// Keeps the durable ceiling ahead of the tokens (G3). If the disk refuses, tokens run out in the end and requests
     /// are refused with `tokens_exhausted`; the disk is asked again, but not by every request.
@@ -72,6 +76,8 @@ struct Authority::Impl {
     /// Now, as a priority: milliseconds on the wall clock of the start, which no clock step moves.
     Priority timestamp() const { return to_ms(wall_at_zero + now.time_since_epoch()); }
 
+    AuditEntry audited(const Caller& by, std::string what) const { return {by.address, timestamp(), std::move(what)}; }
+
     std::variant<Acquisitions::Terms, Refused> admit(const AcquireRequest& request);
     void tell_agent(const std::string& id, bool created, Callback<Answer<AgentAnswer>> reply);
     void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<LeaseName> held,
@@ -83,6 +89,7 @@ struct Authority::Impl {
     void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
     Durable& durable;
+    const Policy unchanged;
     PolicyBook book;
     TokenSource tokens;
     Agents agents;

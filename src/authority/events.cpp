@@ -22,7 +22,7 @@ std::string_view to_string(EventKind kind) {
     return "revoked";
 }
 
-Events::Events(std::size_t kept) : ring_(kept) {
+Events::Events(Teller teller, std::size_t kept) : teller_(teller), ring_(kept) {
     HOLDFAST_ASSERT(kept > 0);
 }
 

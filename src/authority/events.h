@@ -32,9 +32,17 @@ class Events {
     using Listener = std::function<void(const Event&)>;
     using Subscription = std::uint64_t;
 
-    explicit Events(std::size_t kept = 10'000);
+    /// Who tells of grants, renewals and ends by request: this authority of those that it carried out, or its store,
+    /// which sees those of other nodes as well.
+    enum class Teller : std::uint8_t { authority, store };
+
+    explicit Events(Teller teller = Teller::authority, std::size_t kept = 10'000);
 
     void publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at);
+    /// Of a request that this authority carried out: published unless the store tells of it.
+    void publish_own(EventKind kind, std::string_view resource, const Lease& lease, Instant at) {
+        if (teller_ == Teller::authority) publish(kind, resource, lease, at);
+    }
 
     /// The listener is called for everything from now on, renewals too, until unsubscribe(). It must not subscribe or
     /// unsubscribe while it is called.
@@ -56,6 +64,7 @@ class Events {
     void prefetch(std::uint64_t sequence) const;
     const Event& kept(std::uint64_t sequence) const { return ring_[sequence % ring_.size()]; }
 
+    Teller teller_;
     std::vector<Event> ring_;  // by sequence modulo size; slots are reused, so that publishing allocates nothing
     std::uint64_t latest_ = 0;
     Event passing_;  // renewals: told, not kept

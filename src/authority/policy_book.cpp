@@ -1,9 +1,11 @@
 #include "authority/policy_book.h"
 
+#include "authority/store_call.h"
+
 namespace holdfast::core {
 
-void PolicyBook::change(Edit edit, Callback<Answer<Policy>> reply) {
-    changes_.push_back({std::move(edit), std::move(reply)});
+void PolicyBook::change(AuditEntry audit, Edit edit, Callback<Answer<Policy>> reply) {
+    changes_.push_back({std::move(audit), std::move(edit), std::move(reply)});
     if (changes_.size() == 1) next();
 }
 
@@ -15,19 +17,31 @@ void PolicyBook::next() {
         finish(Refused{Code::invalid_policy, edited.error().message, {}});
         return;
     }
-    durable_.save_policy(changed, [this, changed](Result<void> saved) {
-        if (!saved) {
-            finish(Refused{Code::storage_failed, saved.error().message, {}});
-            return;
-        }
-        policy_ = changed;
-        finish(changed);
-    });
+    durable_.save_policy_by(
+        changes_.front().audit, changed,
+        [this, changed, taken = taken_](const Result<void>& outcome) { saved(changed, outcome, taken); });
+}
+
+void PolicyBook::saved(const Policy& changed, const Result<void>& outcome, std::uint64_t taken_before) {
+    if (outcome) {
+        // Where it was taken in, others may have been after it.
+        if (taken_ == taken_before) policy_ = changed;
+        return finish(policy_);
+    }
+    if (outcome.error().code != "conflict") return finish(storage_failure(outcome.error()));
+    if (++tries_ < tries_most) return next();
+    finish(Refused{Code::unavailable, "the policy is being changed all the time through other nodes", Duration{1s}});
+}
+
+void PolicyBook::take(Policy policy) {
+    policy_ = std::move(policy);
+    ++taken_;
 }
 
 void PolicyBook::finish(Answer<Policy> answer) {
     Callback<Answer<Policy>> reply = std::move(changes_.front().reply);
     changes_.pop_front();
+    tries_ = 0;
     reply(std::move(answer));
     if (!changes_.empty()) next();
 }

@@ -11,7 +11,7 @@
 namespace holdfast::core {
 
 /// The policy in force. A change is checked, made durable, and only then takes effect; changes come one after the
-/// other.
+/// other. Where other nodes change it too, a change that one of theirs came before is made anew from what that came to.
 class PolicyBook {
  public:
     PolicyBook(Durable& durable, Policy policy) : durable_(durable), policy_(std::move(policy)) {}
@@ -20,19 +20,29 @@ class PolicyBook {
 
     /// `edit` changes a copy of the policy that is in force by then, or says why it cannot.
     using Edit = std::function<Result<void>(Policy&)>;
-    void change(Edit edit, Callback<Answer<Policy>> reply);
+    void change(AuditEntry audit, Edit edit, Callback<Answer<Policy>> reply);
+
+    /// This one is in force from now on, whoever changed it.
+    void take(Policy policy);
 
  private:
+    /// Each time another node was faster.
+    static constexpr int tries_most = 100;
+
     struct Change {
+        AuditEntry audit;
         Edit edit;
         Callback<Answer<Policy>> reply;
     };
 
     void next();
+    void saved(const Policy& changed, const Result<void>& outcome, std::uint64_t taken_before);
     void finish(Answer<Policy> answer);
 
     Durable& durable_;
     Policy policy_;
+    std::uint64_t taken_ = 0;
+    int tries_ = 0;               // of the first
     std::deque<Change> changes_;  // the first is under way
 };
 

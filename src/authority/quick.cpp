@@ -74,12 +74,12 @@ void QuickCall::done(Result<void> outcome) {
     Authority::Impl& impl = authority();
     if (outcome) {
         for (std::size_t i = 0; i < events; ++i)
-            impl.events.publish(noted[i].kind, resource, noted[i].lease, impl.now);
+            impl.events.publish_own(noted[i].kind, resource, noted[i].lease, impl.now);
         if (!outranked.empty()) impl.acquisitions.judge_again(outranked);
         if (granted) impl.agents.granted(holder);
     } else {
         forget();
-        answer.refused = Code::storage_failed;
+        answer.refused = code_of_failure(outcome.error());
         answer.detail = outcome.error().message;
     }
     tell(answer);

@@ -14,6 +14,7 @@ namespace holdfast::core {
 struct Caller {
     std::string address;
     std::uint64_t connection = 0;
+    bool node = false;  ///< the node itself, for what the nodes agree on among themselves
 };
 
 struct AcquireRequest {

@@ -11,9 +11,18 @@
 
 namespace holdfast::core {
 
+/// What a failure of the store or of the disk is called.
+inline Code code_of_failure(const Error& error) {
+    for (const Code code : {Code::unavailable, Code::invalid_policy, Code::stale_epoch, Code::too_many_agents})
+        if (error.code == name_of(code)) return code;
+    return Code::storage_failed;
+}
+
 /// The answer when the store could not.
 inline Refused storage_failure(const Error& error) {
-    return {Code::storage_failed, error.message, {}};
+    const Code code = code_of_failure(error);
+    if (code == Code::unavailable) return {code, error.message, Duration{1s}};
+    return {code, error.message, {}};
 }
 
 /// What a rule made of a record, and whether the record is to be written.

@@ -153,6 +153,24 @@ int bans_command(const Arguments& arguments) {
     return exit_ok;
 }
 
+int audit_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const auto answer = api.get_all("/v1/audit?limit=1000", "audit");
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    Table table{{"AT", "WHO", "WHAT"}};
+    for (const json::value& line : array_of(answer->body, "audit"))
+        table.add({{text_of(line, "at")}, {text_of(line, "who")}, {text_of(line, "what"), Colour::bold}});
+    if (screen.json())
+        screen.show(answer->body);
+    else if (array_of(answer->body, "audit").empty())
+        screen.note("no admin has done anything yet");
+    else
+        screen.show(table);
+    return exit_ok;
+}
+
 int revoke_command(const Arguments& arguments) {
     return to_each(arguments, {"/revoke", "REVOKED"});
 }

@@ -57,7 +57,7 @@ Result<Answer> Api::call(const HttpRequest& request, Duration wait) {
     boost::system::error_code malformed;
     json::value body = json::parse(response->body, malformed);
     if (malformed || !body.is_object())
-        return Error{"not_holdfast", server_ + " answered, but not as Holdfast does (HTTP " +
+        return Error{"not_holdfast", connection_.server() + " answered, but not as Holdfast does (HTTP " +
                                          std::to_string(response->status) + "); check --server"};
     return Answer{response->status, std::move(body)};
 }

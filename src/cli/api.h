@@ -21,7 +21,7 @@ struct Answer {
 /// The server's HTTP API (docs/http-api.md), one call at a time.
 class Api {
  public:
-    explicit Api(const CommonOptions& options) : server_(options.server), connection_(options.server) {}
+    explicit Api(const CommonOptions& options) : connection_(options.server) {}
 
     /// An answer, also one that says no. The error is `unreachable`, `cancelled` or `not_holdfast`.
     Result<Answer> get(std::string target) { return call({"GET", std::move(target), "", ""}); }
@@ -35,12 +35,10 @@ class Api {
     Result<Answer> send_and_wait(std::string target, const boost::json::value& body, Duration wait);
 
     HttpConnection& connection() { return connection_; }
-    const std::string& server() const { return server_; }
 
  private:
     Result<Answer> call(const HttpRequest& request, Duration wait = {});
 
-    std::string server_;
     HttpConnection connection_;
 };
 

@@ -37,6 +37,23 @@ constexpr const char* own_footer =
     "was\n"
     "not found.\n";
 
+constexpr const char* elect_footer =
+    "The command runs while this holder leads, as if by 'holdfast run leader:GROUP --wait', and finds HOLDFAST_GROUP "
+    "and\n"
+    "HOLDFAST_TOKEN in its environment. When the lease is lost the command is stopped before another may lead, and "
+    "this\n"
+    "one stands again. Without a command, shows who leads and every change, until a signal comes.\n\n"
+    "Exit codes: the command's own once it ends by itself, or 128+n if signal n ended it; 2 usage, 105 unreachable, "
+    "106\n"
+    "refused by the server, 126 the command cannot be run, 127 it was not found.\n";
+
+const char* footer_of(const std::string& command) {
+    if (command == "run") return run_footer;
+    if (command == "own") return own_footer;
+    if (command == "elect") return elect_footer;
+    return exit_footer;
+}
+
 const char* environment(const std::string& name) {
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
     return value != nullptr && *value != '\0' ? value : nullptr;
@@ -83,9 +100,7 @@ std::string default_config() {
 void set_footers(CLI::App& app) {
     app.footer(std::string(exit_footer) + common_footer);
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-        const std::string& name = command->get_name();
-        const std::string before = name == "run" ? run_footer : name == "own" ? own_footer : exit_footer;
-        command->footer(before + common_footer);
+        command->footer(std::string(footer_of(command->get_name())) + common_footer);
         for (CLI::App* inner : command->get_subcommands([](CLI::App*) { return true; }))
             inner->footer(std::string(exit_footer) + common_footer);
     }
@@ -120,6 +135,8 @@ std::optional<std::string> what_is_missing(const Arguments& arguments, const Typ
         return "say what to run: holdfast run RESOURCE... -- COMMAND [ARGUMENT...]";
     if (arguments.command == "own" && typed.command.empty())
         return "say what to poll with: holdfast own --sessions FILE -- COMMAND [ARGUMENT...] {}";
+    if (arguments.command == "elect" && typed.command.empty() && typed.has_dashes)
+        return "say what to run after --, or leave the -- out to see who leads";
     const bool names_leases = arguments.command == "renew" || arguments.command == "release";
     if (names_leases && named.leases.empty() != named.all) return "name the leases, or say --all";
     if (arguments.command == "renew" && named.progress && named.all) return "name the leases whose --progress it is";

@@ -121,43 +121,7 @@ void add_take_options(CLI::App* command, TakeOptions& take) {
 }
 
 void add_serve(CLI::App& app, Arguments& arguments) {
-    CLI::App* serve = add_command(app, arguments, "serve", "grant leases: run the server");
-    ServeOptions& options = arguments.serve;
-    serve->add_option("--http", options.http, "address to listen on; port 0 for a free one")
-        ->type_name("HOST:PORT")
-        ->capture_default_str()
-        ->envname("HOLDFAST_HTTP");
-    serve
-        ->add_option("--resp", options.resp,
-                     "address for clients of Redis, or off; default one port above --http: 127.0.0.1:7401")
-        ->type_name("HOST:PORT|off")
-        ->envname("HOLDFAST_RESP");
-    serve->add_option("--state-dir", options.state_dir, "where tokens and policy are kept; default in your state home")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_STATE_DIR");
-    serve->add_flag("--insecure", options.insecure, "allow addresses beyond loopback, though nothing is encrypted")
-        ->envname("HOLDFAST_INSECURE");
-    serve->add_flag("--try", options.try_hints, "print three commands to try")->envname("HOLDFAST_TRY");
-    serve->add_option("--max-connections", options.max_connections, "connections at one time")
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
-        ->type_name("NUMBER")
-        ->capture_default_str()
-        ->envname("HOLDFAST_MAX_CONNECTIONS");
-    add_duration(serve, "--idle-timeout", options.idle_timeout, "close a connection that is silent so long")
-        ->default_str("60s")
-        ->envname("HOLDFAST_IDLE_TIMEOUT");
-    add_duration(serve, "--resp-idle-timeout", options.resp_idle_timeout,
-                 "likewise of the Redis protocol; default never")
-        ->envname("HOLDFAST_RESP_IDLE_TIMEOUT");
-    add_duration(serve, "--read-timeout", options.read_timeout, "close a connection whose request takes so long")
-        ->default_str("10s")
-        ->envname("HOLDFAST_READ_TIMEOUT");
-    add_text(serve, "--log-level", options.log_level, "what to log")
-        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-        ->capture_default_str()
-        ->envname("HOLDFAST_LOG_LEVEL");
-    serve->add_flag("--log-json", options.log_json, "log one JSON object per line; the same as --json")
-        ->envname("HOLDFAST_LOG_JSON");
+    add_serve_options(add_command(app, arguments, "serve", "grant leases: run the server"), arguments.serve);
 }
 
 void add_named(CLI::App& app, Arguments& arguments) {
@@ -233,6 +197,7 @@ void add_bans(CLI::App& app, Arguments& arguments) {
     CLI::App* unban = add_command(app, arguments, "unban", "let a holder back in");
     unban->add_option("HOLDER", arguments.ban.holder, "whom")->required();
     add_command(app, arguments, "bans", "show who is banned");
+    add_command(app, arguments, "audit", "show what admins did, and who they were");
 }
 
 void add_agents(CLI::App& app, Arguments& arguments) {
@@ -345,13 +310,14 @@ void add_own(CLI::App& app, Arguments& arguments) {
 
 void add_common_options(CLI::App& app, CommonOptions& options) {
     const CLI::Validator is_server{[](std::string& url) {
-                                       const auto server = parse_server(url);
+                                       const auto server = parse_servers(url);
                                        if (server) url = *server;
                                        return server ? std::string{} : server.error().message;
                                    },
                                    "", "server"};
-    app.add_option("--server", options.server, "where the server is; default http://127.0.0.1:7400")
-        ->type_name("URL")
+    app.add_option("--server", options.server,
+                   "where the server is; several of a cluster with commas; default http://127.0.0.1:7400")
+        ->type_name("URL[,URL...]")
         ->transform(is_server)
         ->envname("HOLDFAST_SERVER");
     app.add_flag("--json", options.json, "print JSON, one object per line")->envname("HOLDFAST_JSON");
@@ -376,6 +342,15 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     add_mcp(app, arguments);
     add_guard(app, arguments);
     add_own(app, arguments);
+    add_elect_options(
+        add_command(app, arguments, "elect", "run a command while leader of a group; without one, show who leads"),
+        arguments);
+    CLI::App* quorum = add_command(app, arguments, "quorum", "how the cluster is; without more, show it");
+    quorum->require_subcommand(0, 1);
+    add_command(*quorum, arguments, "status",
+                "show members, who reaches whom, and who leads; 0 if a majority is reached");
+    add_sim_options(add_command(app, arguments, "sim", "run simulated clusters and look for broken rules"),
+                    arguments.sim);
     add_command(app, arguments, "health", "show how the server is");
     add_command(app, arguments, "completion", "print the completion script of a shell")
         ->add_option("SHELL", arguments.shell, "which")

@@ -23,6 +23,7 @@ int policy_set_command(const Arguments& arguments);
 int ban_command(const Arguments& arguments);
 int unban_command(const Arguments& arguments);
 int bans_command(const Arguments& arguments);
+int audit_command(const Arguments& arguments);
 int revoke_command(const Arguments& arguments);
 int bar_command(const Arguments& arguments);
 
@@ -39,6 +40,11 @@ int guard_uninstall_command(const Arguments& arguments);
 
 int own_command(const Arguments& arguments);
 int nodes_command(const Arguments& arguments);
+
+int elect_command(const Arguments& arguments);
+int quorum_status_command(const Arguments& arguments);
+
+int sim_command(const Arguments& arguments);
 
 int completion_command(const Arguments& arguments);
 int version_command(const Arguments& arguments);

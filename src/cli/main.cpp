@@ -28,6 +28,7 @@ int dispatch(const Arguments& arguments) {
         {"ban", ban_command},
         {"unban", unban_command},
         {"bans", bans_command},
+        {"audit", audit_command},
         {"revoke", revoke_command},
         {"bar", bar_command},
         {"health", health_command},
@@ -44,6 +45,10 @@ int dispatch(const Arguments& arguments) {
         {"guard uninstall", guard_uninstall_command},
         {"own", own_command},
         {"nodes", nodes_command},
+        {"elect", elect_command},
+        {"quorum", quorum_status_command},
+        {"quorum status", quorum_status_command},
+        {"sim", sim_command},
         {"completion", completion_command},
         {"version", version_command},
     };

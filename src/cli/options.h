@@ -12,7 +12,7 @@ namespace holdfast {
 
 /// What every command can be told.
 struct CommonOptions {
-    std::string server;  ///< checked; never empty after parsing
+    std::string server;  ///< one, or several with commas; checked; never empty after parsing
     bool json = false;
     bool quiet = false;  ///< no notes on standard error, only errors
 };
@@ -30,7 +30,7 @@ struct TakeOptions {
     std::string session;                 ///< empty: a fresh one, so that two commands of one holder exclude each other
     std::string priority;                ///< empty: a plain holder; `now` or a number: an agent, registered first
     std::optional<std::uint64_t> epoch;  ///< which life of the agent asks
-    std::vector<std::string> command;    ///< for `run`
+    std::vector<std::string> command;    ///< for `run` and `elect`
 };
 
 /// Leases named on the command line, for `renew`, `release`, `verify`, `revoke` and `bar`.
@@ -108,6 +108,19 @@ struct OwnOptions {
     std::vector<std::string> command;  ///< `{}` in it stands for the session
 };
 
+/// What `elect` is told; how to take the lease is in TakeOptions.
+struct ElectOptions {
+    std::string group;
+};
+
+/// What `sim` is told: which worlds to run.
+struct SimOptions {
+    std::optional<std::uint64_t> seeds, seed, minutes, bound;
+    std::string mutant;
+    bool shrink = false;
+    bool exhaustive = false;
+};
+
 /// A whole command line, understood.
 struct Arguments {
     std::string command;  ///< `list`, `policy set`, …
@@ -122,6 +135,8 @@ struct Arguments {
     McpOptions mcp;
     GuardOptions guard;
     OwnOptions own;
+    ElectOptions elect;
+    SimOptions sim;
     std::string shell;  ///< for `completion`
 };
 

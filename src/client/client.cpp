@@ -26,7 +26,7 @@ std::string fresh_holder() {
 
 /// A bad address is told by the first acquire: a constructor has no answer to give.
 Client::Core::Config config_of(const ClientOptions& options) {
-    const auto server = parse_server(default_server(options.server));
+    const auto server = parse_servers(default_server(options.server));
     return {.transport = std::make_shared<HttpTransport>(server ? *server : "http://127.0.0.1:7400"),
             .holder = options.holder,
             .timeout = std::clamp(options.timeout, timeout_min, timeout_max),

@@ -1,274 +1,110 @@
 #include "client/http_connection.h"
 
-#include <atomic>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
+#include <algorithm>
 #include <chrono>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <optional>
-#include <sys/socket.h>
 #include <utility>
-#include <vector>
 
-#include "base/assert.h"
-#include "client/line_splitter.h"
-#include "client/server_address.h"
+#include "client/messages.h"
 
 namespace holdfast {
 
 namespace {
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-using boost::system::error_code;
-using tcp = asio::ip::tcp;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr std::size_t body_bytes_max = 64 << 20;
-constexpr std::size_t header_bytes_max = 64 << 10;
-/// Well below the server's idle timeout, so that a request does not cross the server's close on the wire.
-constexpr auto idle_max = 25s;
-/// The server sends a comment every 15 s; after three missed ones the stream is dead.
-constexpr auto stream_silence_max = 50s;
-constexpr auto stream_start_max = 10s;
+/// What a server gets to take a connection, and to answer a request that others may answer as well.
+constexpr Duration connect_max = 2s;
+constexpr Duration answer_min = 250ms;
+/// What all of them together get to take the connection of a stream.
+constexpr Duration stream_connect_max = 10s;
 
-std::string target_or_root(const std::string& target) {
-    return target.empty() ? "/" : target;
+bool is_repeatable(const HttpRequest& request) {
+    return request.repeatable || request.method == "GET" || request.method == "PUT" || request.method == "DELETE";
 }
 
-http::request<http::string_body> to_beast(const HttpRequest& request, const std::string& host) {
-    http::request<http::string_body> message;
-    message.method_string(request.method);
-    message.target(target_or_root(request.target));
-    message.version(11);
-    message.set(http::field::host, host);
-    message.set(http::field::user_agent, "holdfast");
-    if (!request.last_event_id.empty()) message.set("Last-Event-ID", request.last_event_id);
-    if (!request.body.empty()) message.set(http::field::content_type, "application/json");
-    message.body() = request.body;
-    message.prepare_payload();
-    return message;
-}
-
-HttpResponse to_response(http::response_parser<http::string_body>& parser) {
-    return {static_cast<int>(parser.get().result_int()), std::move(parser.get().body())};
-}
-
-/// A host that vanished without a word must not hold a waiting request for ever.
-void watch_the_peer(int descriptor) {
-    const int on = 1, idle_seconds = 10, interval_seconds = 5, probes = 3;
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &interval_seconds, sizeof interval_seconds);
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+Duration left_until(SteadyTime deadline) {
+    return std::max<Duration>(deadline - std::chrono::steady_clock::now(), Duration::zero());
 }
 
 }  // namespace
 
-struct HttpConnection::Impl {
-    explicit Impl(std::string url) : server(std::move(url)), address(split_server(server)) {}
+/// One request on its way round the servers.
+struct HttpConnection::Attempts {
+    HttpConnection& connection;
+    SteadyTime deadline;
+    std::size_t to_try = connection.servers_->size();
+    std::string reasons{};
 
-    Result<HttpResponse> send(const HttpRequest& request, SteadyTime deadline);
-    Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
-    void stop();
+    /// Connects to the server that is to be asked now, or to one after it. REQUIRES: to_try is not zero.
+    Result<void> connect() {
+        for (;;) {
+            connection.place_ = connection.servers_->current();
+            connection.link_.aim(connection.server());
+            --to_try;
+            const Duration left = left_until(deadline);
+            const Duration share = left / static_cast<std::int64_t>(to_try + 1);
+            const auto connected = connection.link_.connect(to_try == 0 ? left : std::min(share, connect_max));
+            if (connected || !goes_on(connected.error())) return told(connected);
+        }
+    }
 
- private:
-    using Parser = http::response_parser<http::string_body>;
-    struct Resolved {
-        error_code error;
-        std::vector<tcp::endpoint> endpoints;
-    };
+    /// How long to wait for an answer before the next server is asked.
+    Duration patience(const HttpRequest& request) const {
+        const Duration left = left_until(deadline);
+        if (to_try == 0 || !is_repeatable(request)) return left;
+        return std::min(left, std::max(left / static_cast<std::int64_t>(to_try + 1), answer_min));
+    }
 
-    error_code connect(SteadyTime deadline);
-    error_code connect_to(const tcp::endpoint& endpoint, SteadyTime deadline);
-    Resolved resolve(SteadyTime deadline);
-    error_code write(const HttpRequest& request, SteadyTime deadline);
-    error_code read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line);
-    bool usable();
-    void close();
-    Error unreachable(error_code why) const;
+    /// Passes over the server that failed so. True if there is another one to ask, and time for it.
+    bool goes_on(const Error& error) {
+        if (error.code == "cancelled") return false;
+        connection.pass_over();
+        reasons += (reasons.empty() ? "" : "; ") + error.message;
+        return to_try > 0 && left_until(deadline) > Duration::zero();
+    }
 
-    template <class Start>
-    error_code perform(SteadyTime deadline, Start start);
-
-    std::string server;
-    ServerAddress address;
-    asio::io_context io{1};
-    tcp::socket socket{io};
-    tcp::resolver resolver{io};
-    boost::beast::flat_buffer buffer;
-    std::chrono::steady_clock::time_point last_used{};
-    std::atomic<bool> stopped = false;
+    /// The error that stands for all of them.
+    template <class T>
+    Result<T> told(Result<T> result) const {
+        if (result || result.error().code == "cancelled") return result;
+        return Error{result.error().code, reasons};
+    }
 };
 
-/// Runs one asynchronous operation to its end, the deadline or stop(). The result is shared with the handler, so that
-/// name resolution, which cannot be interrupted, may be left behind; socket operations end as soon as the socket
-/// closes.
-template <class Start>
-error_code HttpConnection::Impl::perform(SteadyTime deadline, Start start) {
-    if (stopped) return asio::error::operation_aborted;
-    auto result = std::make_shared<std::optional<error_code>>();
-    io.restart();
-    start([result](error_code error, auto&&...) { *result = error; });
-    while (!*result && !stopped && std::chrono::steady_clock::now() < deadline)
-        io.run_one_until(deadline);
-    if (*result) return **result;
-    const bool resolving = !socket.is_open();
-    resolver.cancel();
-    close();
-    while (!resolving && !*result)
-        io.run_one();
-    return stopped ? error_code(asio::error::operation_aborted) : error_code(asio::error::timed_out);
-}
-
-HttpConnection::Impl::Resolved HttpConnection::Impl::resolve(SteadyTime deadline) {
-    error_code not_numeric;
-    const auto numeric = asio::ip::make_address(address.host, not_numeric);
-    if (!not_numeric) return {{}, {tcp::endpoint(numeric, address.port)}};
-    auto found = std::make_shared<tcp::resolver::results_type>();
-    const error_code error = perform(deadline, [&](auto done) {
-        resolver.async_resolve(address.host, std::to_string(address.port),
-                               [done, found](error_code failed, tcp::resolver::results_type results) mutable {
-                                   *found = std::move(results);
-                                   done(failed);
-                               });
-    });
-    Resolved resolved{error, {}};
-    if (error) return resolved;
-    for (const auto& entry : *found)
-        resolved.endpoints.push_back(entry.endpoint());
-    return resolved;
-}
-
-error_code HttpConnection::Impl::connect_to(const tcp::endpoint& endpoint, SteadyTime deadline) {
-    // Not inherited by a command that is started under a lease: the server must see the connection close.
-    const int descriptor = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor < 0) return {errno, boost::system::system_category()};
-    watch_the_peer(descriptor);
-    socket.assign(endpoint.protocol(), descriptor);
-    const error_code error = perform(deadline, [&](auto done) { socket.async_connect(endpoint, done); });
-    if (error) close();
-    return error;
-}
-
-error_code HttpConnection::Impl::connect(SteadyTime deadline) {
-    if (usable()) return {};
-    close();
-    const Resolved resolved = resolve(deadline);
-    if (resolved.error) return resolved.error;
-    error_code error = asio::error::host_not_found;
-    for (const auto& endpoint : resolved.endpoints) {
-        error = connect_to(endpoint, deadline);
-        if (!error || stopped || std::chrono::steady_clock::now() >= deadline) break;
-    }
-    return error;
-}
-
-/// An idle connection that the server has closed, or has written to unasked, is of no use.
-bool HttpConnection::Impl::usable() {
-    if (!socket.is_open() || std::chrono::steady_clock::now() - last_used > idle_max) return false;
-    char byte = 0;
-    const auto got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
-void HttpConnection::Impl::close() {
-    error_code ignored;
-    socket.close(ignored);
-    buffer.clear();
-}
-
-Error HttpConnection::Impl::unreachable(error_code why) const {
-    if (stopped) return {"cancelled", "the request to " + server + " was cancelled"};
-    std::string reason = why.message();
-    if (why == asio::error::timed_out) reason = "no answer in time";
-    if (why == http::error::end_of_stream) reason = "the connection was closed before an answer came";
-    return {"unreachable", "no answer from " + server + ": " + reason};
-}
-
-error_code HttpConnection::Impl::write(const HttpRequest& request, SteadyTime deadline) {
-    if (const error_code error = connect(deadline)) return error;
-    const auto message = to_beast(request, address.authority());
-    return perform(deadline, [&](auto done) { http::async_write(socket, message, done); });
-}
-
-Result<HttpResponse> HttpConnection::Impl::send(const HttpRequest& request, SteadyTime deadline) {
-    error_code error = write(request, deadline);
-    Parser parser;
-    parser.body_limit(body_bytes_max);
-    parser.header_limit(header_bytes_max);
-    if (!error) error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, parser, done); });
-    if (error) {
-        close();
-        return unreachable(error);
-    }
-    last_used = std::chrono::steady_clock::now();
-    if (!parser.get().keep_alive()) close();
-    return to_response(parser);
-}
-
-error_code HttpConnection::Impl::read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line) {
-    LineSplitter lines;
-    while (true) {
-        if (!lines.feed(parser.get().body(), on_line)) return {};
-        parser.get().body().clear();
-        if (lines.overflowed()) return asio::error::message_size;
-        if (parser.is_done()) return asio::error::eof;
-        const auto deadline = std::chrono::steady_clock::now() + stream_silence_max;
-        const error_code error =
-            perform(deadline, [&](auto done) { http::async_read_some(socket, buffer, parser, done); });
-        if (error) return error;
-    }
-}
-
-Result<HttpResponse> HttpConnection::Impl::stream(const HttpRequest& request,
-                                                  const std::function<bool(std::string_view)>& on_line) {
-    const auto deadline = std::chrono::steady_clock::now() + stream_start_max;
-    error_code error = write(request, deadline);
-    Parser parser;
-    parser.body_limit(boost::none);
-    parser.header_limit(header_bytes_max);
-    if (!error) error = perform(deadline, [&](auto done) { http::async_read_header(socket, buffer, parser, done); });
-    const bool streaming = !error && parser.get().result() == http::status::ok;
-    if (streaming) {
-        error = read_lines(parser, on_line);
-    } else if (!error) {
-        parser.body_limit(body_bytes_max);
-        error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, parser, done); });
-    }
-    close();
-    if (error && !stopped) return unreachable(error);
-    if (streaming || stopped) return HttpResponse{200, {}};
-    return to_response(parser);
-}
-
-void HttpConnection::Impl::stop() {
-    stopped = true;
-    asio::post(io, [] {});
-}
-
-HttpConnection::HttpConnection(std::string server) : impl_(std::make_unique<Impl>(std::move(server))) {}
-HttpConnection::~HttpConnection() = default;
-HttpConnection::HttpConnection(HttpConnection&&) noexcept = default;
-HttpConnection& HttpConnection::operator=(HttpConnection&&) noexcept = default;
-
 Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration timeout) {
-    return impl_->send(request, std::chrono::steady_clock::now() + timeout);
+    Attempts attempts{*this, std::chrono::steady_clock::now() + timeout};
+    for (;;) {
+        if (auto connected = attempts.connect(); !connected) return connected.error();
+        auto response = link_.send(request, attempts.patience(request));
+        if (!response) {
+            const bool again = attempts.goes_on(response.error()) && is_repeatable(request);
+            if (!again) return attempts.told(std::move(response));
+            continue;
+        }
+        const auto absence = absence_in(*response);
+        if (!absence) return response;
+        const bool undone = *absence == Absence::nothing_done || is_repeatable(request);
+        if (!attempts.goes_on(read_error(*response)) || !undone) return response;
+    }
 }
 
 Result<HttpResponse> HttpConnection::stream(const HttpRequest& request,
                                             const std::function<bool(std::string_view)>& on_line) {
-    return impl_->stream(request, on_line);
-}
-
-void HttpConnection::stop() {
-    impl_->stop();
+    Attempts attempts{*this, std::chrono::steady_clock::now() + stream_connect_max};
+    for (;;) {
+        const auto connected = attempts.connect();
+        if (!connected && connected.error().code == "cancelled") return HttpResponse{200, {}};
+        if (!connected) return connected.error();
+        bool began = false;
+        auto response = link_.stream(request, [&](std::string_view line) {
+            began = true;
+            return on_line(line);
+        });
+        if (response && !absence_in(*response)) return response;
+        const bool again = attempts.goes_on(response ? read_error(*response) : response.error());
+        if (began || !again) return response;
+    }
 }
 
 }  // namespace holdfast

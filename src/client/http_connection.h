@@ -7,53 +7,58 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "client/http_link.h"
+#include "client/server_list.h"
 
 namespace holdfast {
 
-struct HttpRequest {
-    std::string method;           ///< GET, POST, PUT, PATCH, DELETE
-    std::string target;           ///< path and query, percent-encoded
-    std::string body{};           ///< JSON, or empty
-    std::string last_event_id{};  ///< for an event stream only
-};
-
-struct HttpResponse {
-    int status = 0;
-    std::string body{};
-};
-
-/// One keep-alive connection to a server, used by one thread at a time. Blocking, with a deadline on every call.
-/// Connects when first used and again after a failure; a request is sent at most once per call: whether a failed
-/// one took effect is for the caller to find out.
+/// A connection to whichever of several servers serves, used by one thread at a time. Blocking, with a deadline on
+/// every call. Connects when first used and again after a failure.
+///
+/// A server that cannot be reached, loses the connection, or says that it is stopping or unavailable is passed over:
+/// the next request goes to the next one. The same request goes there too, within its time and once to each server, if
+/// that does no harm: if nothing was sent, or nothing was done, or the request may be repeated. So with one server a
+/// request is sent at most once per call: whether a failed one took effect is for the caller to find out.
 class HttpConnection {
  public:
-    /// REQUIRES: the server was checked with parse_server().
-    explicit HttpConnection(std::string server);
-    ~HttpConnection();
-    HttpConnection(HttpConnection&&) noexcept;
-    HttpConnection& operator=(HttpConnection&&) noexcept;
+    /// REQUIRES: the servers were checked with parse_servers().
+    explicit HttpConnection(std::string_view servers) : HttpConnection(std::make_shared<ServerList>(servers)) {}
+    explicit HttpConnection(std::shared_ptr<ServerList> servers) : servers_(std::move(servers)) {}
 
-    /// Error code `unreachable` if there was no whole answer in time; the message names the server and the reason.
+    /// Error code `unreachable` if there was no whole answer in time; the message names the servers and the reasons.
     Result<HttpResponse> send(const HttpRequest& request, Duration timeout);
 
     /// Reads a stream of Server-Sent Events until `on_line` returns false, the server closes (error `unreachable`), or
     /// stop() is called (no error). `on_line` gets one line at a time, without its end. An answer other than 200 is
-    /// returned.
+    /// returned. A stream that has begun is not begun again elsewhere: that is for the caller, who knows how far it
+    /// got.
     Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
 
+    /// The answer that came last shows that its server does not serve, though it answers.
+    void pass_over() { servers_->pass_over(place_); }
+
+    /// The server that was asked last, or is to be asked first.
+    const std::string& server() const { return servers_->at(place_); }
+
     /// Ends the call that is under way, from any thread, and every later one: send() then fails with `cancelled`.
-    void stop();
+    void stop() { link_.stop(); }
 
  private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    struct Attempts;
+
+    std::shared_ptr<ServerList> servers_;
+    std::size_t place_ = 0;
+    HttpLink link_;
 };
 
 /// Checks `http://HOST:PORT` (the port may be left out: 7400; a trailing slash is allowed). The error says what is
 /// wrong.
 Result<std::string> parse_server(std::string_view url);
 
-/// The server to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.
+/// Checks one such address, or several with commas between them. Returns them without repetitions.
+Result<std::string> parse_servers(std::string_view urls);
+
+/// The servers to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.
 std::string default_server(std::string_view given = {});
 
 }  // namespace holdfast

@@ -9,6 +9,16 @@
 
 namespace holdfast {
 
+namespace {
+
+/// One of many renewals that could not be made there, though perhaps elsewhere.
+bool is_absence(const RenewReply& reply) {
+    const auto* error = std::get_if<Error>(&reply);
+    return error != nullptr && absence_of(error->code);
+}
+
+}  // namespace
+
 class HttpTransport::Loan {
  public:
     explicit Loan(HttpTransport& from) : from_(from), connection_(from.take()) {}
@@ -27,7 +37,7 @@ std::unique_ptr<HttpConnection> HttpTransport::take() {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<HttpConnection> connection;
     if (idle_.empty()) {
-        connection = std::make_unique<HttpConnection>(server_);
+        connection = std::make_unique<HttpConnection>(servers_);
     } else {
         connection = std::move(idle_.back());
         idle_.pop_back();
@@ -55,18 +65,23 @@ AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout) {
     auto body = acquire_body(ask);
     if (!body) return Failure{.outcome = Outcome::refused, .code = body.error().code, .message = body.error().message};
     Loan connection(*this);
-    const auto response =
-        connection->send({.method = "POST", .target = "/v1/leases", .body = std::move(*body)}, timeout);
+    const bool at_once = ask.wait <= Duration::zero() && !ask.idempotency_key.empty();
+    const HttpRequest request{
+        .method = "POST", .target = "/v1/leases", .body = std::move(*body), .repeatable = at_once};
+    const auto response = connection->send(request, timeout);
     if (!response) return NoAnswer{response.error().message};
     return read_acquire(ask, *response);
 }
 
 Result<std::vector<RenewReply>> HttpTransport::renew(const NamedLeases& leases, Duration timeout) {
     Loan connection(*this);
-    const auto response =
-        connection->send({.method = "POST", .target = "/v1/heartbeat", .body = renew_body(leases)}, timeout);
+    const HttpRequest request{
+        .method = "POST", .target = "/v1/heartbeat", .body = renew_body(leases), .repeatable = true};
+    const auto response = connection->send(request, timeout);
     if (!response) return response.error();
-    return read_renew(leases, *response);
+    auto replies = read_renew(leases, *response);
+    if (replies && std::ranges::any_of(*replies, is_absence)) connection->pass_over();
+    return replies;
 }
 
 Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout) {
@@ -105,8 +120,10 @@ Result<AgentKnown> HttpTransport::register_agent(const AgentAsk& agent, Duration
 
 Result<void> HttpTransport::declare_restart(const AgentAsk& agent, Duration timeout) {
     Loan connection(*this);
-    const HttpRequest request{
-        .method = "POST", .target = agent_target(agent) + "/restarting", .body = restarting_body(agent)};
+    const HttpRequest request{.method = "POST",
+                              .target = agent_target(agent) + "/restarting",
+                              .body = restarting_body(agent),
+                              .repeatable = true};
     const auto response = connection->send(request, timeout);
     if (!response) return response.error();
     if (response->status != 200) return read_error(*response);
@@ -115,8 +132,8 @@ Result<void> HttpTransport::declare_restart(const AgentAsk& agent, Duration time
 
 Result<std::vector<VerifiedLease>> HttpTransport::verify_all(const AgentAsk& agent, Duration timeout) {
     Loan connection(*this);
-    const auto response =
-        connection->send({.method = "POST", .target = "/v1/verify", .body = verify_body(agent)}, timeout);
+    const HttpRequest request{.method = "POST", .target = "/v1/verify", .body = verify_body(agent), .repeatable = true};
+    const auto response = connection->send(request, timeout);
     if (!response) return response.error();
     return read_verified(*response);
 }

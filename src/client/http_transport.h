@@ -12,12 +12,13 @@
 
 namespace holdfast {
 
-/// A server over HTTP (docs/http-api.md). Each call takes a connection of its own from a pool, so that a waiting
-/// acquire holds up nothing else.
+/// A server over HTTP (docs/http-api.md), or whichever of several serves. Each call takes a connection of its own from
+/// a pool, so that a waiting acquire holds up nothing else.
 class HttpTransport final : public Transport {
  public:
-    /// REQUIRES: the server was checked with parse_server().
-    explicit HttpTransport(std::string server) : server_(std::move(server)) {}
+    /// REQUIRES: the servers were checked with parse_servers().
+    explicit HttpTransport(std::string_view servers) : HttpTransport(std::make_shared<ServerList>(servers)) {}
+    explicit HttpTransport(std::shared_ptr<ServerList> servers) : servers_(std::move(servers)) {}
 
     AcquireReply acquire(const AcquireAsk& ask, Duration timeout) override;
     Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
@@ -25,7 +26,7 @@ class HttpTransport final : public Transport {
     Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) override;
     Result<void> declare_restart(const AgentAsk& agent, Duration timeout) override;
     Result<std::vector<VerifiedLease>> verify_all(const AgentAsk& agent, Duration timeout) override;
-    std::shared_ptr<Transport> twin() const override { return std::make_shared<HttpTransport>(server_); }
+    std::shared_ptr<Transport> twin() const override { return std::make_shared<HttpTransport>(servers_); }
     void stop() override;
 
  private:
@@ -37,7 +38,7 @@ class HttpTransport final : public Transport {
 
     static constexpr std::size_t idle_max = 4;
 
-    const std::string server_;
+    const std::shared_ptr<ServerList> servers_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<HttpConnection>> idle_;
     std::set<HttpConnection*> lent_;

@@ -111,6 +111,16 @@ Outcome outcome_of(std::string_view code, int status) {
     return status >= 500 ? Outcome::unreachable : Outcome::refused;
 }
 
+std::optional<Absence> absence_of(std::string_view code) {
+    if (code == "stopping") return Absence::nothing_done;
+    if (code == "unavailable" || code == "storage_failed") return Absence::unknown;
+    return std::nullopt;
+}
+
+std::optional<Absence> absence_in(const HttpResponse& response) {
+    return response.status >= 500 ? absence_of(read_error(response).code) : std::nullopt;
+}
+
 Result<std::string> acquire_body(const AcquireAsk& ask) {
     json::object body{{"holder", ask.holder}, {"session", ask.session}, {"intents", to_json(ask.intents)}};
     if (ask.epoch) body["epoch"] = *ask.epoch;

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "client/http_connection.h"
+#include "client/http_link.h"
 #include "client/transport.h"
 
 namespace holdfast {
@@ -23,6 +24,12 @@ Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const Http
 
 /// The code and message of an answer that is an error; `bad_answer` if it does not even say that.
 Error read_error(const HttpResponse& response);
+
+/// The codes of a server that cannot serve, though another of its cluster may, and what it leaves unknown.
+enum class Absence { nothing_done, unknown };
+std::optional<Absence> absence_of(std::string_view code);
+/// Nothing if it is an answer to go by.
+std::optional<Absence> absence_in(const HttpResponse& response);
 
 /// What a refusal with this code means to whoever asked for a lease.
 Outcome outcome_of(std::string_view code, int status);

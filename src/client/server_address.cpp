@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view scheme = "http://";
 constexpr std::size_t host_bytes_max = 253;
+constexpr std::size_t servers_max = 16;
 
 Error wrong(std::string_view url, std::string_view what) {
     return {"invalid_argument", "'" + std::string(url) + "' is no server address: " + std::string(what) +
@@ -62,6 +63,12 @@ Result<ServerAddress> parse(std::string_view url) {
     return address;
 }
 
+std::string without_blanks(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return std::string(text.substr(first, text.find_last_not_of(" \t") + 1 - first));
+}
+
 }  // namespace
 
 std::string ServerAddress::authority() const {
@@ -79,6 +86,31 @@ Result<std::string> parse_server(std::string_view url) {
     const auto address = parse(url);
     if (!address) return address.error();
     return std::string(scheme) + address->authority();
+}
+
+std::vector<std::string> split_servers(std::string_view urls) {
+    std::vector<std::string> servers;
+    for (std::size_t from = 0; from <= urls.size();) {
+        const std::size_t comma = std::min(urls.find(',', from), urls.size());
+        servers.push_back(without_blanks(urls.substr(from, comma - from)));
+        from = comma + 1;
+    }
+    return servers;
+}
+
+Result<std::string> parse_servers(std::string_view urls) {
+    std::vector<std::string> servers;
+    for (const std::string& url : split_servers(urls)) {
+        auto server = parse_server(url);
+        if (!server) return server;
+        if (std::ranges::find(servers, *server) == servers.end()) servers.push_back(std::move(*server));
+    }
+    if (servers.size() > servers_max)
+        return Error{"invalid_argument", "more than " + std::to_string(servers_max) + " servers are given"};
+    std::string joined;
+    for (const std::string& server : servers)
+        joined += (joined.empty() ? "" : ",") + server;
+    return joined;
 }
 
 std::string default_server(std::string_view given) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast {
 
@@ -17,5 +18,8 @@ struct ServerAddress {
 
 /// REQUIRES: parse_server() (http_connection.h) accepted the URL.
 ServerAddress split_server(std::string_view url);
+
+/// The addresses between the commas, as they stand but for blanks around them; at least one.
+std::vector<std::string> split_servers(std::string_view urls);
 
 }  // namespace holdfast

@@ -64,10 +64,13 @@ constexpr std::array<Text, code_count> texts{{
     {Code::origin_refused, "origin_refused",
      "a web page of another origin may not call this server, nor a name that is not its own"},
     {Code::not_found, "not_found", "no such route; GET /openapi.json lists them"},
+    {Code::not_clustered, "not_clustered", "this server is alone; only a node of a cluster has a quorum to show"},
     {Code::method_not_allowed, "method_not_allowed", "this route does not take that method; see GET /openapi.json"},
     {Code::body_too_large, "body_too_large", "the request body is too large; split the request"},
     {Code::header_too_large, "header_too_large", "the request header is too large"},
     {Code::request_timeout, "request_timeout", "the request did not arrive in time"},
+    {Code::unavailable, "unavailable",
+     "no majority of the cluster answered in time, so what became of this is not known; ask again"},
     {Code::storage_failed, "storage_failed", "the disk refused; nothing was changed"},
 }};
 

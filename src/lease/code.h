@@ -46,10 +46,12 @@ enum class Code : std::uint8_t {
     bad_request,
     origin_refused,
     not_found,
+    not_clustered,
     method_not_allowed,
     body_too_large,
     header_too_large,
     request_timeout,
+    unavailable,
     storage_failed,
 };
 inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::storage_failed) + 1;

@@ -1,12 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace holdfast::core {
 
 /// How old an agent is: a timestamp in milliseconds; lower is older (G5).
 using Priority = std::int64_t;
+
+/// The next one after it, if there is any.
+constexpr Priority later_than(Priority priority) {
+    return priority < std::numeric_limits<Priority>::max() ? priority + 1 : priority;
+}
 
 /// Where a request stands among all that want the same. A plain request, of a holder that is no agent, is as old as its
 /// arrival.

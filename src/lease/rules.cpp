@@ -40,6 +40,13 @@ std::vector<Lease> supersede(Record& record, std::string_view holder, Instant no
     return ended;
 }
 
+/// What a release ends when the rule that it names a token is switched off (Q9).
+const Lease* any_of_holder(const Record& record, std::string_view holder) {
+    const auto found = std::find_if(record.leases.begin(), record.leases.end(),
+                                    [&](const Lease& lease) { return lease.holder == holder; });
+    return found == record.leases.end() ? nullptr : &*found;
+}
+
 bool clear_reserved(Record& record, std::string_view holder) {
     return std::erase_if(record.reserved, [&](const Reservation& kept) { return kept.lease.holder == holder; }) > 0;
 }
@@ -178,6 +185,7 @@ ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_
                                        Instant now) {
     settle(record, now);
     const Lease* lease = record.find(token);
+    if (lease == nullptr && mutant("release_by_owner_only")) lease = any_of_holder(record, holder);
     if (lease == nullptr) {
         const Reservation* kept = record.find_reserved(token);
         const bool own = kept != nullptr && kept->lease.holder == holder;
@@ -185,7 +193,7 @@ ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_
     }
     if (lease->holder != holder) return Rejected{Code::not_holder};
     released = *lease;
-    record.end(token, Ending::released, now);
+    record.end(released.token, Ending::released, now);
     clear_reserved(record, holder);
     return ReleasedInPlace{};
 }

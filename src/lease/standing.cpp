@@ -22,6 +22,8 @@ bool in_the_way(const Claim& claim, const Lease& lease) {
 bool in_the_way(const Claim& claim, const Waiter& waiter) {
     if (mutant("overtaking")) return false;
     if (compatible(claim.predicate, waiter.predicate) || same_party(claim, waiter)) return false;
+    // Who waits already has come before: their nodes' clocks may say otherwise (T1).
+    if (!claim.queued && !claim.agent && !waiter.agent) return true;
     return older(waiter.rank(), claim.rank());
 }
 
@@ -61,6 +63,7 @@ class Look {
 
     void ahead(std::string_view resource, const Waiter& waiter) {
         ++standing_.ahead;
+        if (!waiter.agent) standing_.last_plain = std::max(standing_.last_plain, waiter.priority);
         standing_.older_waiter |= claim_.agent && waiter.agent;
         name({waiter.predicate, 0, false, std::string(resource), waiter.holder, {}, waiter.until - now_});
     }
@@ -95,6 +98,7 @@ void Standing::add(Standing other) {
     for (Conflict& conflict : other.conflicts)
         if (conflicts.size() < limits::named_per_manifest) conflicts.push_back(std::move(conflict));
     ahead = std::max(ahead, other.ahead);
+    last_plain = std::max(last_plain, other.last_plain);
     free_in = std::max(free_in, other.free_in);
     older_holder |= other.older_holder;
     older_waiter |= other.older_waiter;

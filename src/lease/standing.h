@@ -48,10 +48,11 @@ struct Conflict {
 struct Standing {
     std::vector<Conflict> conflicts;  ///< empty only if nobody is in the way; limits::named_per_record of a record
     std::size_t ahead = 0;            ///< how many requests are served before it
-    Duration free_in{};               ///< when it could be free, if nobody lets go earlier
-    bool older_holder = false;        ///< an agent that is not younger holds, or comes back to, something in the way
-    bool older_waiter = false;        ///< an agent that is not younger waits ahead of it
-    bool too_many = false;            ///< more are in the way than are looked at
+    Priority last_plain = std::numeric_limits<Priority>::min();  ///< the highest of the plain requests among those
+    Duration free_in{};                                          ///< when it could be free, if nobody lets go earlier
+    bool older_holder = false;  ///< an agent that is not younger holds, or comes back to, something in the way
+    bool older_waiter = false;  ///< an agent that is not younger waits ahead of it
+    bool too_many = false;      ///< more are in the way than are looked at
 
     bool free() const { return conflicts.empty(); }
     /// Adds how another claim of the same manifest stands.

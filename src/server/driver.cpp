@@ -7,8 +7,8 @@
 #include "authority/authority.h"
 #include "base/clock.h"
 #include "server/boot_timer.h"
-#include "store/memory/memory_store.h"
 #include "store/state/durable_state.h"
+#include "store/store.h"
 
 namespace holdfast {
 namespace {
@@ -21,13 +21,15 @@ constexpr std::size_t steps_per_request = 8;
 }  // namespace
 
 struct Driver::Impl : std::enable_shared_from_this<Impl> {
-    explicit Impl(Parts given) : parts(given), timer(parts.loop, [this] { turn(); }) {}
+    explicit Impl(Parts given) : parts(std::move(given)), timer(parts.loop, [this] { turn(); }) {}
 
     void advance(std::size_t steps) {
-        const Instant now = store_clock_now();
+        now = store_clock_now();
         more = parts.store.advance(now, steps);
         parts.authority.advance(now);
         parts.durable.advance(now);
+        for (const Driven& other : parts.others)
+            other.advance(now);
     }
 
     /// One turn of the sweep. If there is more, the next turn comes after whatever else the loop has to do.
@@ -47,8 +49,10 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
             });
             return;
         }
-        const Instant due =
+        Instant due =
             std::min({parts.store.next_due(), parts.authority.next_deadline(), parts.durable.next_deadline()});
+        for (const Driven& other : parts.others)
+            due = std::min(due, other.next_due());
         if (due >= armed) return;  // it wakes early enough; what is then not due is only looked at
         armed = due;
         timer.set(due);
@@ -73,6 +77,7 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
 
     Parts parts;
     BootTimer timer;
+    Instant now;
     Instant armed = Instant::max();
     bool more = false;
     bool turn_posted = false;
@@ -80,7 +85,7 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
     bool stopped = false;
 };
 
-Driver::Driver(Parts parts) : impl_(std::make_shared<Impl>(parts)) {
+Driver::Driver(Parts parts) : impl_(std::make_shared<Impl>(std::move(parts))) {
     impl_->rearm_soon();
 }
 
@@ -99,6 +104,13 @@ void Driver::turn_begins() {
 
 void Driver::turn_ends() {
     impl_->rearm();
+}
+
+void Driver::turn(const std::function<void()>& work) {
+    turn_begins();
+    work();
+    impl_->parts.authority.advance(impl_->now);
+    turn_ends();
 }
 
 void Driver::stop() {

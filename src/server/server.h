@@ -2,10 +2,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 
 namespace holdfast {
+
+/// What switches the Redis protocol off.
+inline constexpr std::string_view resp_off = "off";
 
 /// What `holdfast serve` can be told. Every option has a default that works.
 struct ServeOptions {
@@ -20,6 +24,14 @@ struct ServeOptions {
     Duration read_timeout = 10s;
     std::string log_level = "info";
     bool log_json = false;
+
+    // Of a node of a cluster (docs/cluster.md); a server alone has none of them.
+    std::string node;                 ///< which of the members this is
+    std::string peers;                ///< all members: ID=HOST:PORT,…
+    std::string peer;                 ///< where to listen for the others; empty: its address in `peers`
+    std::string cluster_secret_file;  ///< empty: HOLDFAST_CLUSTER_SECRET
+    Duration longest_ttl = 5min;
+    double rho = 0.01;
 };
 
 /// Serves until SIGTERM or SIGINT. Returns the exit code: 0 after a clean stop, 1 if it could not start.

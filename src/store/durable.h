@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/callback.h"
 #include "base/result.h"
@@ -20,6 +22,23 @@ struct SavedAgent {
     bool operator==(const SavedAgent&) const = default;
 };
 
+/// What an admin did, who it was and when, for people to read.
+struct AuditEntry {
+    std::string who;
+    std::int64_t at_wall_ms = 0;
+    std::string what;
+
+    bool operator==(const AuditEntry&) const = default;
+};
+struct AuditPage {
+    struct Line {
+        std::uint64_t number = 0;  ///< from 1 on
+        AuditEntry entry;
+    };
+    std::vector<Line> lines;
+    bool more = false;
+};
+
 /// What must survive a restart. Calls answer later, from the loop that runs the authority; none is on the path of a
 /// grant.
 class Durable {
@@ -29,13 +48,26 @@ class Durable {
     /// Makes it certain that no token up to and including `ceiling` is issued again by a later life (G3).
     virtual void reserve_tokens(Token ceiling, Callback<Result<void>> done) = 0;
 
-    /// Stores the policy, bans included, whole (R7).
+    /// Stores the policy, bans included, whole (R7). Error `conflict`, where others may change it too: it is not the
+    /// one that it was made from any more. Whoever made it has been told of the newer one by then.
     virtual void save_policy(const Policy& policy, Callback<Result<void>> done) = 0;
 
     /// Stores an agent, or what has become of it.
     virtual void save_agent(const SavedAgent& agent, Callback<Result<void>> done) = 0;
     /// Success if it is not there either.
     virtual void forget_agent(std::string_view id, Callback<Result<void>> done) = 0;
+
+    // Where an audit is kept, an admin's change goes into it along with the change.
+    virtual void save_policy_by(const AuditEntry&, const Policy& policy, Callback<Result<void>> done) {
+        save_policy(policy, std::move(done));
+    }
+    virtual void forget_agent_by(const AuditEntry&, std::string_view id, Callback<Result<void>> done) {
+        forget_agent(id, std::move(done));
+    }
+    /// Of an action that changed nothing here, such as the end of a lease.
+    virtual void note(const AuditEntry&) {}
+    /// Those with numbers above `after`, by number; the oldest have made room.
+    virtual AuditPage audit(std::uint64_t /*after*/, std::size_t /*limit*/) const { return {}; }
 };
 
 }  // namespace holdfast::core

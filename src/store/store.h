@@ -34,6 +34,9 @@ class Update {
     virtual void done(Result<void> outcome) = 0;
 };
 
+/// What has become of a lease by somebody's request.
+enum class LeaseChange : std::uint8_t { granted, renewed, released, revoked };
+
 /// What a store tells of its own accord. Must not call the store back: take note, and act later.
 class StoreListener {
  public:
@@ -45,6 +48,10 @@ class StoreListener {
     /// Waiters of this resource whose turn it may be, after something in its record, or in one that overlaps with it,
     /// ended (G6).
     virtual void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) = 0;
+
+    /// What this node sees of a change, whoever made it. Only a store that other nodes write to tells this; else who
+    /// asks for the change knows of it.
+    virtual void on_changed(std::string_view, const Lease&, LeaseChange) {}
 };
 
 /// A lease with the resource it is of.
@@ -98,6 +105,17 @@ class Store {
     virtual void list(const ListQuery& query, Callback<Result<ListPage>> reply) = 0;
 
     virtual std::size_t active_leases() const = 0;
+};
+
+/// A store that has no clock of its own: whoever drives it says what time it is (T6).
+class DrivenStore : public Store {
+ public:
+    /// Sets the time and does what has become due, at most `steps` pieces of work. Returns true if there is more to do:
+    /// then call again soon, after other work had its turn. REQUIRES: time does not go back.
+    virtual bool advance(Instant now, std::size_t steps = 1000) = 0;
+
+    /// When advance() has something to do next; Instant::max() if nothing is to come.
+    virtual Instant next_due() const = 0;
 };
 
 }  // namespace holdfast::core

@@ -18,6 +18,10 @@ EndedReport killed_by_us() {
     return {.status = SIGKILL, .forced = true, .left_behind = 0};
 }
 
+bool asks_to_end(int signal) {
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
 }  // namespace
 
 std::vector<int> supervised_signals() {
@@ -75,7 +79,9 @@ void Supervisor::pass_signals_on() {
     while (parts_.command.group() != 0) {
         const auto signal = parts_.signals.take();
         if (!signal) return;
-        if (is_for_the_command(*signal)) parts_.command.signal(*signal);
+        if (!is_for_the_command(*signal)) continue;
+        if (asks_to_end(*signal) && !told_to_end_) told_to_end_ = *signal;
+        parts_.command.signal(*signal);
     }
 }
 

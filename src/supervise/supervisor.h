@@ -33,6 +33,9 @@ class Supervisor {
 
     Ending run();
 
+    /// The first signal that was passed on to make the command end (TERM, INT, HUP, QUIT), if one was.
+    std::optional<int> told_to_end() const { return told_to_end_; }
+
  private:
     void wait();
     std::optional<Ending> hear_guardian();
@@ -43,6 +46,7 @@ class Supervisor {
 
     Parts parts_;
     std::optional<HolderInstant> killed_at_;
+    std::optional<int> told_to_end_;
 };
 
 }  // namespace holdfast

@@ -53,6 +53,37 @@ TEST(Manifest, is_refused_whole_naming_everyone_in_the_way) {
     EXPECT_NE(desk.lock("dave", "a"), 0U) << "nothing of it was kept";
 }
 
+/// Puts somebody in a queue, as another node does.
+class Enqueue final : public Update {
+ public:
+    explicit Enqueue(Waiter waiter) : waiter_(std::move(waiter)) {}
+    Effect apply(Record& record, const Neighbours&, Instant) override {
+        record.waiters.push_back(waiter_);
+        return Effect::changed;
+    }
+    void done(Result<void>) override {}
+
+ private:
+    Waiter waiter_;
+};
+
+TEST(Waiting, is_in_the_order_of_arrival_also_behind_a_node_whose_clock_is_hours_ahead) {  // T1, G6
+    Desk desk;
+    Queue queue{desk};
+    const Token token = desk.lock("alice", "r", 60s);
+    const Priority hours_ahead = 36'000'000'000;
+    Enqueue elsewhere({std::uint64_t{1} << 56, hours_ahead, false, Predicate::mutates, desk.now + 30s, "zoe", ""});
+    desk.store.update("r", elsewhere);
+    queue.wait("bob", {{"r"}});
+    queue.wait("carol", {{"r"}});
+    desk.unlock("alice", "r", token);
+    EXPECT_TRUE(queue.order.empty()) << "zoe has come before them";
+    desk.pass(31s);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"bob"}) << "zoe has given up";
+    desk.unlock("bob", "r", queue.tokens["bob"]);
+    EXPECT_EQ(queue.order, (std::vector<std::string>{"bob", "carol"}));
+}
+
 TEST(Waiting, ends_when_the_lease_in_the_way_is_released_or_runs_out) {
     Desk desk;
     Queue queue{desk};
@@ -184,6 +215,68 @@ TEST(Waiting, passes_the_policy_again_when_its_turn_comes) {  // R7
     desk.unlock("alice", "r", token);
     EXPECT_EQ(queue.refused["mallory"], Code::banned);
     EXPECT_EQ(queue.order, std::vector<std::string>{"carol"});
+}
+
+/// A store that, once, tries an update in vain, as a quorum does: by the time it tries again, what the first try
+/// granted has been taken out of the record again, and another has come in between.
+class TriesTwice final : public Store {
+ public:
+    explicit TriesTwice(MemoryStore& inner) : inner_(inner) {}
+
+    void update(std::string_view resource, Update& update) override {
+        if (!in_vain_by) return inner_.update(resource, update);
+        Twice twice(update, *std::exchange(in_vain_by, nullptr));
+        inner_.update(resource, twice);
+    }
+    void leases_of(std::string_view holder, Which which, std::size_t most,
+                   Callback<Result<std::vector<LeaseName>>> reply) override {
+        inner_.leases_of(holder, which, most, std::move(reply));
+    }
+    void list(const ListQuery& query, Callback<Result<ListPage>> reply) override {
+        inner_.list(query, std::move(reply));
+    }
+    std::size_t active_leases() const override { return inner_.active_leases(); }
+
+    const Lease* in_vain_by = nullptr;
+
+ private:
+    class Twice final : public Update {
+     public:
+        Twice(Update& update, const Lease& between) : update_(update), between_(between) {}
+        Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+            update_.apply(record, neighbours, now);
+            record.leases = {between_};
+            update_.apply(record, neighbours, now);
+            return Effect::changed;
+        }
+        void done(Result<void> outcome) override { update_.done(std::move(outcome)); }
+
+     private:
+        Update& update_;
+        const Lease& between_;
+    };
+    MemoryStore& inner_;
+};
+
+TEST(Waiting, goes_on_in_the_queue_when_the_store_has_granted_it_in_vain) {
+    Desk desk;
+    TriesTwice store(desk.store);
+    desk.authority.use(store);
+    Queue queue(desk);
+    const Token token = desk.lock("alice", "r", 1s);
+    queue.wait("bob", {{"r"}});
+    Lease between;
+    between.holder = "carol";
+    between.token = token + 10;
+    between.ttl = 10s;
+    between.acquired_at = between.held_since = desk.now;
+    between.expires_at = desk.now + 11s;
+    store.in_vain_by = &between;
+    desk.pass(1s);
+    EXPECT_EQ(store.in_vain_by, nullptr) << "nobody tried";
+    EXPECT_TRUE(queue.order.empty());
+    EXPECT_TRUE(desk.unlock("carol", "r", between.token));
+    EXPECT_EQ(queue.order, std::vector<std::string>{"bob"}) << "nobody knew that it waited";
 }
 
 TEST(Waiting, serves_everyone_in_the_end_whatever_the_manifests) {

@@ -247,6 +247,86 @@ TEST_F(AgentsDesk, changes_nothing_when_the_disk_refuses) {
     EXPECT_EQ(page.agents[1].priority, 100);
 }
 
+TEST_F(AgentsDesk, writes_down_once_more_with_the_next_request_what_the_disk_refused) {
+    desk.durable.outcome = Error{"unavailable", "nobody leads"};
+    lock_as("old", "free", 2);
+    desk.durable.agents.clear();
+    desk.durable.outcome = {};
+    lock_as("old", "other", 2);
+    EXPECT_EQ(desk.durable.agents.at("old").epoch, 2U);
+    desk.durable.agents.clear();
+    lock_as("old", "another", 2);
+    EXPECT_TRUE(desk.durable.agents.empty()) << "but not for ever";
+}
+
+TEST_F(AgentsDesk, takes_in_the_lives_that_other_nodes_have_seen) {  // G5
+    desk.authority.take_agent({"elsewhere", 9, 4, false});
+    EXPECT_EQ(code(wait("elsewhere", {{"r"}}, 3)), Code::stale_epoch);
+    desk.lock("young", "r");
+    const Waited first_life = wait("old", {{"r"}}, 1);
+    EXPECT_FALSE(*first_life);
+    desk.authority.take_agent({"old", 100, 2, false});
+    EXPECT_EQ(code(first_life), Code::stale_epoch);
+    desk.authority.take_agent({"old", 100, 1, true});
+    EXPECT_NE(lock_as("old", "free", 2), 0U) << "what an older life said comes too late";
+    const Waited waits = wait("middle", {{"r"}}, 1);
+    EXPECT_FALSE(*waits);
+    desk.authority.take_agent({"middle", 200, 1, true});
+    EXPECT_EQ(code(waits), Code::agent_restarting);
+}
+
+TEST_F(AgentsDesk, leaves_a_waiting_request_its_priority_whatever_other_nodes_make_of_its_agent) {  // G5
+    const Token token = desk.lock("young", "r");
+    const Waited older = wait("old", {{"r"}});
+    const Waited younger = wait("middle", {{"r"}});
+    desk.authority.take_agent({"old", 900, 1, false});
+    desk.authority.take_forgotten_agent("middle");
+    EXPECT_FALSE(*older);
+    EXPECT_FALSE(*younger);
+    desk.unlock("young", "r", token);
+    EXPECT_TRUE(granted(older));
+    EXPECT_FALSE(*younger);
+    EXPECT_FALSE(desk.authority.is_agent("middle"));
+}
+
+TEST_F(AgentsDesk, keeps_an_agent_that_another_node_registered_while_its_own_attempt_failed) {
+    desk.durable.hold = true;
+    desk.agent("new", 5);
+    desk.agent("old", 7);
+    desk.authority.take_agent({"new", 6, 1, false});
+    desk.authority.take_agent({"old", 8, 1, false});
+    desk.durable.outcome = Error{"unavailable", "nobody leads"};
+    desk.durable.answer_one();
+    desk.durable.answer_one();
+    const AgentPage page = desk.authority.agents("", 10);
+    ASSERT_EQ(page.agents.size(), 4U);
+    EXPECT_EQ(page.agents[1].priority, 6);
+    EXPECT_EQ(page.agents[2].priority, 8);
+}
+
+TEST_F(AgentsDesk, keeps_the_priority_that_another_node_registered_while_its_own_attempt_with_the_same_one_failed) {
+    desk.durable.hold = true;
+    desk.agent("new", 5);
+    desk.agent("old", 7);
+    desk.authority.take_agent({"new", 5, 1, false});
+    desk.authority.take_agent({"old", 7, 1, false});
+    desk.durable.outcome = Error{"unavailable", "nobody leads"};
+    desk.durable.answer_one();
+    desk.durable.answer_one();
+    const AgentPage page = desk.authority.agents("", 10);
+    ASSERT_EQ(page.agents.size(), 4U);
+    EXPECT_EQ(page.agents[1].priority, 5);
+    EXPECT_EQ(page.agents[2].priority, 7);
+}
+
+TEST_F(AgentsDesk, takes_in_all_agents_there_are_in_place_of_those_it_knew) {
+    desk.authority.take_agents({{"old", {"old", 150, 1, false}}, {"other", {"other", 1, 1, false}}});
+    const AgentPage page = desk.authority.agents("", 10);
+    ASSERT_EQ(page.agents.size(), 2U);
+    EXPECT_EQ(page.agents[0].priority, 150);
+    EXPECT_EQ(page.agents[1].id, "other");
+}
+
 TEST_F(AgentsDesk, says_when_a_quota_cut_the_ttl) {  // R6
     PolicyChange change;
     change.hold_max = Duration{5s};

@@ -25,7 +25,7 @@ TEST(Events, reach_every_listener_in_order_until_it_leaves) {
 }
 
 TEST(Events, are_kept_for_those_who_come_back_but_only_so_many) {
-    Events events{4};
+    Events events{Events::Teller::authority, 4};
     for (Token token = 1; token <= 6; ++token)
         events.publish(EventKind::granted, "r", lease_of(token), Instant{});
     EXPECT_TRUE(events.keeps_all_after(6));
@@ -38,7 +38,7 @@ TEST(Events, are_kept_for_those_who_come_back_but_only_so_many) {
 }
 
 TEST(Events, do_not_keep_renewals_which_would_push_out_the_rest) {
-    Events events{4};
+    Events events{Events::Teller::authority, 4};
     int renewals = 0;
     events.subscribe([&](const Event& event) { renewals += event.kind == EventKind::renewed; });
     events.publish(EventKind::granted, "r", lease_of(1), Instant{});

@@ -19,7 +19,7 @@ TEST(PolicyBook, puts_a_change_in_force_only_once_it_is_durable) {  // R7
     durable.hold = true;
     PolicyBook book{durable, {}};
     bool answered = false;
-    book.change(set_max(2min), [&](const Answer<Policy>&) { answered = true; });
+    book.change({}, set_max(2min), [&](const Answer<Policy>&) { answered = true; });
     EXPECT_EQ(book.policy().ttl_max, 5min);
     EXPECT_FALSE(answered);
     durable.answer_one();
@@ -32,7 +32,7 @@ TEST(PolicyBook, keeps_the_old_policy_if_the_disk_refuses) {
     durable.outcome = Error{"storage_failed", "disk full"};
     PolicyBook book{durable, {}};
     std::optional<Code> code;
-    book.change(set_max(2min), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    book.change({}, set_max(2min), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::storage_failed);
     EXPECT_EQ(book.policy().ttl_max, 5min);
 }
@@ -41,7 +41,7 @@ TEST(PolicyBook, refuses_nonsense_without_touching_the_disk) {
     TestDurable durable;
     PolicyBook book{durable, {}};
     std::optional<Code> code;
-    book.change(set_max(1ms), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    book.change({}, set_max(1ms), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::invalid_policy);
     EXPECT_FALSE(durable.saved);
 }
@@ -51,8 +51,9 @@ TEST(PolicyBook, builds_each_change_on_what_the_one_before_came_to) {
     durable.hold = true;
     PolicyBook book{durable, {}};
     const auto ignore = [](const Answer<Policy>&) {};
-    book.change(set_max(2min), ignore);
+    book.change({}, set_max(2min), ignore);
     book.change(
+        {},
         [](Policy& policy) -> Result<void> {
             policy.wait_max = 7s;
             return {};
@@ -64,6 +65,49 @@ TEST(PolicyBook, builds_each_change_on_what_the_one_before_came_to) {
     durable.answer_one();
     EXPECT_EQ(book.policy().ttl_max, 5min);
     EXPECT_EQ(book.policy().wait_max, 7s);
+}
+
+TEST(PolicyBook, makes_a_change_anew_from_what_another_node_made_of_the_policy) {  // L3
+    TestDurable durable;
+    durable.hold = true;
+    PolicyBook book{durable, {}};
+    std::optional<Policy> answered;
+    book.change({}, set_max(2min), [&](const Answer<Policy>& answer) { answered = std::get<Policy>(answer); });
+    Policy newer;
+    newer.wait_max = 7s;
+    book.take(newer);
+    durable.outcome = Error{"conflict", "changed meanwhile"};
+    durable.answer_one();
+    EXPECT_FALSE(answered);
+    ASSERT_EQ(durable.held.size(), 1U);
+    EXPECT_EQ(durable.saved->wait_max, 7s);
+    EXPECT_EQ(durable.saved->ttl_max, 2min);
+    durable.outcome = {};
+    durable.answer_one();
+    ASSERT_TRUE(answered);
+    EXPECT_EQ(answered->wait_max, 7s);
+    EXPECT_EQ(book.policy().ttl_max, 2min);
+}
+
+TEST(PolicyBook, does_not_go_back_to_its_own_change_when_a_newer_one_was_taken_in) {
+    TestDurable durable;
+    durable.hold = true;
+    PolicyBook book{durable, {}};
+    book.change({}, set_max(2min), [](const Answer<Policy>&) {});
+    Policy newest;
+    newest.ttl_max = 3min;
+    book.take(newest);
+    durable.answer_one();
+    EXPECT_EQ(book.policy().ttl_max, 3min);
+}
+
+TEST(PolicyBook, gives_up_when_others_are_always_faster) {
+    TestDurable durable;
+    durable.outcome = Error{"conflict", "changed meanwhile"};
+    PolicyBook book{durable, {}};
+    std::optional<Code> code;
+    book.change({}, set_max(2min), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    EXPECT_EQ(code, Code::unavailable);
 }
 
 }  // namespace

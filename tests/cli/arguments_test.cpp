@@ -16,6 +16,11 @@ TEST(Arguments, split_off_the_command_of_run) {
     EXPECT_EQ(typed.command, (Words{"make", "--", "-j"})) << "only the first -- is ours";
 }
 
+TEST(Arguments, split_off_the_command_of_elect_if_there_is_one) {
+    EXPECT_EQ(make_ready({"elect", "g", "--", "make", "all"}).command, (Words{"make", "all"}));
+    EXPECT_TRUE(make_ready({"elect", "g"}).command.empty());
+}
+
 TEST(Arguments, leave_the_separator_of_other_commands_alone) {
     const Typed typed = make_ready({"acquire", "--", "-odd-name"});
     EXPECT_EQ(typed.options, (Words{"acquire", "--", "-odd-name"}));
@@ -56,6 +61,23 @@ TEST(CommandLine, understands_a_run) {
     EXPECT_EQ(take.reason, "why");
     EXPECT_EQ(take.name_space, "n");
     EXPECT_EQ(take.holder, "h");
+}
+
+TEST(CommandLine, understands_an_election) {
+    const Parsed parsed = parse_command_line({"elect", "billing", "--ttl", "5s", "--holder", "h", "--", "serve", "-v"});
+    ASSERT_FALSE(parsed.exit);
+    EXPECT_EQ(parsed.arguments.command, "elect");
+    EXPECT_EQ(parsed.arguments.elect.group, "billing");
+    EXPECT_EQ(parsed.arguments.take.ttl, 5s);
+    EXPECT_EQ(parsed.arguments.take.holder, "h");
+    EXPECT_EQ(parsed.arguments.take.command, (Words{"serve", "-v"}));
+}
+
+TEST(CommandLine, takes_several_servers_with_commas_between_them) {
+    const Parsed parsed = parse_command_line({"list", "--server", "http://a,http://b:2/"});
+    ASSERT_FALSE(parsed.exit);
+    EXPECT_EQ(parsed.arguments.common.server, "http://a:7400,http://b:2");
+    EXPECT_EQ(parse_command_line({"list", "--server", "http://a,,http://b"}).exit, 2);
 }
 
 TEST(CommandLine, takes_common_options_before_and_after_the_command) {

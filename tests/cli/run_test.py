@@ -242,7 +242,7 @@ class RunTest(HoldfastTest):
         self.pid_of(run)
         [lease] = self.held()
         self.ok("revoke", lease["id"])
-        run.out.find("asked")
+        # It is asked first, but it gets a second for that, and on a busy machine may not come to say so.
         self.assertEqual(self.ends(run), 104)
         run.err.find("lost")
 

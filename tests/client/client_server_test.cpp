@@ -44,6 +44,19 @@ TEST(ClientAndServer, grant_exclude_and_hand_over) {
     waiter.join();
 }
 
+TEST(ClientAndServer, of_two_servers_ask_the_second_when_the_first_is_dead) {
+    ServerProcess first;
+    ServerProcess second;
+    Client alice({.server = first.url() + "," + second.url(), .holder = "alice"});
+    auto before = alice.acquire("before");
+    ASSERT_TRUE(before) << before.failure().message;
+    first.kill();
+    auto after = alice.acquire("after");
+    ASSERT_TRUE(after) << after.failure().message;
+    EXPECT_EQ(client_of(second, "bob").acquire("after").outcome(), Outcome::busy) << "it is the second that has it";
+    EXPECT_TRUE(after.lease().release());
+}
+
 TEST(ClientAndServer, keep_a_lease_beyond_its_ttl_and_over_a_clean_restart) {
     ServerProcess server;
     auto acquired = client_of(server, "alice").acquire("db", {.ttl = 5s});

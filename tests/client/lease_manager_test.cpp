@@ -11,9 +11,9 @@
 
 #include "base/random.h"
 #include "client/instance_id.h"
-#include "support/redis_process.h"
 #include "client/rendezvous.h"
 #include "client/resp_connection.h"
+#include "support/redis_process.h"
 #include "wire/resp_command.h"
 
 namespace holdfast {

@@ -1,5 +1,6 @@
 """Real servers for tests: started on a free port and a state directory of their own, ended by their pid."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -35,11 +36,23 @@ def wait_for_time(instant):
         time.sleep(left)
 
 
+class HttpFrom(http.client.HTTPConnection):
+    """HTTP from a host of a test's own network (tests/support/network.py); from this machine if there is none."""
+
+    def __init__(self, machine, host, port, timeout=PATIENCE):
+        super().__init__(host, port, timeout=timeout)
+        self.machine = machine
+
+    def connect(self):
+        with self.machine or contextlib.nullcontext():
+            super().connect()
+
+
 class Connection:
     """One keep-alive connection."""
 
-    def __init__(self, port):
-        self.http = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    def __init__(self, port, host="127.0.0.1", machine=None, timeout=PATIENCE):
+        self.http = HttpFrom(machine, host, port, timeout)
 
     def send(self, method, path, body=None):
         text = None if body is None else json.dumps(body)
@@ -61,15 +74,17 @@ class Connection:
 
 
 class Server:
-    """One life of `holdfast serve`."""
+    """One life of `holdfast serve`, on this machine or on a host of a test's own network; `under` is what runs it."""
 
-    def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None):
+    def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None, machine=None, under=()):
         resp = [] if "--resp" in arguments else ["--resp", "127.0.0.1:0"]
-        command = [BIN, "serve", "--http", address, *resp, "--state-dir", state_dir, *arguments]
+        command = [*under, BIN, "serve", "--http", address, *resp, "--state-dir", state_dir, *arguments]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-            env={**clean, **(environment or {})})
+        with machine or contextlib.nullcontext():
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+                env={**clean, **(environment or {})})
+        self.machine = machine
         self.pid = self.process.pid
         self.log = []
         self.logged = queue.Queue()
@@ -78,6 +93,7 @@ class Server:
         self.readers = [threading.Thread(target=self._read_log), threading.Thread(target=self._read_out)]
         for reader in self.readers:
             reader.start()
+        self.host = None
         self.port = None
         self.connection = None
 
@@ -94,13 +110,17 @@ class Server:
 
     def wait_until_serving(self):
         line = self.started.get(timeout=PATIENCE)
-        match = re.fullmatch(r"holdfast \S+ serving on http://127\.0\.0\.1:(\d+)\n", line)
+        match = re.fullmatch(r"holdfast \S+ serving on http://([0-9.]+):(\d+)\n", line)
         if not match:
             self.wait()
             raise AssertionError(f"does not serve: {line!r} {self.log}")
-        self.port = int(match[1])
-        self.connection = Connection(self.port)
+        self.host, self.port = match[1], int(match[2])
+        self.connection = self.connect()
         return self
+
+    def connect(self, timeout=PATIENCE):
+        """Another connection to it, from where it runs."""
+        return Connection(self.port, self.host, self.machine, timeout)
 
     def wait_for_log(self, text):
         while text not in self.logged.get(timeout=PATIENCE):

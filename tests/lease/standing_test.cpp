@@ -142,6 +142,22 @@ TEST(Standing, gives_up_looking_when_far_too_many_are_in_the_way) {
     EXPECT_EQ(standing.conflicts[0].resource, "FILE:/x");
 }
 
+TEST(Standing, puts_a_plain_request_behind_those_that_wait_whatever_the_clocks_of_their_nodes_say) {  // T1
+    Record record;
+    record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::mutates)};
+    record.waiters[0].priority = 7'000'000;
+    record.waiters[1].priority = 5;
+    Claim claim;
+    claim.holder = "h";
+    claim.priority = 100;
+    claim.request = 99;
+    const Standing come = standing_of(record, NoNeighbours{}, claim, Instant{});
+    EXPECT_EQ(come.ahead, 2U);
+    EXPECT_EQ(come.last_plain, 7'000'000);
+    claim.queued = true;
+    EXPECT_EQ(standing_of(record, NoNeighbours{}, claim, Instant{}).ahead, 1U) << "its place is fixed by then";
+}
+
 TEST(DueWaiters, are_only_the_oldest_if_it_needs_the_place_for_itself) {  // G6
     Record record;
     record.waiters = {waiter(1, Predicate::mutates), waiter(2, Predicate::mutates), waiter(3, Predicate::consumes)};

@@ -55,7 +55,8 @@ class Readme(unittest.TestCase):
         shown = self.type_beside_a_server("\n".join(to_type))
         for expected in ("I hold it, token ", "my turn", "TABLE:users", "alice", '"verdict":"GRANTED"',
                          "busy: exit code 103", "the commit was refused", "renaming the parser", "Tidy up",
-                         "worker-1", "@redis/lock:42", "polled c0ffee00-0000-4000-8000-000000000042"):
+                         "worker-1", "@redis/lock:42", "polled c0ffee00-0000-4000-8000-000000000042",
+                         "I lead with token ", "a is dead, and room:7 is mine"):
             self.assertIn(expected, shown.replace('": "', '":"'))
 
     def test_example_compiles_and_holds_its_lease(self):

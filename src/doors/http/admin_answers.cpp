@@ -62,4 +62,18 @@ Response answer_bans(const core::Policy& policy, const std::string& after, std::
     return response;
 }
 
+Response answer_audit(const core::AuditPage& page) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("audit").open_array();
+    for (const core::AuditPage::Line& line : page.lines) {
+        json.open_object().field("number", line.number).field("at", format_wall_time(line.entry.at_wall_ms));
+        json.field("who", line.entry.who).field("what", line.entry.what).close_object();
+    }
+    json.close_array().key("next");
+    page.more ? json.text(std::to_string(page.lines.back().number)) : json.null();
+    json.close_object();
+    return response;
+}
+
 }  // namespace holdfast::http

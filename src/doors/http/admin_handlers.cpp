@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
+#include "doors/http/decode_parts.h"
 #include "doors/http/handlers.h"
 
 namespace holdfast::http {
@@ -19,20 +20,26 @@ Result<core::LeaseName> decode_named(const Request& request, const std::string& 
 void handle_bar(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto name = decode_named(request, id);
     if (!name) return reply(failure(name.error()));
-    services.authority.bar(std::move(*name), [reply, &services](const core::Answer<core::HeldLease>& answer) {
-        if (!reply.open()) return;
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now(), wall_clock_ms()}));
-    });
+    services.authority.bar(
+        std::move(*name),
+        [reply, &services](const core::Answer<core::HeldLease>& answer) {
+            if (!reply.open()) return;
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now(), wall_clock_ms()}));
+        },
+        caller_of(request));
 }
 
 void handle_revoke(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto name = decode_named(request, id);
     if (!name) return reply(failure(name.error()));
-    services.authority.revoke(*name, [reply, name = *name](const core::Answer<core::Lease>& answer) {
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_revoke(name));
-    });
+    services.authority.revoke(
+        *name,
+        [reply, name = *name](const core::Answer<core::Lease>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_revoke(name));
+        },
+        caller_of(request));
 }
 
 void handle_get_policy(Services& services, const Request& request, const std::string&, Reply reply) {
@@ -43,10 +50,13 @@ void handle_get_policy(Services& services, const Request& request, const std::st
 void handle_change_policy(Services& services, const Request& request, const std::string&, Reply reply) {
     auto change = decode_policy_change(request);
     if (!change) return reply(failure(change.error()));
-    services.authority.change_policy(*change, [reply](const core::Answer<core::Policy>& answer) {
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_policy(std::get<core::Policy>(answer)));
-    });
+    services.authority.change_policy(
+        *change,
+        [reply](const core::Answer<core::Policy>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_policy(std::get<core::Policy>(answer)));
+        },
+        caller_of(request));
 }
 
 void handle_list_bans(Services& services, const Request& request, const std::string&, Reply reply) {
@@ -66,19 +76,30 @@ void handle_get_ban(Services& services, const Request& request, const std::strin
 void handle_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
     auto decoded = decode_ban(request, holder);
     if (!decoded) return reply(failure(decoded.error()));
-    services.authority.ban(holder, {decoded->reason, wall_clock_ms()},
-                           [reply, holder](const core::Answer<core::Ban>& answer) {
-                               if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-                               reply(answer_ban(holder, std::get<core::Ban>(answer)));
-                           });
+    services.authority.ban(
+        holder, {decoded->reason, wall_clock_ms()},
+        [reply, holder](const core::Answer<core::Ban>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_ban(holder, std::get<core::Ban>(answer)));
+        },
+        caller_of(request));
 }
 
 void handle_unban(Services& services, const Request& request, const std::string& holder, Reply reply) {
     if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
-    services.authority.unban(holder, [reply, holder](const core::Answer<bool>& answer) {
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_unban(holder, std::get<bool>(answer)));
-    });
+    services.authority.unban(
+        holder,
+        [reply, holder](const core::Answer<bool>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_unban(holder, std::get<bool>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_audit(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_audit(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_audit(services.authority.audit(decoded->after, decoded->limit)));
 }
 
 }  // namespace holdfast::http

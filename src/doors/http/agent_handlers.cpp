@@ -1,5 +1,6 @@
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
+#include "doors/http/decode_parts.h"
 #include "doors/http/handlers.h"
 
 namespace holdfast::http {
@@ -31,10 +32,13 @@ void handle_put_agent(Services& services, const Request& request, const std::str
 
 void handle_forget_agent(Services& services, const Request& request, const std::string& id, Reply reply) {
     if (auto checked = decode_holder_only(request, id); !checked) return reply(failure(checked.error()));
-    services.authority.forget_agent(id, [reply, id](const core::Answer<bool>& answer) {
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_forget(id, std::get<bool>(answer)));
-    });
+    services.authority.forget_agent(
+        id,
+        [reply, id](const core::Answer<bool>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_forget(id, std::get<bool>(answer)));
+        },
+        caller_of(request));
 }
 
 void handle_declare_restart(Services& services, const Request& request, const std::string& id, Reply reply) {

@@ -234,6 +234,24 @@ Response answer_verify(const std::vector<core::VerifyAnswer>& answers) {
     return response;
 }
 
+Response answer_leader(const std::string& group, const core::VerifyAnswer& answer) {
+    const core::Lease* leader = nullptr;
+    for (const core::Lease& lease : answer.verified.current)
+        if (lease.predicate == core::Predicate::mutates && (leader == nullptr || lease.token > leader->token))
+            leader = &lease;
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("group", group).field("resource", answer.name.resource);
+    if (leader != nullptr) {
+        json.field("leader", leader->holder).field("token", leader->token);
+        json.field("expires_in_ms", to_ms(leader->expires_at - answer.at));
+    } else {
+        json.key("leader").null().key("token").null().key("expires_in_ms").null();
+    }
+    json.close_object();
+    return response;
+}
+
 Response answer_bar(const core::HeldLease& held, const Moment& moment) {
     Response response;
     JsonWriter json(response.body);

@@ -30,6 +30,8 @@ Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& 
 Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment);
 Response answer_list(const core::ListPage& page, const Moment& moment);
 Response answer_verify(const std::vector<core::VerifyAnswer>& answers);
+/// Who of those that hold a group's resource leads it, if anybody does (L1). REQUIRES: the resource is `leader:GROUP`.
+Response answer_leader(const std::string& group, const core::VerifyAnswer& answer);
 Response answer_bar(const core::HeldLease& held, const Moment& moment);
 Response answer_revoke(const core::LeaseName& name);
 Response answer_policy(const core::Policy& policy);
@@ -37,6 +39,7 @@ Response answer_ban(const std::string& holder, const core::Ban& ban);
 Response answer_unban(const std::string& holder, bool unbanned);
 /// At most `limit` bans of holders after `after`, in the order of their names.
 Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit);
+Response answer_audit(const core::AuditPage& page);
 
 /// 201 if it was registered just now.
 Response answer_agent(const core::AgentAnswer& answer);

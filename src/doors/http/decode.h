@@ -73,6 +73,13 @@ struct DecodedPage {
 };
 Result<DecodedPage> decode_page(const Request& request);
 
+/// A page of the audit.
+struct DecodedAudit {
+    std::uint64_t after = 0;
+    std::size_t limit = 100;
+};
+Result<DecodedAudit> decode_audit(const Request& request);
+
 /// The lease a path or a list names, in its canonical form.
 Result<core::LeaseName> decode_lease_name(std::string_view id);
 

@@ -98,6 +98,16 @@ Result<DecodedPage> decode_page(const Request& request) {
     return page;
 }
 
+Result<DecodedAudit> decode_audit(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedAudit audit;
+    audit.after = query->whole("after", 0, UINT64_MAX).value_or(0);
+    audit.limit = query->whole("limit", 1, 1000).value_or(100);
+    if (auto error = query->error()) return *error;
+    return audit;
+}
+
 Result<void> decode_nothing(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();

@@ -56,6 +56,7 @@ struct Services {
     core::Authority& authority;
     Metrics& metrics;
     std::string version;
+    std::function<std::string()> quorum_status;  ///< none: not clustered
 };
 
 }  // namespace holdfast::http

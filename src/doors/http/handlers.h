@@ -24,6 +24,9 @@ void handle_put_agent(Services&, const Request&, const std::string& id, Reply);
 void handle_forget_agent(Services&, const Request&, const std::string& id, Reply);
 void handle_declare_restart(Services&, const Request&, const std::string& id, Reply);
 
+void handle_get_leader(Services&, const Request&, const std::string& group, Reply);
+void handle_quorum(Services&, const Request&, const std::string&, Reply);
+
 void handle_bar(Services&, const Request&, const std::string& id, Reply);
 void handle_revoke(Services&, const Request&, const std::string& id, Reply);
 void handle_get_policy(Services&, const Request&, const std::string&, Reply);
@@ -32,6 +35,7 @@ void handle_list_bans(Services&, const Request&, const std::string&, Reply);
 void handle_get_ban(Services&, const Request&, const std::string& holder, Reply);
 void handle_ban(Services&, const Request&, const std::string& holder, Reply);
 void handle_unban(Services&, const Request&, const std::string& holder, Reply);
+void handle_audit(Services&, const Request&, const std::string&, Reply);
 
 void handle_events(Services&, const Request&, const std::string&, Reply);
 void handle_health(Services&, const Request&, const std::string&, Reply);

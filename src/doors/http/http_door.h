@@ -25,6 +25,8 @@ struct HttpDoorOptions {
     Duration read_timeout = 10s;
     Duration write_timeout = 10s;
     std::string version;
+    /// The JSON of GET /v1/quorum; none: this server is alone. Called on the io_context's thread.
+    std::function<std::string()> quorum_status{};
 };
 
 /// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.

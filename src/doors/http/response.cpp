@@ -84,6 +84,7 @@ int status_of(Code code) {
         case Code::unknown_agent:
         case Code::not_banned:
         case Code::not_found:
+        case Code::not_clustered:
             return 404;
         case Code::method_not_allowed:
             return 405;
@@ -119,6 +120,7 @@ int status_of(Code code) {
         case Code::too_many_waiters:
         case Code::too_many_agents:
         case Code::too_many_connections:
+        case Code::unavailable:
             return 503;
         case Code::storage_failed:
             break;

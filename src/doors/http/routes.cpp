@@ -23,6 +23,8 @@ constexpr std::array table{
     Route{"PUT", "/v1/agents/{id}", "put_agent", handle_put_agent},
     Route{"DELETE", "/v1/agents/{id}", "forget_agent", handle_forget_agent},
     Route{"POST", "/v1/agents/{id}/restarting", "declare_restart", handle_declare_restart},
+    Route{"GET", "/v1/leaders/{group}", "get_leader", handle_get_leader},
+    Route{"GET", "/v1/quorum", "quorum", handle_quorum},
     Route{"GET", "/v1/events", "events", handle_events},
     Route{"GET", "/v1/policy", "get_policy", handle_get_policy},
     Route{"PATCH", "/v1/policy", "change_policy", handle_change_policy},
@@ -30,6 +32,7 @@ constexpr std::array table{
     Route{"GET", "/v1/bans/{holder}", "get_ban", handle_get_ban},
     Route{"PUT", "/v1/bans/{holder}", "ban", handle_ban},
     Route{"DELETE", "/v1/bans/{holder}", "unban", handle_unban},
+    Route{"GET", "/v1/audit", "audit", handle_audit},
     Route{"GET", "/health", "health", handle_health},
     Route{"GET", "/metrics", "metrics", handle_metrics},
     Route{"GET", "/openapi.json", "openapi", handle_openapi},
@@ -53,6 +56,7 @@ struct Taken {
 constexpr std::string_view leases = "/v1/leases/";
 constexpr std::string_view agents = "/v1/agents/";
 constexpr std::string_view bans = "/v1/bans/";
+constexpr std::string_view leaders = "/v1/leaders/";
 
 Taken take_apart_agent(std::string_view path) {
     static constexpr std::string_view restarting = "/restarting";
@@ -64,6 +68,7 @@ Taken take_apart_agent(std::string_view path) {
 
 Taken take_apart(std::string_view path) {
     if (path.starts_with(bans)) return {bans, path.substr(bans.size()), {}};
+    if (path.starts_with(leaders)) return {leaders, path.substr(leaders.size()), {}};
     if (path.starts_with(agents)) return take_apart_agent(path);
     if (!path.starts_with(leases)) return {path, {}, {}};
     const std::string_view rest = path.substr(leases.size());

@@ -21,7 +21,9 @@ void handle_health(Services& services, const Request& request, const std::string
     JsonWriter json(response.body);
     json.open_object().field("status", status_of(authority));
     json.field("recovering_for_ms", to_ms_up(authority.recovering_for())).field("version", services.version);
-    json.field("active_leases", authority.active_leases()).field("waiters", authority.waiters()).close_object();
+    json.field("active_leases", authority.active_leases()).field("waiters", authority.waiters());
+    if (services.quorum_status) json.key("quorum").raw(services.quorum_status());
+    json.close_object();
     reply(std::move(response));
 }
 

@@ -31,7 +31,7 @@ Shared::Shared(core::Authority& authority, prometheus::Registry& registry, HttpD
                std::function<void()> tell_time)
     : options(std::move(given)),
       metrics(registry),
-      services{authority, metrics, options.version},
+      services{authority, metrics, options.version, options.quorum_status},
       hub(authority),
       before_request(std::move(tell_time)) {}
 

@@ -14,18 +14,14 @@ namespace holdfast::core {
 /// depth of a path and of what is found (path_tree.h).
 ///
 /// Calls answer before they return.
-class MemoryStore final : public Store {
+class MemoryStore final : public DrivenStore {
  public:
     MemoryStore(StoreListener& listener, HashKey hash_key);
     ~MemoryStore() override;
 
-    /// Sets the time and sweeps what has ended by then, at most `steps` pieces of work. Returns true if there is more
-    /// to do: then call again soon, after other work had its turn. Expiry itself does not wait for the sweep (T2).
-    /// REQUIRES: time does not go back.
-    bool advance(Instant now, std::size_t steps = 1000);
-
-    /// When advance() has something to do next; Instant::max() if nothing waits to end.
-    Instant next_due() const;
+    /// Sweeps what has ended by then. Expiry itself does not wait for the sweep (T2).
+    bool advance(Instant now, std::size_t steps = 1000) override;
+    Instant next_due() const override;
 
     void update(std::string_view resource, Update& update) override;
     void expect(std::span<const Expected> coming) override;

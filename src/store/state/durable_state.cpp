@@ -41,6 +41,11 @@ void DurableState::forget_agent(std::string_view id, Callback<Result<void>> done
     submit(std::move(change), std::move(done));
 }
 
+void DurableState::save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done) {
+    submit([directories = std::move(directories)](StateDb& db) { return db.save_founders(directories); },
+           std::move(done));
+}
+
 void DurableState::advance(Instant now) {
     longest_ttl_.advance(now);
     // A policy on its way to the disk may be about to raise the maximum.

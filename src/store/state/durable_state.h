@@ -39,6 +39,9 @@ class DurableState final : public core::Durable {
     void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
     void forget_agent(std::string_view id, Callback<Result<void>> done) override;
 
+    /// Of a node (StateDb::save_founders).
+    void save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done);
+
     /// The time: lowers the longest TTL on disk once it may come down (longest_ttl.h).
     void advance(Instant now);
     Instant next_deadline() const;

@@ -5,6 +5,7 @@
 namespace holdfast {
 
 void LongestTtl::policy_took_effect(Duration ttl_max) {
+    ttl_max = std::max(ttl_max, least_);
     bound_ = std::max(bound_, ttl_max);
     if (ttl_max == ttl_max_) return;
     ttl_max_ = ttl_max;

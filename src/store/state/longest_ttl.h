@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "base/time.h"
@@ -16,8 +17,10 @@ namespace holdfast {
 /// it.
 class LongestTtl {
  public:
-    /// `ttl_max` is in force from the first advance() on.
-    LongestTtl(Duration bound, Duration ttl_max) : bound_(bound), ttl_max_(ttl_max) {}
+    /// `ttl_max` is in force from the first advance() on. `least` holds whatever the policy says: the longest TTL that
+    /// any member of a cluster may grant.
+    LongestTtl(Duration bound, Duration ttl_max, Duration least = {})
+        : bound_(bound), ttl_max_(std::max(ttl_max, least)), least_(least) {}
 
     /// A policy with this maximum was made durable and took effect, before the next advance().
     void policy_took_effect(Duration ttl_max);
@@ -35,6 +38,7 @@ class LongestTtl {
  private:
     Duration bound_;
     Duration ttl_max_;
+    Duration least_;
     std::optional<Instant> since_;
 };
 

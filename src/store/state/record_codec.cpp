@@ -45,6 +45,16 @@ void encode(const core::Lease& lease, saved::Lease& out) {
     out.mutable_progress()->set_since_ns(ns_of(lease.progress->since));
 }
 
+void encode(const core::Waiter& waiter, saved::Waiter& out) {
+    out.set_id(waiter.id);
+    out.set_priority(waiter.priority);
+    out.set_agent(waiter.agent);
+    out.set_predicate(to_saved(waiter.predicate));
+    out.set_until_ns(ns_of(waiter.until));
+    out.set_holder(waiter.holder);
+    out.set_session(waiter.session);
+}
+
 bool is_choice(int value, int last) {
     return value >= 1 && value <= last;
 }
@@ -88,6 +98,8 @@ std::string encode_record(const core::Record& record) {
         encode(kept.lease, *one.mutable_lease());
         one.set_until_ns(ns_of(kept.until));
     }
+    for (const core::Waiter& waiter : record.waiters)
+        encode(waiter, *out.add_waiters());
     out.set_last_token(record.last_token);
     return out.SerializeAsString();
 }
@@ -111,6 +123,16 @@ std::optional<core::Record> decode_record(std::string_view bytes) {
         auto lease = decode(one.lease());
         if (!lease) return std::nullopt;
         record.reserved.push_back({std::move(*lease), instant_of(one.until_ns())});
+    }
+    for (const saved::Waiter& one : in.waiters()) {
+        if (one.id() == 0 || one.holder().empty() || !is_choice(one.predicate(), saved::RENAMES)) return std::nullopt;
+        record.waiters.push_back({.id = one.id(),
+                                  .priority = one.priority(),
+                                  .agent = one.agent(),
+                                  .predicate = static_cast<core::Predicate>(one.predicate() - 1),
+                                  .until = instant_of(one.until_ns()),
+                                  .holder = one.holder(),
+                                  .session = one.session()});
     }
     return record;
 }

@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-Sqlite::Sqlite(std::string path) : path_(std::move(path)) {
+Sqlite::Sqlite(std::string path, std::string called) : path_(std::move(path)), called_(std::move(called)) {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr));
 }
@@ -31,8 +31,8 @@ void Sqlite::check(int code) {
     if (kind == SQLITE_OK || kind == SQLITE_ROW || kind == SQLITE_DONE) return;
     const std::string reason = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
     if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
-        return fail({"state_corrupt", "the state file " + path_ + " is damaged (" + reason + ")"});
-    fail({"storage_failed", "cannot use the state file " + path_ + ": " + reason});
+        return fail({"state_corrupt", named() + " is damaged (" + reason + ")"});
+    fail({"storage_failed", "cannot use " + named() + ": " + reason});
 }
 
 Statement::Statement(Sqlite& database, std::string_view sql) : database_(database) {

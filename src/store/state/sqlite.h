@@ -19,7 +19,8 @@ namespace holdfast {
 /// ours, `storage_failed` for everything else the disk may do.
 class Sqlite {
  public:
-    explicit Sqlite(std::string path);
+    /// `called`: what kind of file it is, for messages.
+    explicit Sqlite(std::string path, std::string called = "the state file");
     ~Sqlite();
     Sqlite(const Sqlite&) = delete;
     Sqlite& operator=(const Sqlite&) = delete;
@@ -28,6 +29,7 @@ class Sqlite {
     void run(const char* sql);
 
     const std::string& path() const { return path_; }
+    std::string named() const { return called_ + ' ' + path_; }
     const std::optional<Error>& failure() const { return failure_; }
     /// Sets the failure that sticks, if there was none.
     void fail(Error error);
@@ -39,6 +41,7 @@ class Sqlite {
     void check(int code);
 
     std::string path_;
+    std::string called_;
     sqlite3* handle_ = nullptr;
     std::optional<Error> failure_;
 };

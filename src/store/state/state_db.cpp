@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "lease/limits.h"
 #include "store/state/record_codec.h"
 #include "store/state/state_file.h"
@@ -31,22 +32,57 @@ void shift(core::Record& record, Duration by) {
     }
     for (core::EndedLease& ended : record.ended)
         ended.at += by;
+    for (core::Waiter& waiter : record.waiters)
+        waiter.until += by;
+}
+
+std::string described(const StateOwner& owner) {
+    if (owner.alone()) return "a server that is alone";
+    return "node " + owner.node + " of the cluster of " + owner.members;
+}
+
+/// What was remembered under one name means nothing under another: promises would be forgotten, and leases be unknown.
+Error other_owner(const std::string& path, const StateOwner& was, const StateOwner& is) {
+    return {"other_owner", "the state file " + path + " is that of " + described(was) + ", and this is " +
+                               described(is) + "; give it a --state-dir of its own" +
+                               (was.alone() ? "" : ", or start it with the --node and --peers it had") +
+                               ". Nothing was changed (see docs/cluster.md)"};
+}
+
+core::Ballot ballot_in(const Statement& row, int column) {
+    return {static_cast<std::uint64_t>(row.number(column)), static_cast<core::BootNumber>(row.number(column + 1)),
+            static_cast<core::NodeIndex>(row.number(column + 2))};
+}
+
+void bind_ballot(Statement& row, int parameter, const core::Ballot& ballot) {
+    row.bind(parameter, static_cast<std::int64_t>(ballot.counter));
+    row.bind(parameter + 1, ballot.boot);
+    row.bind(parameter + 2, ballot.node);
 }
 
 }  // namespace
 
-StateDb::StateDb(std::unique_ptr<Sqlite> database, ClockReading clock)
-    : database_(std::move(database)), clock_(std::move(clock)) {}
+StateDb::StateDb(std::unique_ptr<Sqlite> database, ClockReading clock, StateOwner owner)
+    : database_(std::move(database)), clock_(std::move(clock)), owner_(std::move(owner)) {}
 
-Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockReading clock) {
+Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockReading clock, StateOwner owner) {
     auto database = open_state_file(path);
     if (!database) return database.error();
-    std::unique_ptr<StateDb> state(new StateDb(std::move(*database), std::move(clock)));
+    std::unique_ptr<StateDb> state(new StateDb(std::move(*database), std::move(clock), std::move(owner)));
+    state->check_owner();
     state->read_found();
+    state->read_founders();
     state->read_policy();
     state->read_agents();
     if (state->database_->failure()) return *state->database_->failure();
     return state;
+}
+
+void StateDb::check_owner() {
+    if (meta("starts") == 0) return;  // nobody's yet
+    const StateOwner was{meta_text("node"), meta_text("members"), {}};
+    if (database_->failure() || (was.node == owner_.node && was.members == owner_.members)) return;
+    database_->fail(other_owner(database_->path(), was, owner_));
 }
 
 void StateDb::read_found() {
@@ -54,6 +90,7 @@ void StateDb::read_found() {
     if (ceiling < 0 || static_cast<core::Token>(ceiling) >= core::token_limit)
         database_->fail(corrupt(*database_, "token_ceiling"));
     found_.token_ceiling = static_cast<core::Token>(ceiling);
+    found_.boot = static_cast<core::BootNumber>(meta("starts") + 1);
     if (meta("starts") == 0) return;
     if (meta("clean") != 1) {
         found_.last_stop = LastStop::unclean;
@@ -62,11 +99,31 @@ void StateDb::read_found() {
     }
     found_.last_stop = LastStop::clean;
     const Instant stopped_at{Duration{meta("stopped_at_ns")}};
-    Statement clock(*database_, "SELECT value FROM meta WHERE name = 'stopped_clock'");
     // A clock that went back is not the same clock, whatever it is called.
-    const bool same_clock = clock.step() && clock.bytes(0) == clock_.clock && stopped_at <= clock_.now;
+    const bool same_clock = meta_text("stopped_clock") == clock_.clock && stopped_at <= clock_.now;
     if (!same_clock) shift_ = clock_.now - stopped_at;
     found_.recovering_until = stopped_at + Duration{meta("recovering_ns")} + shift_;
+    read_marks();
+}
+
+void StateDb::read_marks() {
+    found_.marks.highest_token = static_cast<core::Token>(meta("highest_token"));
+    found_.marks.highest_counter = static_cast<std::uint64_t>(meta("highest_counter"));
+    found_.marks.forgotten = {static_cast<std::uint64_t>(meta("forgotten_counter")),
+                              static_cast<core::BootNumber>(meta("forgotten_boot")),
+                              static_cast<core::NodeIndex>(meta("forgotten_node"))};
+}
+
+void StateDb::read_founders() {
+    found_.directory = static_cast<std::uint64_t>(meta("directory"));
+    const std::string list = meta_text("founders");
+    for (std::size_t begin = 0; begin < list.size();) {
+        const std::size_t comma = std::min(list.find(',', begin), list.size());
+        const auto number = parse_number(std::string_view(list).substr(begin, comma - begin));
+        if (!number) return database_->fail(corrupt(*database_, "founders"));
+        found_.founders.push_back(*number);
+        begin = comma + 1;
+    }
 }
 
 void StateDb::read_policy() {
@@ -110,7 +167,7 @@ void StateDb::read_agents() {
 
 Result<Duration> StateDb::begin(const TakeUp& take_up) {
     Transaction transaction(*database_);
-    Duration longest = found_.policy.ttl_max;
+    Duration longest = owner_.alone() ? found_.policy.ttl_max : owner_.longest_ttl;
     if (found_.last_stop == LastStop::unclean) {
         longest = std::max(longest, Duration{meta("longest_ttl_ns")});
     } else {
@@ -120,14 +177,18 @@ Result<Duration> StateDb::begin(const TakeUp& take_up) {
     }
     set_meta("longest_ttl_ns", longest.count());
     set_meta("clean", 0);
-    set_meta("starts", meta("starts") + 1);
+    set_meta("starts", found_.boot);
+    set_meta_text("node", owner_.node);
+    set_meta_text("members", owner_.members);
     if (auto committed = transaction.commit(); !committed) return committed.error();
     return longest;
 }
 
 Duration StateDb::take_up_records(const TakeUp& take_up) {
     Duration longest{};
-    Statement rows(*database_, "SELECT resource, record FROM records");
+    Statement rows(*database_,
+                   "SELECT resource, record, promised_counter, promised_boot, promised_node, accepted_counter, "
+                   "accepted_boot, accepted_node FROM records");
     while (rows.step()) {
         auto record = decode_record(rows.bytes(1));
         if (!record) {
@@ -135,11 +196,14 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
             break;
         }
         shift(*record, shift_);
+        if (owner_.alone()) record->waiters.clear();  // their connections ended with the process
         core::settle(*record, clock_.now);  // what ended while nobody served has expired, on its own time (T2)
         // What is reserved needs no wait: nobody uses it (R5).
         for (const core::Lease& lease : record->leases)
-            longest = std::max({longest, lease.ttl, lease.expires_at - clock_.now});
-        if (!record->empty()) take_up(rows.bytes(0), *record);
+            longest = std::max({longest, lease.ttl, owner_.alone() ? lease.expires_at - clock_.now : Duration::zero()});
+        // An empty register still has its ballots to remember (Q5).
+        if (!record->empty() || !owner_.alone())
+            take_up(rows.bytes(0), *record, {ballot_in(rows, 2), ballot_in(rows, 5)});
     }
     return longest;
 }
@@ -206,14 +270,31 @@ Result<void> StateDb::lower_longest_ttl(Duration ttl) {
     return transaction.commit();
 }
 
-Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records) {
+Result<void> StateDb::save_founders(const std::vector<std::uint64_t>& directories) {
+    std::string list;
+    for (std::uint64_t directory : directories)
+        list += (list.empty() ? "" : ",") + std::to_string(directory);
     Transaction transaction(*database_);
-    Statement save(*database_, "INSERT INTO records VALUES (?1, ?2)");
-    records([&](std::string_view resource, const core::Record& record) {
-        save.bind_text(1, resource).bind_blob(2, encode_record(record)).execute();
+    set_meta_text("founders", list);
+    return transaction.commit();
+}
+
+Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records,
+                                   const AcceptorMarks& marks) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+    records([&](std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
+        save.bind_text(1, resource).bind_blob(2, encode_record(record));
+        bind_ballot(save, 3, ballots.promised);
+        bind_ballot(save, 6, ballots.accepted);
+        save.execute();
     });
-    Statement stopped_clock(*database_, "UPDATE meta SET value = ?1 WHERE name = 'stopped_clock'");
-    stopped_clock.bind_text(1, clock.clock).execute();
+    set_meta("highest_token", static_cast<std::int64_t>(marks.highest_token));
+    set_meta("highest_counter", static_cast<std::int64_t>(marks.highest_counter));
+    set_meta("forgotten_counter", static_cast<std::int64_t>(marks.forgotten.counter));
+    set_meta("forgotten_boot", marks.forgotten.boot);
+    set_meta("forgotten_node", marks.forgotten.node);
+    set_meta_text("stopped_clock", clock.clock);
     set_meta("stopped_at_ns", clock.now.time_since_epoch().count());
     set_meta("recovering_ns", std::max(recovering_until - clock.now, Duration::zero()).count());
     set_meta("clean", 1);
@@ -225,6 +306,18 @@ std::int64_t StateDb::meta(std::string_view name) {
     if (read.bind_text(1, name).step()) return read.number(0);
     if (!database_->failure()) database_->fail(corrupt(*database_, std::string(name) + " is missing"));
     return 0;
+}
+
+std::string StateDb::meta_text(std::string_view name) {
+    Statement read(*database_, "SELECT value FROM meta WHERE name = ?1");
+    if (read.bind_text(1, name).step()) return std::string(read.bytes(0));
+    if (!database_->failure()) database_->fail(corrupt(*database_, std::string(name) + " is missing"));
+    return {};
+}
+
+void StateDb::set_meta_text(std::string_view name, std::string_view value) {
+    Statement write(*database_, "UPDATE meta SET value = ?2 WHERE name = ?1");
+    write.bind_text(1, name).bind_text(2, value).execute();
 }
 
 void StateDb::set_meta(std::string_view name, std::int64_t value) {

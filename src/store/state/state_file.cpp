@@ -1,18 +1,11 @@
 #include "store/state/state_file.h"
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 
-#include "lease/policy.h"
-#include "store/state/state_dir.h"
+#include "store/state/sqlite_file.h"
 
 namespace holdfast {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::int64_t application_id = 0x486f6c64;  // "Hold"
 
@@ -35,83 +28,29 @@ constexpr const char* schema = R"sql(
 constexpr std::array upgrades{
     "CREATE TABLE agents (id TEXT PRIMARY KEY, priority INTEGER NOT NULL, epoch INTEGER NOT NULL, "
     "restarting INTEGER NOT NULL) WITHOUT ROWID; PRAGMA user_version = 2",
+    // Of a node of a cluster: whose state it is, and what its acceptor must remember besides records. The state of
+    // every earlier version is that of a server alone.
+    "ALTER TABLE records ADD COLUMN promised_counter INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE records ADD COLUMN promised_boot INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE records ADD COLUMN promised_node INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE records ADD COLUMN accepted_counter INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE records ADD COLUMN accepted_boot INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE records ADD COLUMN accepted_node INTEGER NOT NULL DEFAULT 0;"
+    "INSERT INTO meta VALUES ('node', ''), ('members', ''), ('highest_token', 0), ('highest_counter', 0),"
+    "                        ('forgotten_counter', 0), ('forgotten_boot', 0), ('forgotten_node', 0),"
+    "                        ('directory', random() & 0x7fffffffffffffff | 1), ('founders', '');"
+    "PRAGMA user_version = 3",
 };
-constexpr std::int64_t schema_version = 1 + static_cast<std::int64_t>(upgrades.size());
-
 const char* const what_to_do =
     "; nothing was changed. Restore the file, or move the whole directory away and start afresh once every lease this "
     "server granted has certainly ended (see docs/operations.md)";
 
-/// Under another name first: a crash in the middle leaves no half-made state file, so one that is empty is never ours.
-Result<void> create(const std::string& path) {
-    const std::string fresh = path + ".new";
-    std::error_code failed;
-    fs::remove(fresh, failed);
-    fs::remove(fresh + "-journal", failed);
-    {
-        Sqlite database(fresh);
-        database.run("PRAGMA synchronous = EXTRA");
-        database.run(schema);
-        if (database.failure()) return *database.failure();
-    }
-    if (std::rename(fresh.c_str(), path.c_str()) != 0)
-        return Error{"storage_failed", "cannot create " + path + ": " + std::strerror(errno)};
-    return sync_directory(fs::path(path).parent_path().string());
-}
-
-std::int64_t pragma(Sqlite& database, std::string_view sql) {
-    Statement statement(database, sql);
-    return statement.step() ? statement.number(0) : -1;
-}
-
-Result<void> check(Sqlite& database) {
-    const std::int64_t id = pragma(database, "PRAGMA application_id");
-    const std::int64_t version = pragma(database, "PRAGMA user_version");
-    if (!database.failure() && (id != application_id || version < 1))
-        database.fail({"state_corrupt", "the file " + database.path() + " is not a state file of holdfast"});
-    if (!database.failure() && version > schema_version)
-        return Error{"state_too_new", "the state file " + database.path() +
-                                          " was written by a newer holdfast (schema " + std::to_string(version) +
-                                          ", this one knows " + std::to_string(schema_version) +
-                                          "); start that version"};
-    Statement whole(database, "PRAGMA quick_check(1)");
-    if (whole.step() && whole.bytes(0) != "ok")
-        database.fail({"state_corrupt",
-                       "the state file " + database.path() + " is damaged (" + std::string(whole.bytes(0)) + ")"});
-    if (!database.failure()) return {};
-    Error error = *database.failure();
-    if (error.code == "state_corrupt") error.message += what_to_do;
-    return error;
-}
-
-Result<void> upgrade(Sqlite& database) {
-    const std::int64_t version = pragma(database, "PRAGMA user_version");
-    if (database.failure()) return *database.failure();
-    if (version == schema_version) return {};
-    Transaction transaction(database);
-    for (auto done = static_cast<std::size_t>(version - 1); done < upgrades.size(); ++done)
-        database.run(upgrades[done]);
-    return transaction.commit();
-}
+const SqliteFile state_file{"the state file", application_id, schema, upgrades, what_to_do};
 
 }  // namespace
 
 Result<std::unique_ptr<Sqlite>> open_state_file(const std::string& path) {
-    std::error_code failed;
-    if (!fs::exists(path, failed)) {
-        if (fs::exists(path + "-wal", failed))
-            return Error{"state_corrupt", "the state file " + path + " is gone but its log is there" + what_to_do};
-        if (auto created = create(path); !created) return created.error();
-    }
-    auto database = std::make_unique<Sqlite>(path);
-    database->run("PRAGMA locking_mode = EXCLUSIVE");
-    if (auto checked = check(*database); !checked) return checked.error();
-    // One sync per commit, and what was committed stays so after a power cut.
-    database->run("PRAGMA journal_mode = WAL");
-    database->run("PRAGMA synchronous = FULL");
-    if (database->failure()) return *database->failure();
-    if (auto upgraded = upgrade(*database); !upgraded) return upgraded.error();
-    return database;
+    return open_file(state_file, path);
 }
 
 }  // namespace holdfast

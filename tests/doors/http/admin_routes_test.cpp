@@ -48,6 +48,41 @@ TEST(AdminRoutes, say_that_the_disk_refused) {
     EXPECT_EQ(client.ask("GET", "/v1/policy").number("/ttl_max_ms"), 300'000);
 }
 
+TEST(AdminRoutes, tell_who_did_what) {  // L3
+    TestDoor door;
+    TestClient client = door.connect();
+    EXPECT_EQ(client.ask("GET", "/v1/audit").body, R"({"audit":[],"next":null})");
+    client.ask("PATCH", "/v1/policy", R"({"ttl_max_ms":90000,"name_pattern":"job/.*"})");
+    client.ask("PUT", "/v1/bans/mallory", R"({"reason":"noise"})");
+    client.ask("DELETE", "/v1/bans/mallory");
+    for (const char* resource : {"job/a", "job/b"}) {
+        const Answer lease = client.ask(
+            "POST", "/v1/leases", R"({"holder":"alice","intents":[{"resource":")" + std::string(resource) + R"("}]})");
+        ASSERT_EQ(lease.status, 201) << lease.body;
+    }
+    client.ask("POST", "/v1/leases/job%2Fa%23" +
+                           std::to_string(client.ask("GET", "/v1/leases?prefix=job/a").number("/leases/0/token")) +
+                           "/revoke");
+    client.ask("POST", "/v1/leases/job%2Fb%23" +
+                           std::to_string(client.ask("GET", "/v1/leases?prefix=job/b").number("/leases/0/token")) +
+                           "/bar");
+    client.ask("PUT", "/v1/agents/worker", "{}");
+    client.ask("DELETE", "/v1/agents/worker");
+    const Answer all = client.ask("GET", "/v1/audit");
+    EXPECT_TRUE(all.text("/audit/0/who").starts_with("127.0.0.1:")) << all.body;
+    EXPECT_EQ(all.number("/audit/0/number"), 1);
+    EXPECT_EQ(all.text("/audit/0/what"), "change policy: ttl_max=1m30s name_pattern=job/.*");
+    EXPECT_EQ(all.text("/audit/1/what"), "ban mallory: noise");
+    EXPECT_EQ(all.text("/audit/2/what"), "unban mallory");
+    EXPECT_TRUE(all.text("/audit/3/what").starts_with("revoke job/a (token ")) << all.body;
+    EXPECT_TRUE(all.text("/audit/4/what").starts_with("bar job/b (token ")) << all.body;
+    EXPECT_EQ(all.text("/audit/5/what"), "forget agent worker");
+    const Answer page = client.ask("GET", "/v1/audit?after=1&limit=2");
+    EXPECT_EQ(page.number("/audit/1/number"), 3);
+    EXPECT_EQ(page.text("/next"), "3");
+    EXPECT_EQ(client.ask("GET", "/v1/audit?after=x").code(), "invalid_argument");
+}
+
 TEST(AdminRoutes, refuse_an_acquire_that_the_policy_does_not_allow) {
     TestDoor door;
     TestClient client = door.connect();

@@ -38,6 +38,28 @@ void TestDurable::forget_agent(std::string_view, Callback<Result<void>> done) {
     done(outcome(fails));
 }
 
+void TestDurable::save_policy_by(const core::AuditEntry& audit, const core::Policy&, Callback<Result<void>> done) {
+    if (!fails) note(audit);
+    done(outcome(fails));
+}
+
+void TestDurable::forget_agent_by(const core::AuditEntry& audit, std::string_view, Callback<Result<void>> done) {
+    if (!fails) note(audit);
+    done(outcome(fails));
+}
+
+void TestDurable::note(const core::AuditEntry& audit) {
+    audited.push_back(audit);
+}
+
+core::AuditPage TestDurable::audit(std::uint64_t after, std::size_t limit) const {
+    core::AuditPage page;
+    for (std::uint64_t i = after; i < audited.size() && page.lines.size() < limit; ++i)
+        page.lines.push_back({i + 1, audited[i]});
+    page.more = after + page.lines.size() < audited.size();
+    return page;
+}
+
 struct TestDoor::Loop {
     boost::asio::io_context context{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};

@@ -19,11 +19,16 @@ namespace holdfast::http {
 class TestDurable final : public core::Durable {
  public:
     bool fails = false;
+    std::vector<core::AuditEntry> audited;
 
     void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
     void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
     void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
     void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+    void save_policy_by(const core::AuditEntry& audit, const core::Policy&, Callback<Result<void>> done) override;
+    void forget_agent_by(const core::AuditEntry& audit, std::string_view, Callback<Result<void>> done) override;
+    void note(const core::AuditEntry& audit) override;
+    core::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
 };
 
 struct DoorSetting {

@@ -18,7 +18,7 @@ class DurableStateTest : public testing::Test {
  protected:
     DurableStateTest() {
         db_ = reopen();
-        const auto begun = db_->begin([](std::string_view, const core::Record&) {});
+        const auto begun = db_->begin([](auto&&...) {});
         EXPECT_TRUE(begun);
         durable_.emplace(DurableState::Parts{.db = *db_,
                                              .post = [this](Callback<> function) { post(std::move(function)); },

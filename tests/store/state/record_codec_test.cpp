@@ -36,12 +36,18 @@ TEST(RecordCodec, gives_back_every_field_of_a_record) {
     EXPECT_EQ(decode_record(encode_record(record)), record);
 }
 
-TEST(RecordCodec, leaves_waiters_out) {
+TEST(RecordCodec, keeps_who_waits) {
     core::Record record;
     record.leases.push_back(lease_of(7, core::Predicate::mutates));
-    core::Record expected = record;
     record.waiters.push_back({.id = 1, .until = Instant{1s}, .holder = "bob", .session = ""});
-    EXPECT_EQ(decode_record(encode_record(record)), expected);
+    record.waiters.push_back({.id = ~std::uint64_t{0},
+                              .priority = -5,
+                              .agent = true,
+                              .predicate = core::Predicate::consumes,
+                              .until = Instant{2s},
+                              .holder = "carol",
+                              .session = "s"});
+    EXPECT_EQ(decode_record(encode_record(record)), record);
 }
 
 TEST(RecordCodec, refuses_what_is_not_a_record) {

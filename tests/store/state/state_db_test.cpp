@@ -47,8 +47,10 @@ class StateDbTest : public testing::Test {
     std::unique_ptr<StateDb> begin(ClockReading clock) {
         auto db = open(std::move(clock));
         taken_up_.clear();
-        const auto begun = db->begin(
-            [&](std::string_view resource, const core::Record& record) { taken_up_.emplace(resource, record); });
+        const auto begun = db->begin([&](std::string_view resource, const core::Record& record, const auto& ballots) {
+            EXPECT_EQ(ballots, core::RegisterBallots{}) << "a server alone has none";
+            taken_up_.emplace(resource, record);
+        });
         EXPECT_TRUE(begun) << begun.error().message;
         if (begun) longest_ttl_ = *begun;
         return db;
@@ -57,7 +59,7 @@ class StateDbTest : public testing::Test {
     static void stop(StateDb& db, const ClockReading& clock, const Records& records, Instant recovering_until = {}) {
         const auto stopped = db.stop_cleanly(clock, recovering_until, [&](const StateDb::TakeUp& save) {
             for (const auto& [resource, record] : records)
-                save(resource, record);
+                save(resource, record, {});
         });
         ASSERT_TRUE(stopped) << stopped.error().message;
     }
@@ -153,6 +155,14 @@ TEST_F(StateDbTest, a_clean_stop_hands_every_lease_over_as_it_was) {
     EXPECT_EQ(db->found().last_stop, LastStop::clean);
     EXPECT_LE(db->found().recovering_until, noon + 10s);
     EXPECT_EQ(taken_up_, records);
+}
+
+TEST_F(StateDbTest, hands_nobody_over_who_waited_for_a_server_alone) {
+    core::Record record = held_for(60s, noon);
+    record.waiters.push_back({.id = 1, .until = noon + 60s, .holder = "bob", .session = ""});
+    stop(*begin({"boot", noon}), {"boot", noon}, {{"a", record}});
+    begin({"boot", noon});
+    EXPECT_EQ(taken_up_, (Records{{"a", held_for(60s, noon)}})) << "its connection ended with the process";
 }
 
 TEST_F(StateDbTest, hands_records_over_once) {
@@ -324,6 +334,11 @@ TEST_F(StateDbTest, takes_up_a_file_of_the_first_version_and_all_that_is_in_it) 
     // What that version did not know.
     Sqlite(path()).run(
         "DROP TABLE agents; PRAGMA user_version = 1;"
+        "CREATE TABLE former (resource TEXT NOT NULL, record BLOB NOT NULL);"
+        "INSERT INTO former SELECT resource, record FROM records; DROP TABLE records;"
+        "ALTER TABLE former RENAME TO records;"
+        "DELETE FROM meta WHERE name IN ('node', 'members', 'highest_token', 'highest_counter', 'forgotten_counter', "
+        "'forgotten_boot', 'forgotten_node', 'directory', 'founders');"
         "DELETE FROM policy WHERE setting IN ('hold_max_ns', 'idle_max_ns', 'leases_per_holder_max')");
 
     db = begin({"boot", noon + 1s});
@@ -364,7 +379,7 @@ TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
 
 TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     begin({"boot", noon});
-    Sqlite(path()).run("PRAGMA user_version = 3");
+    Sqlite(path()).run("PRAGMA user_version = 4");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, "state_too_new");
@@ -398,8 +413,9 @@ TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_re
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, "state_corrupt");
 
-    Sqlite(path()).run("INSERT INTO meta VALUES ('clean', 1); INSERT INTO records VALUES ('a', x'ff')");
-    const auto begun = open({"boot", noon})->begin([](std::string_view, const core::Record&) {});
+    Sqlite(path()).run(
+        "INSERT INTO meta VALUES ('clean', 1); INSERT INTO records (resource, record) VALUES ('a', x'ff')");
+    const auto begun = open({"boot", noon})->begin([](auto&&...) {});
     ASSERT_FALSE(begun);
     EXPECT_EQ(begun.error().code, "state_corrupt");
     EXPECT_EQ(open({"boot", noon})->found().last_stop, LastStop::clean) << "a start that failed changed nothing";

@@ -1,0 +1,55 @@
+#include "load.h"
+
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+
+namespace holdfast::bench {
+
+std::string Setting::lock_name(std::uint32_t client, std::uint32_t lock) const {
+    return "lock:" + std::to_string(100'000 + client) + ":" + std::to_string(100'000 + lock);
+}
+
+std::string Setting::holder_name(std::uint32_t client) const {
+    return "holder-" + std::to_string(100'000 + client);
+}
+
+Setting read_setting(const std::vector<std::string>& arguments, std::size_t first) {
+    if (arguments.size() != first + 5) throw std::runtime_error("expected CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,…");
+    const auto number = [&](std::size_t i) { return static_cast<std::uint32_t>(std::stoul(arguments[first + i])); };
+    Setting setting;
+    setting.clients = number(0);
+    setting.locks_each = number(1);
+    setting.ttl_ms = number(2);
+    setting.attempt_time = std::chrono::milliseconds(number(3));
+    std::istringstream ports(arguments[first + 4]);
+    for (std::string port; std::getline(ports, port, ',');)
+        setting.ports.push_back(static_cast<std::uint16_t>(std::stoul(port)));
+    if (setting.clients == 0 || setting.locks_each == 0 || setting.ports.empty())
+        throw std::runtime_error("there must be clients, locks and ports");
+    return setting;
+}
+
+int serve_orders(Load& load) {
+    for (std::string line; std::getline(std::cin, line);) {
+        std::istringstream words(line);
+        std::string name;
+        double seconds = 0;
+        if (!(words >> name >> seconds) || (name != "cycle" && name != "renew")) {
+            std::cerr << "expected cycle|renew SECONDS, got: " << line << '\n';
+            return 2;
+        }
+        const Operation operation = name == "cycle" ? Operation::cycle : Operation::renew;
+        load.get_ready(operation);
+        std::cout << "ready" << std::endl;
+        const auto start = SteadyClock::now();
+        const auto end =
+            start + std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(seconds));
+        Score score(start);
+        load.run(operation, end, score);
+        std::cout << score.to_json(end) << std::endl;
+    }
+    return 0;
+}
+
+}  // namespace holdfast::bench

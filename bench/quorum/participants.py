@@ -1,0 +1,280 @@
+"""The clusters that are compared, and the load generators that drive them. Loopback only, free ports, stopped by pid."""
+
+import json
+import os
+import pathlib
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+START_SECONDS = 60
+TTL_MS = 300_000  # longer than any stretch of load, so that nothing expires under the measurement
+ATTEMPT_MS = 1000  # of a client: then it asks the next node
+NAMES = ("a", "b", "c")
+
+
+class Trouble(Exception):
+    """Something that ends the run, told in a sentence."""
+
+
+def free_ports(count):
+    """All are open at once, so that they differ."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def fetch(port, path, method="GET", body=None, timeout=5):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, data=body,
+                                     headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=timeout) as answer:
+        return answer.read().decode()
+
+
+def cpu_seconds(process):
+    """User and system time of all threads so far, by the scheduler's count of nanoseconds."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            pass  # a thread that has just ended
+    return total / 1e9
+
+
+def end(process, patience=20):
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+class Stall:
+    """Every fsync of the processes takes so much longer, by strace, until it is over. It has begun when this returns."""
+
+    def __init__(self, processes, seconds=10):
+        delay = f"inject=fsync,fdatasync:delay_enter={int(seconds * 1e6)}"
+        self.tracers = []
+        try:
+            for process in processes:
+                tracer = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-p", str(process.pid), "-e",
+                                           "trace=fsync,fdatasync", "-e", delay], stderr=subprocess.PIPE)
+                self.tracers.append(tracer)
+                self._wait_until_attached(process, tracer)
+        except BaseException:
+            self.end()
+            raise
+
+    @staticmethod
+    def _wait_until_attached(process, tracer):
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and tracer.poll() is None:
+            tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+            if all(re.search(rf"TracerPid:\s+{tracer.pid}\b", (task / "status").read_text()) for task in tasks):
+                return
+            time.sleep(0.01)
+        raise Trouble(f"strace cannot attach: {tracer.stderr.read().decode() if tracer.poll() is not None else ''}")
+
+    def end(self):
+        for tracer in self.tracers:
+            end(tracer)
+            tracer.stderr.close()
+
+
+class Cluster:
+    """Three processes. What differs is how they are started, asked who leads, and driven."""
+
+    def __init__(self, data):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=data))
+        self.processes = []
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _launch(self, name, command, environment=None):
+        log = open(self.directory / f"{name}.log", "wb")
+        with log:
+            self.processes.append(subprocess.Popen(
+                [str(word) for word in command], cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}))
+
+    def _wait_for(self, what, condition):
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            for name, process in zip(NAMES, self.processes):
+                if process.poll() is not None:
+                    log = (self.directory / f"{name}.log").read_text(errors="replace")
+                    raise Trouble(f"node {name} of {self.name} ended:\n{log[-2000:]}")
+            try:
+                if condition():
+                    return
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.05)
+        raise Trouble(f"{self.name}: {what} did not happen in {START_SECONDS} s")
+
+    def cpu_seconds(self):
+        return sum(cpu_seconds(process) for process in self.processes if process.poll() is None)
+
+    def kill(self, index):
+        self.processes[index].kill()
+        self.processes[index].wait()
+
+    def stop(self):
+        for process in self.processes:
+            if process.poll() is None:
+                end(process)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Etcd(Cluster):
+    name = "etcd"
+
+    def __init__(self, binary, data):
+        self.binary = binary
+        self.ports = free_ports(6)
+        super().__init__(data)
+
+    def _start(self):
+        peers = [f"http://127.0.0.1:{port}" for port in self.ports[3:]]
+        members = ",".join(f"{name}={url}" for name, url in zip(NAMES, peers))
+        for i, name in enumerate(NAMES):
+            client = f"http://127.0.0.1:{self.ports[i]}"
+            self._launch(name, [self.binary, "--name", name, "--data-dir", self.directory / name, "--listen-peer-urls",
+                                peers[i], "--initial-advertise-peer-urls", peers[i], "--listen-client-urls", client,
+                                "--advertise-client-urls", client, "--initial-cluster", members,
+                                "--initial-cluster-state", "new", "--log-level", "warn"])
+        self._wait_for("a leader", lambda: all('"true"' in fetch(port, "/health") for port in self.ports[:3])
+                       and self.leader() is not None)
+
+    def leader(self):
+        """Its index, as the nodes themselves see it; nothing if none does."""
+        for i, process in enumerate(self.processes):
+            if process.poll() is None and re.search(r"^etcd_server_is_leader 1$", fetch(self.ports[i], "/metrics"), re.M):
+                return i
+        return None
+
+    def terms(self):
+        """How often a leader was seen to come, by the node that saw the most of it."""
+        seen = [re.search(r"^etcd_server_leader_changes_seen_total (\d+)$", fetch(self.ports[i], "/metrics"), re.M)
+                for i, process in enumerate(self.processes) if process.poll() is None]
+        return max(int(match[1]) for match in seen if match)
+
+    def load(self, build, clients, speaks="grpc"):
+        return Load(self, [build / "bin" / "etcd_load"], clients, self.ports[:3])
+
+
+class Holdfast(Cluster):
+    name = "holdfast"
+
+    def __init__(self, binary, data):
+        self.binary = binary
+        self.ports = free_ports(9)
+        super().__init__(data)
+
+    def _start(self):
+        peers = ",".join(f"{name}=127.0.0.1:{port}" for name, port in zip(NAMES, self.ports[:3]))
+        secret = {"HOLDFAST_CLUSTER_SECRET": secrets.token_hex(32)}
+        for i, name in enumerate(NAMES):
+            self._launch(name, [self.binary, "serve", "--node", name, "--peers", peers, "--http",
+                                f"127.0.0.1:{self.ports[3 + i]}", "--resp", f"127.0.0.1:{self.ports[6 + i]}",
+                                "--state-dir", self.directory / name, "--log-level", "warn"], secret)
+        self._wait_for("a leader of the log", lambda: all(self.status(i)["reachable"] == 3 for i in range(3))
+                       and self.leader() is not None)
+
+    def status(self, index):
+        return json.loads(fetch(self.ports[3 + index], "/v1/quorum"))
+
+    def leader(self):
+        """Of the log; leases have none."""
+        for i, process in enumerate(self.processes):
+            if process.poll() is None and (leader := self.status(i)["leader"]):
+                return NAMES.index(leader["id"])
+        return None
+
+    def terms(self):
+        """The token of the leader's lease: another leader, or the same one anew, has another."""
+        tokens = [self.status(i)["leader"] for i, process in enumerate(self.processes) if process.poll() is None]
+        return max(leader["token"] for leader in tokens if leader)
+
+    def append(self, index, number):
+        """An entry of the log, which must be durable on a majority. Seconds until it was, or nothing."""
+        begun = time.monotonic()
+        try:
+            fetch(self.ports[3 + index], f"/v1/bans/nobody-{number}", "PUT", b'{"reason": "bench"}', timeout=30)
+        except OSError:
+            return None
+        return time.monotonic() - begun
+
+    def load(self, build, clients, speaks="resp"):
+        ports = self.ports[6:9] if speaks == "resp" else self.ports[3:6]
+        return Load(self, [build / "bin" / "quorum_load", speaks], clients, ports)
+
+
+class Load:
+    """A load generator at work on a cluster."""
+
+    def __init__(self, cluster, command, clients, ports, locks_each=100):
+        self.cluster = cluster
+        words = [*command, clients, locks_each, TTL_MS, ATTEMPT_MS, ",".join(map(str, ports))]
+        if not pathlib.Path(words[0]).exists():
+            raise Trouble(f"there is no {words[0]}: `make bench-quorum` builds it")
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def begin(self, operation, seconds):
+        """Returns when the clients are at work."""
+        self.process.stdin.write(f"{operation} {seconds}\n")
+        self.process.stdin.flush()
+        if self.process.stdout.readline() != "ready\n":
+            raise Trouble(f"the load generator for {self.cluster.name} ended")
+        self.cpu_before = self.cluster.cpu_seconds(), cpu_seconds(self.process)
+
+    def result(self):
+        line = self.process.stdout.readline()  # the generator ends by itself
+        if not line:
+            raise Trouble(f"the load generator for {self.cluster.name} ended")
+        found = json.loads(line)
+        found["per_second"] = found["good"] / found["seconds"]
+        each = 1e6 / max(1, found["good"])
+        found["cpu_us"] = each * (self.cluster.cpu_seconds() - self.cpu_before[0])
+        found["client_cpu_us"] = each * (cpu_seconds(self.process) - self.cpu_before[1])
+        return found
+
+    def run(self, operation, seconds):
+        self.begin(operation, seconds)
+        return self.result()
+
+    def stop(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+def find_etcd(root):
+    """Debian's, wherever scripts/setup put it."""
+    unpacked = root / "build" / "etcd" / "usr" / "bin" / "etcd"
+    found = shutil.which("etcd") or (str(unpacked) if unpacked.exists() else None)
+    if not found:
+        raise Trouble("there is no etcd: `scripts/setup bench` gets Debian's")
+    return found

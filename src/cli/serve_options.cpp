@@ -1,0 +1,89 @@
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "cli/app_commands.h"
+
+namespace holdfast {
+namespace {
+
+CLI::Option* add_duration(CLI::App* serve, const std::string& name, Duration& target, const std::string& description) {
+    const auto read = [&target](const std::string& text) {
+        const auto duration = parse_duration(text);
+        if (!duration) throw CLI::ValidationError(duration.error().message);
+        target = *duration;
+    };
+    return serve->add_option_function<std::string>(name, read, description)->type_name("DURATION");
+}
+
+CLI::Option* add_text(CLI::App* serve, const std::string& name, std::string& target, const std::string& description) {
+    return serve->add_option(name, target, description)->type_name("TEXT");
+}
+
+/// What makes a server a node of a cluster.
+void add_cluster(CLI::App* serve, ServeOptions& options) {
+    add_text(serve, "--node", options.node, "which member of a cluster this is")
+        ->type_name("ID")
+        ->envname("HOLDFAST_NODE");
+    add_text(serve, "--peers", options.peers, "all members of the cluster, this one too; the same on each of them")
+        ->type_name("ID=HOST:PORT,...")
+        ->envname("HOLDFAST_PEERS");
+    add_text(serve, "--peer", options.peer, "address to listen on for the other members; default as --peers has it")
+        ->type_name("HOST:PORT")
+        ->envname("HOLDFAST_PEER");
+    add_text(serve, "--cluster-secret-file", options.cluster_secret_file,
+             "file with the secret of the cluster; else HOLDFAST_CLUSTER_SECRET has it")
+        ->type_name("FILE")
+        ->envname("HOLDFAST_CLUSTER_SECRET_FILE");
+    add_duration(serve, "--longest-ttl", options.longest_ttl,
+                 "no member grants a lease for longer; the same on each of them")
+        ->default_str("5min")
+        ->envname("HOLDFAST_LONGEST_TTL");
+    serve->add_option("--rho", options.rho, "how far the members' clocks may differ in rate; the same on each of them")
+        ->check(CLI::Range(0.0, 0.2))
+        ->type_name("NUMBER")
+        ->capture_default_str()
+        ->envname("HOLDFAST_RHO");
+}
+
+}  // namespace
+
+void add_serve_options(CLI::App* serve, ServeOptions& options) {
+    serve->add_option("--http", options.http, "address to listen on; port 0 for a free one")
+        ->type_name("HOST:PORT")
+        ->capture_default_str()
+        ->envname("HOLDFAST_HTTP");
+    serve
+        ->add_option("--resp", options.resp,
+                     "address for clients of Redis, or off; default one port above --http: 127.0.0.1:7401")
+        ->type_name("HOST:PORT|off")
+        ->envname("HOLDFAST_RESP");
+    serve->add_option("--state-dir", options.state_dir, "where tokens and policy are kept; default in your state home")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_STATE_DIR");
+    serve->add_flag("--insecure", options.insecure, "allow addresses beyond loopback, though nothing is encrypted")
+        ->envname("HOLDFAST_INSECURE");
+    serve->add_flag("--try", options.try_hints, "print three commands to try")->envname("HOLDFAST_TRY");
+    serve->add_option("--max-connections", options.max_connections, "connections at one time")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+        ->type_name("NUMBER")
+        ->capture_default_str()
+        ->envname("HOLDFAST_MAX_CONNECTIONS");
+    add_duration(serve, "--idle-timeout", options.idle_timeout, "close a connection that is silent so long")
+        ->default_str("60s")
+        ->envname("HOLDFAST_IDLE_TIMEOUT");
+    add_duration(serve, "--resp-idle-timeout", options.resp_idle_timeout,
+                 "likewise of the Redis protocol; default never")
+        ->envname("HOLDFAST_RESP_IDLE_TIMEOUT");
+    add_duration(serve, "--read-timeout", options.read_timeout, "close a connection whose request takes so long")
+        ->default_str("10s")
+        ->envname("HOLDFAST_READ_TIMEOUT");
+    add_text(serve, "--log-level", options.log_level, "what to log")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+        ->capture_default_str()
+        ->envname("HOLDFAST_LOG_LEVEL");
+    serve->add_flag("--log-json", options.log_json, "log one JSON object per line; the same as --json")
+        ->envname("HOLDFAST_LOG_JSON");
+    add_cluster(serve, options);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,296 @@
+#include "client/http_link.h"
+
+#include <atomic>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <optional>
+#include <sys/socket.h>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+#include "client/line_splitter.h"
+#include "client/server_address.h"
+
+namespace holdfast {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+constexpr std::size_t body_bytes_max = 64 << 20;
+constexpr std::size_t header_bytes_max = 64 << 10;
+/// Well below the server's idle timeout, so that a request does not cross the server's close on the wire.
+constexpr auto idle_max = 25s;
+/// The server sends a comment every 15 s; after three missed ones the stream is dead.
+constexpr auto stream_silence_max = 50s;
+constexpr auto stream_start_max = 10s;
+
+std::string target_or_root(const std::string& target) {
+    return target.empty() ? "/" : target;
+}
+
+http::request<http::string_body> to_beast(const HttpRequest& request, const std::string& host) {
+    http::request<http::string_body> message;
+    message.method_string(request.method);
+    message.target(target_or_root(request.target));
+    message.version(11);
+    message.set(http::field::host, host);
+    message.set(http::field::user_agent, "holdfast");
+    if (!request.last_event_id.empty()) message.set("Last-Event-ID", request.last_event_id);
+    if (!request.body.empty()) message.set(http::field::content_type, "application/json");
+    message.body() = request.body;
+    message.prepare_payload();
+    return message;
+}
+
+HttpResponse to_response(http::response_parser<http::string_body>& parser) {
+    return {static_cast<int>(parser.get().result_int()), std::move(parser.get().body())};
+}
+
+/// A host that vanished without a word must not hold a waiting request for ever.
+void watch_the_peer(int descriptor) {
+    const int on = 1, idle_seconds = 10, interval_seconds = 5, probes = 3;
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &interval_seconds, sizeof interval_seconds);
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+}  // namespace
+
+struct HttpLink::Impl {
+    void aim(const std::string& url);
+    Result<void> connect_by(SteadyTime deadline);
+    Result<HttpResponse> send(const HttpRequest& request, SteadyTime deadline);
+    Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
+    void stop();
+
+ private:
+    using Parser = http::response_parser<http::string_body>;
+    struct Resolved {
+        error_code error;
+        std::vector<tcp::endpoint> endpoints;
+    };
+
+    error_code connect(SteadyTime deadline);
+    error_code connect_to(const tcp::endpoint& endpoint, SteadyTime deadline);
+    Resolved resolve(SteadyTime deadline);
+    error_code write(const HttpRequest& request, SteadyTime deadline);
+    error_code read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line);
+    bool usable();
+    void close();
+    Error unreachable(error_code why) const;
+
+    template <class Start>
+    error_code perform(SteadyTime deadline, Start start);
+
+    std::string server;
+    ServerAddress address;
+    asio::io_context io{1};
+    tcp::socket socket{io};
+    tcp::resolver resolver{io};
+    boost::beast::flat_buffer buffer;
+    std::chrono::steady_clock::time_point last_used{};
+    std::atomic<bool> stopped = false;
+};
+
+void HttpLink::Impl::aim(const std::string& url) {
+    if (url == server) return;
+    close();
+    server = url;
+    address = split_server(url);
+}
+
+Result<void> HttpLink::Impl::connect_by(SteadyTime deadline) {
+    const error_code error = connect(deadline);
+    if (error) return unreachable(error);
+    return {};
+}
+
+/// Runs one asynchronous operation to its end, the deadline or stop(). The result is shared with the handler, so that
+/// name resolution, which cannot be interrupted, may be left behind; socket operations end as soon as the socket
+/// closes.
+template <class Start>
+error_code HttpLink::Impl::perform(SteadyTime deadline, Start start) {
+    if (stopped) return asio::error::operation_aborted;
+    auto result = std::make_shared<std::optional<error_code>>();
+    io.restart();
+    start([result](error_code error, auto&&...) { *result = error; });
+    while (!*result && !stopped && std::chrono::steady_clock::now() < deadline)
+        io.run_one_until(deadline);
+    if (*result) return **result;
+    const bool resolving = !socket.is_open();
+    resolver.cancel();
+    close();
+    while (!resolving && !*result)
+        io.run_one();
+    return stopped ? error_code(asio::error::operation_aborted) : error_code(asio::error::timed_out);
+}
+
+HttpLink::Impl::Resolved HttpLink::Impl::resolve(SteadyTime deadline) {
+    error_code not_numeric;
+    const auto numeric = asio::ip::make_address(address.host, not_numeric);
+    if (!not_numeric) return {{}, {tcp::endpoint(numeric, address.port)}};
+    auto found = std::make_shared<tcp::resolver::results_type>();
+    const error_code error = perform(deadline, [&](auto done) {
+        resolver.async_resolve(address.host, std::to_string(address.port),
+                               [done, found](error_code failed, tcp::resolver::results_type results) mutable {
+                                   *found = std::move(results);
+                                   done(failed);
+                               });
+    });
+    Resolved resolved{error, {}};
+    if (error) return resolved;
+    for (const auto& entry : *found)
+        resolved.endpoints.push_back(entry.endpoint());
+    return resolved;
+}
+
+error_code HttpLink::Impl::connect_to(const tcp::endpoint& endpoint, SteadyTime deadline) {
+    // Not inherited by a command that is started under a lease: the server must see the connection close.
+    const int descriptor = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return {errno, boost::system::system_category()};
+    watch_the_peer(descriptor);
+    socket.assign(endpoint.protocol(), descriptor);
+    const error_code error = perform(deadline, [&](auto done) { socket.async_connect(endpoint, done); });
+    if (error) close();
+    return error;
+}
+
+error_code HttpLink::Impl::connect(SteadyTime deadline) {
+    if (usable()) return {};
+    close();
+    const Resolved resolved = resolve(deadline);
+    if (resolved.error) return resolved.error;
+    error_code error = asio::error::host_not_found;
+    for (const auto& endpoint : resolved.endpoints) {
+        error = connect_to(endpoint, deadline);
+        if (!error) last_used = std::chrono::steady_clock::now();
+        if (!error || stopped || std::chrono::steady_clock::now() >= deadline) break;
+    }
+    return error;
+}
+
+/// An idle connection that the server has closed, or has written to unasked, is of no use.
+bool HttpLink::Impl::usable() {
+    if (!socket.is_open() || std::chrono::steady_clock::now() - last_used > idle_max) return false;
+    char byte = 0;
+    const auto got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void HttpLink::Impl::close() {
+    error_code ignored;
+    socket.close(ignored);
+    buffer.clear();
+}
+
+Error HttpLink::Impl::unreachable(error_code why) const {
+    if (stopped) return {"cancelled", "the request to " + server + " was cancelled"};
+    std::string reason = why.message();
+    if (why == asio::error::timed_out) reason = "no answer in time";
+    if (why == http::error::end_of_stream) reason = "the connection was closed before an answer came";
+    return {"unreachable", "no answer from " + server + ": " + reason};
+}
+
+error_code HttpLink::Impl::write(const HttpRequest& request, SteadyTime deadline) {
+    if (const error_code error = connect(deadline)) return error;
+    const auto message = to_beast(request, address.authority());
+    return perform(deadline, [&](auto done) { http::async_write(socket, message, done); });
+}
+
+Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime deadline) {
+    error_code error = write(request, deadline);
+    Parser parser;
+    parser.body_limit(body_bytes_max);
+    parser.header_limit(header_bytes_max);
+    if (!error) error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, parser, done); });
+    if (error) {
+        close();
+        return unreachable(error);
+    }
+    last_used = std::chrono::steady_clock::now();
+    if (!parser.get().keep_alive()) close();
+    return to_response(parser);
+}
+
+error_code HttpLink::Impl::read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line) {
+    LineSplitter lines;
+    while (true) {
+        if (!lines.feed(parser.get().body(), on_line)) return {};
+        parser.get().body().clear();
+        if (lines.overflowed()) return asio::error::message_size;
+        if (parser.is_done()) return asio::error::eof;
+        const auto deadline = std::chrono::steady_clock::now() + stream_silence_max;
+        const error_code error =
+            perform(deadline, [&](auto done) { http::async_read_some(socket, buffer, parser, done); });
+        if (error) return error;
+    }
+}
+
+Result<HttpResponse> HttpLink::Impl::stream(const HttpRequest& request,
+                                            const std::function<bool(std::string_view)>& on_line) {
+    const auto deadline = std::chrono::steady_clock::now() + stream_start_max;
+    error_code error = write(request, deadline);
+    Parser parser;
+    parser.body_limit(boost::none);
+    parser.header_limit(header_bytes_max);
+    if (!error) error = perform(deadline, [&](auto done) { http::async_read_header(socket, buffer, parser, done); });
+    const bool streaming = !error && parser.get().result() == http::status::ok;
+    if (streaming) {
+        error = read_lines(parser, on_line);
+    } else if (!error) {
+        parser.body_limit(body_bytes_max);
+        error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, parser, done); });
+    }
+    close();
+    if (error && !stopped) return unreachable(error);
+    if (streaming || stopped) return HttpResponse{200, {}};
+    return to_response(parser);
+}
+
+void HttpLink::Impl::stop() {
+    stopped = true;
+    asio::post(io, [] {});
+}
+
+HttpLink::HttpLink() : impl_(std::make_unique<Impl>()) {}
+HttpLink::~HttpLink() = default;
+HttpLink::HttpLink(HttpLink&&) noexcept = default;
+HttpLink& HttpLink::operator=(HttpLink&&) noexcept = default;
+
+void HttpLink::aim(const std::string& server) {
+    impl_->aim(server);
+}
+
+Result<void> HttpLink::connect(Duration timeout) {
+    return impl_->connect_by(std::chrono::steady_clock::now() + timeout);
+}
+
+Result<HttpResponse> HttpLink::send(const HttpRequest& request, Duration timeout) {
+    return impl_->send(request, std::chrono::steady_clock::now() + timeout);
+}
+
+Result<HttpResponse> HttpLink::stream(const HttpRequest& request,
+                                      const std::function<bool(std::string_view)>& on_line) {
+    return impl_->stream(request, on_line);
+}
+
+void HttpLink::stop() {
+    impl_->stop();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,249 @@
+#include "server/cluster.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "doors/peer/peer_door.h"
+#include "server/cluster_founding.h"
+#include "server/log.h"
+#include "server/token_ceiling.h"
+#include "services/candidate.h"
+#include "store/memory/memory_store.h"
+#include "store/quorum/quorum_store.h"
+
+namespace holdfast {
+namespace {
+
+constexpr Duration pause_after_failure = 1s;
+
+/// Reads one record of this node's own share.
+class Read final : public core::Update {
+ public:
+    core::Effect apply(core::Record& found, const core::Neighbours&, Instant) override {
+        record = found;
+        return core::Effect::none;
+    }
+    void done(Result<void>) override {}
+
+    core::Record record;
+};
+
+}  // namespace
+
+Instant silent_until(const ClusterSettings& settings, const Found& found, Instant now) {
+    if (found.founders.empty() && settings.members.all.size() > 1) return Instant{};
+    if (found.last_stop != LastStop::unclean)  // a silence that a clean stop cut in two goes on
+        return found.recovering_until > now ? found.recovering_until : Instant{};
+    core::QuorumConfig config = settings.config(found.boot);
+    config.longest_ttl = std::max(config.longest_ttl, found.recovering_until - now);
+    return now + config.silence();
+}
+
+struct Cluster::Impl {
+    explicit Impl(Parts given)
+        : parts(std::move(given)),
+          config(parts.settings.config(parts.found.boot)),
+          silent_till(silent_until(parts.settings, parts.found, parts.started_at)),
+          store(store_parts()),
+          ceiling({store.acceptor(), parts.durable, wall_clock_ms}),
+          founding({parts.settings.members.self,
+                    parts.settings.members.all.size(),
+                    {parts.found.directory, parts.found.founders}}),
+          peers(parts.settings.members.all.size()),
+          door(door_parts()) {
+        core::Acceptor& acceptor = store.acceptor();
+        acceptor.raise_token_ceiling(parts.found.token_ceiling);
+        acceptor.restore_forgotten(parts.found.marks.forgotten);
+        store.advance(parts.started_at);
+        ceiling.advance(parts.started_at);  // asked for before anybody needs it
+        silent = acceptor.silent_for() > Duration::zero();
+        tell_who_this_is();
+    }
+
+    core::QuorumStore::Parts store_parts() {
+        // After a clean stop it goes on where it was; else all that is known of tokens and ballots is their ceiling.
+        const bool lost = silent_till > Instant{};
+        const AcceptorMarks& marks = parts.found.marks;
+        return {.config = config,
+                .listener = parts.listener,
+                .hash_key = HashKey{random_seed(), random_seed()},
+                .seed = random_seed(),
+                .silent_until = silent_till,
+                .highest_token = lost ? parts.found.token_ceiling : marks.highest_token,
+                .ballots_from = lost ? parts.found.token_ceiling : marks.highest_counter,
+                .send = [this](core::Envelope envelope) { door.send(envelope); }};
+    }
+
+    PeerDoor::Parts door_parts() {
+        return {.loop = parts.loop,
+                .members = parts.settings.members,
+                .listen = parts.settings.listen,
+                .secret = parts.settings.secret,
+                .boot = config.boot,
+                .longest_ttl = config.longest_ttl,
+                .rho = config.rho,
+                .seed = random_seed(),
+                .clock = store_clock_now,
+                .log = [this](std::string_view line) { parts.log.info(line); },
+                .on_peer = [this](core::NodeIndex peer, std::optional<core::BootNumber> boot) { on_peer(peer, boot); },
+                .on_messages = [this](peer::Life from,
+                                      std::vector<peer::Message> messages) { on_messages(from, messages); },
+                .founders = &founding};
+    }
+
+    void tell_who_this_is() {
+        const StateOwner owner = parts.settings.owner();
+        parts.log.info("node " + owner.node + " of the cluster of " + owner.members + ", start " +
+                       std::to_string(config.boot) + "; no lease for longer than " +
+                       format_duration(config.longest_ttl));
+        if (silent)
+            parts.log.warn(
+                "silent: this node has forgotten what it agreed to before an unclean stop, so it takes part "
+                "in no decision for " +
+                format_duration(store.acceptor().silent_for()));
+        if (!founding.founded())
+            parts.log.info("the cluster is not founded yet: it begins once all of its members have met");
+    }
+
+    void advance(Instant now) {
+        ceiling.advance(now);
+        found_if_complete(now);
+        if (!silent || store.acceptor().silent_for() > Duration::zero()) return;
+        silent = false;
+        parts.log.info("no longer silent: this node takes part again");
+    }
+
+    Instant next_due() const {
+        const Instant due = silent ? std::min(ceiling.next_due(), silent_till) : ceiling.next_due();
+        return founding.to_write() && !writing_founders ? std::min(due, write_founders_at) : due;
+    }
+
+    /// What was agreed with which directories is known after a crash, or nothing was agreed to.
+    void found_if_complete(Instant now) {
+        auto directories = founding.to_write();
+        if (!directories || writing_founders || now < write_founders_at) return;
+        writing_founders = true;
+        write_founders_at = now + pause_after_failure;
+        parts.write_founders(std::move(*directories), [this](const Result<void>& written) {
+            writing_founders = false;
+            if (!written) return;  // the same again
+            founding.written();
+            parts.log.info("the cluster is founded: all of its members have met");
+            for (std::size_t peer = 0; peer < peers.size(); ++peer)
+                if (peers[peer]) tell_of_peer(static_cast<core::NodeIndex>(peer));
+        });
+    }
+
+    void on_peer(core::NodeIndex peer, std::optional<core::BootNumber> boot) {
+        driver->turn([&] {
+            peers[peer] = boot;
+            if (founding.founded()) tell_of_peer(peer);
+        });
+    }
+
+    void tell_of_peer(core::NodeIndex peer) {
+        store.set_peer(peer, peers[peer]);
+        if (parts.on_peer) parts.on_peer(peer, peers[peer].has_value());
+    }
+
+    void on_messages(peer::Life from, std::vector<peer::Message>& messages) {
+        if (!founding.founded()) return;  // lost (Q12)
+        driver->turn([&] {
+            for (peer::Message& message : messages) {
+                if (auto* said = std::get_if<core::QuorumMessage>(&message))
+                    store.receive({from.node, config.node, from.boot, config.boot, std::move(*said)});
+                else if (parts.on_log_message)
+                    parts.on_log_message(from.node, std::get<core::LogMessage>(message));
+            }
+        });
+    }
+
+    std::optional<core::Lease> leader() {
+        Read read;
+        store.acceptor().records().update(core::leader_resource("log"), read);
+        if (read.record.leases.empty()) return std::nullopt;
+        config.rates().to_usable(read.record, store_clock_now());
+        return read.record.leases.front();
+    }
+
+    Parts parts;
+    const core::QuorumConfig config;
+    const Instant silent_till;
+    core::QuorumStore store;
+    TokenCeiling ceiling;
+    ClusterFounding founding;
+    std::vector<std::optional<core::BootNumber>> peers;  ///< the lives that are connected
+    bool writing_founders = false;
+    Instant write_founders_at{};
+    PeerDoor door;
+    Driver* driver = nullptr;
+    bool silent = false;  ///< and has been told to be, in the log
+};
+
+Cluster::Cluster(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+
+Cluster::~Cluster() {
+    impl_->store.stop();
+}
+
+core::DrivenStore& Cluster::store() {
+    return impl_->store;
+}
+
+void Cluster::restore(std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
+    impl_->store.acceptor().restore(resource, ballots, record);
+}
+
+void Cluster::for_each(const StateDb::TakeUp& save) {
+    impl_->store.acceptor().for_each_register([&](std::string_view resource, const core::RegisterBallots& ballots,
+                                                  const core::Record& record) { save(resource, record, ballots); });
+}
+
+AcceptorMarks Cluster::marks() {
+    const core::Acceptor& acceptor = impl_->store.acceptor();
+    AcceptorMarks marks{acceptor.highest_token(), acceptor.forgotten().counter, acceptor.forgotten()};
+    acceptor.for_each_register([&](std::string_view, const core::RegisterBallots& ballots, const core::Record&) {
+        marks.highest_counter = std::max(marks.highest_counter, ballots.promised.counter);
+    });
+    return marks;
+}
+
+std::vector<Driven> Cluster::driven() {
+    return {{[this](Instant now) { impl_->advance(now); }, [this] { return impl_->next_due(); }}};
+}
+
+Result<void> Cluster::start(Driver& driver) {
+    impl_->driver = &driver;
+    const auto address = impl_->door.start();
+    if (!address) return address.error();
+    impl_->parts.log.info("talking to the other members on " + *address);
+    return {};
+}
+
+void Cluster::stop(std::function<void()> done) {
+    impl_->store.stop();
+    impl_->door.stop(std::move(done));
+}
+
+std::string Cluster::status() {
+    QuorumStatus status{.settings = impl_->parts.settings,
+                        .peers = impl_->door.status(),
+                        .now = store_clock_now(),
+                        .founded = impl_->founding.founded(),
+                        .silent_for = impl_->store.acceptor().silent_for(),
+                        .leader = impl_->leader(),
+                        .log = {},
+                        .attempts = impl_->store.counts()};
+    status.peers.peers[impl_->config.node].boot = impl_->config.boot;
+    if (impl_->parts.log_status) status.log = impl_->parts.log_status();
+    return status.to_json();
+}
+
+void Cluster::send(core::NodeIndex to, const core::LogMessage& message) {
+    impl_->door.send(to, message);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+
+#include "store/durable.h"
+
+namespace holdfast {
+
+/// What the authority of a node asks of the disk. In a cluster the store decides on tokens and has a durable ceiling
+/// for them (Q11, token_ceiling.h), so those that the authority suggests need none; and no policy goes beyond what the
+/// members have agreed on. All else is passed on.
+class ClusterDurable final : public core::Durable {
+ public:
+    struct Parts {
+        std::function<Result<void>(const core::Policy&)> check;  ///< as ClusterSettings::check()
+        core::Durable& inner;
+        std::function<void(Callback<>)> post;  ///< runs a function later
+    };
+    explicit ClusterDurable(Parts parts) : parts_(std::move(parts)) {}
+
+    void reserve_tokens(core::Token, Callback<Result<void>> done) override { answer(std::move(done), {}); }
+    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override {
+        if (auto checked = parts_.check(policy); !checked) return answer(std::move(done), std::move(checked));
+        parts_.inner.save_policy(policy, std::move(done));
+    }
+    void save_policy_by(const core::AuditEntry& by, const core::Policy& policy, Callback<Result<void>> done) override {
+        if (auto checked = parts_.check(policy); !checked) return answer(std::move(done), std::move(checked));
+        parts_.inner.save_policy_by(by, policy, std::move(done));
+    }
+    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override {
+        parts_.inner.save_agent(agent, std::move(done));
+    }
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override {
+        parts_.inner.forget_agent(id, std::move(done));
+    }
+    void forget_agent_by(const core::AuditEntry& by, std::string_view id, Callback<Result<void>> done) override {
+        parts_.inner.forget_agent_by(by, id, std::move(done));
+    }
+    void note(const core::AuditEntry& entry) override { parts_.inner.note(entry); }
+    core::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
+        return parts_.inner.audit(after, limit);
+    }
+
+ private:
+    void answer(Callback<Result<void>> done, Result<void> outcome) {
+        parts_.post([done = std::move(done), outcome = std::move(outcome)]() mutable { done(std::move(outcome)); });
+    }
+
+    Parts parts_;
+};
+
+}  // namespace holdfast

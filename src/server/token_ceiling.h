@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/time.h"
+#include "store/durable.h"
+
+namespace holdfast::core {
+class Acceptor;
+}
+
+namespace holdfast {
+
+/// Keeps the durable ceiling of an acceptor's tokens and ballots ahead of need, so that no grant waits for a disk (Q11,
+/// Q13). Ahead of the wall clock as well: a member that starts later begins its tokens there (G3).
+class TokenCeiling {
+ public:
+    struct Parts {
+        core::Acceptor& acceptor;
+        core::Durable& durable;
+        std::function<std::int64_t()> wall_ms;
+    };
+    explicit TokenCeiling(Parts parts) : parts_(std::move(parts)) {}
+
+    void advance(Instant now);
+    Instant next_due() const;
+
+ private:
+    Parts parts_;
+    Instant now_;
+    Instant look_at_wall_;  ///< when to do so next
+    Instant try_at_;
+    std::optional<core::Token> wanted_;
+    bool under_way_ = false;
+};
+
+}  // namespace holdfast

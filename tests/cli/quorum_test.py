@@ -1,0 +1,99 @@
+"""`holdfast quorum status`: what a node says of its cluster, for people and for programs."""
+
+import http.server
+import json
+import threading
+import unittest
+
+from processes import HoldfastTest
+
+STATUS = {
+    "node": "a",
+    "members": [
+        {"id": "a", "address": "10.0.0.1:7402", "self": True, "connected": True, "boot": 3, "rtt_ms": None,
+         "queued_bytes": 0, "dropped": 0, "refusal": None},
+        {"id": "b", "address": "10.0.0.2:7402", "self": False, "connected": True, "boot": 12, "rtt_ms": 0.42,
+         "queued_bytes": 17, "dropped": 4, "refusal": None},
+        {"id": "c", "address": "10.0.0.3:7402", "self": False, "connected": False, "boot": None, "rtt_ms": None,
+         "queued_bytes": 0, "dropped": 0, "refusal": "another longest TTL"},
+    ],
+    "majority": 2, "reachable": 2, "founded": True, "silent_for_ms": 0,
+    "leader": {"id": "b", "token": 17, "expires_in_ms": 9000},
+    "log": {"committed": 10, "applied": 9, "leads": False},
+    "attempts": {"all": 100, "one_round": 80, "failed": 1, "given_up": 2},
+    "longest_ttl_ms": 300000, "rho": 0.01,
+}
+
+
+class Node:
+    """Answers GET /v1/quorum as a node of a cluster does."""
+
+    def __init__(self, status):
+        body = json.dumps(status).encode()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200 if self.path == "/v1/quorum" else 404)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self.url
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+class QuorumTest(HoldfastTest):
+    def test_shows_members_reach_leader_and_attempts(self):
+        with Node(STATUS) as url:
+            lines = self.ok("quorum", "status", "--server", url).splitlines()
+        self.assertEqual(lines[0].split(), ["NODE", "ADDRESS", "STATE", "ROUND", "TRIP", "BOOT", "QUEUED", "DROPPED", "LOG"])
+        self.assertEqual(lines[1].split(), ["a", "10.0.0.1:7402", "itself", "-", "3", "0", "0"])
+        self.assertEqual(lines[2].split(), ["b", "10.0.0.2:7402", "connected", "0.42ms", "12", "17", "4", "leads"])
+        self.assertRegex(lines[3], r"^c +10\.0\.0\.3:7402 +refused: another longest TTL +- +- +0 +0 *$")
+        self.assertEqual(lines[4:], [
+            "a reaches 2 of 3 nodes: a majority",
+            "log: led by b with token 17 for another 9.0s unless renewed; 10 committed, 9 applied here",
+            "attempts: 100, of which 80 took one round, 1 failed and 2 were given up"])
+
+    def test_says_1_without_a_majority_and_that_nobody_leads(self):
+        with Node({**STATUS, "reachable": 1, "leader": None, "log": None, "silent_for_ms": 4200}) as url:
+            done = self.holdfast("quorum", "--server", url)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("a reaches 1 of 3 nodes: no majority\n", done.stdout)
+        self.assertIn("silent for another 4.2s, since it lost what it knew in a restart\n", done.stdout)
+        self.assertIn("log: led by nobody\n", done.stdout)
+
+    def test_passes_the_answer_on_as_json_with_the_same_exit_code(self):
+        with Node(STATUS) as url:
+            self.assertEqual(self.json("quorum", "status", "--server", url), STATUS)
+        with Node({**STATUS, "reachable": 1}) as url:
+            self.assertEqual(self.json("quorum", "status", "--server", url, code=1)["reachable"], 1)
+
+    def test_does_not_let_a_node_steer_the_terminal(self):
+        members = [{**STATUS["members"][0], "id": "a\x1b[2J"}]
+        with Node({**STATUS, "node": "a\x1b[2J", "members": members}) as url:
+            self.assertNotIn("\x1b", self.ok("quorum", "status", "--server", url))
+
+    def test_of_a_server_alone_says_that_it_is_not_clustered(self):
+        done = self.holdfast("quorum", "status")
+        self.assertEqual(done.returncode, 106)
+        self.assertIn("this server is alone", done.stderr)
+        self.assertEqual(self.json("quorum", "status", code=106)["error"]["code"], "not_clustered")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include "doors/http/door_fixture.h"
+
+namespace holdfast::http {
+namespace {
+
+TEST(LeaderRoutes, say_who_leads_with_which_token_and_for_how_long) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string lease = take(client, "leader:billing", "alice", R"(,"ttl_ms":10000)");
+    door.advance(4s);
+    const Answer answer = client.ask("GET", "/v1/leaders/billing");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.text("/group"), "billing");
+    EXPECT_EQ(answer.text("/resource"), "leader:billing");
+    EXPECT_EQ(answer.text("/leader"), "alice");
+    EXPECT_EQ("leader:billing#" + std::to_string(answer.number("/token")), lease);
+    EXPECT_EQ(answer.number("/expires_in_ms"), 6000);
+}
+
+TEST(LeaderRoutes, say_that_nobody_leads_before_and_after) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const auto expect_nobody = [&] {
+        const Answer answer = client.ask("GET", "/v1/leaders/billing");
+        EXPECT_EQ(answer.status, 200);
+        EXPECT_EQ(answer.text("/resource"), "leader:billing");
+        EXPECT_TRUE(answer.is_null("/leader"));
+        EXPECT_TRUE(answer.is_null("/token"));
+        EXPECT_TRUE(answer.is_null("/expires_in_ms"));
+    };
+    expect_nobody();
+    take(client, "leader:billing", "alice", R"(,"ttl_ms":1000)");
+    door.advance(1s);  // T2: nothing honours it from here on
+    expect_nobody();
+}
+
+TEST(LeaderRoutes, pass_on_to_the_next_leader_with_a_higher_token) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string first = take(client, "leader:g", "alice");
+    const auto term = client.ask("GET", "/v1/leaders/g").number("/token");
+    client.ask("DELETE", lease_path(first) + "?holder=alice");
+    take(client, "leader:g", "bob");
+    const Answer answer = client.ask("GET", "/v1/leaders/g");
+    EXPECT_EQ(answer.text("/leader"), "bob");
+    EXPECT_GT(answer.number("/token"), term);
+}
+
+TEST(LeaderRoutes, do_not_take_a_group_for_another_nor_a_reader_for_a_leader) {
+    TestDoor door;
+    TestClient client = door.connect();
+    take(client, "leader:g2", "alice");
+    take(client, "leader:g", "bob", R"(,"namespace":"elsewhere")");
+    ask_for(client, "leader:g", "carol", R"(,"predicate":"CONSUMES")");
+    EXPECT_TRUE(client.ask("GET", "/v1/leaders/g").is_null("/leader"));
+}
+
+TEST(LeaderRoutes, take_any_name_that_a_resource_may_have) {
+    TestDoor door;
+    TestClient client = door.connect();
+    take(client, "leader:a/b c", "alice");
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/a%2Fb%20c").text("/leader"), "alice");
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/a/b%20c").text("/leader"), "alice") << "a slash may stand as it is";
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/" + std::string(5000, 'x')).code(), "invalid_argument");
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/a%00").code(), "invalid_argument");
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/a?x=1").code(), "unknown_field");
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/").code(), "not_found");
+    EXPECT_EQ(client.ask("POST", "/v1/leaders/a").code(), "method_not_allowed");
+}
+
+TEST(QuorumRoute, shows_what_the_node_says) {
+    DoorSetting setting;
+    int asked = 0;
+    setting.options.quorum_status = [&] { return R"({"node":"a","asked":)" + std::to_string(++asked) + "}"; };
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    EXPECT_EQ(client.ask("GET", "/v1/quorum").body, R"({"node":"a","asked":1})");
+    const Answer again = client.ask("GET", "/v1/quorum");
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(again.headers.at("content-type"), "application/json");
+    EXPECT_EQ(again.number("/asked"), 2) << "as it is now, not as it was";
+}
+
+TEST(QuorumRoute, of_a_server_that_is_alone_says_so) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const Answer answer = client.ask("GET", "/v1/quorum");
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_EQ(answer.code(), "not_clustered");
+    EXPECT_EQ(client.ask("GET", "/v1/quorum?x=1").code(), "unknown_field");
+}
+
+}  // namespace
+}  // namespace holdfast::http

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "authority/desk.h"
+#include "server/replicated_file.h"
+#include "store/quorum/quorum_store.h"
+
+namespace holdfast {
+
+/// The nodes of a cluster, each with an authority on its share of a quorum and the state that they agree on, as servers
+/// would run them, under a time that the test moves. Disks are real files; each step waits for them.
+class Nodes {
+ public:
+    struct Node {
+        core::TestDurable local;
+        std::unique_ptr<ReplicatedState> state;
+        std::unique_ptr<core::Authority> authority;
+        std::unique_ptr<core::QuorumStore> store;
+        core::BootNumber boot = 1;
+    };
+
+    explicit Nodes(std::size_t count, ReplicatedState::Local local = {});
+    ~Nodes();
+
+    core::Authority& at(std::size_t node) { return *nodes_[node]->authority; }
+    ReplicatedState& state(std::size_t node) { return *nodes_[node]->state; }
+    core::TestDurable& local(std::size_t node) { return nodes_[node]->local; }
+
+    /// Milliseconds go by, with messages delivered in each.
+    void pass(Duration time);
+    /// Until it is true, for at most a minute of the nodes' time; says whether it came true.
+    bool until(const std::function<bool()>& happened);
+    void cut_off(std::size_t node, bool is_cut = true);
+    void restart(std::size_t node, ReplicatedState::Local local);
+
+    /// The one that leads the log, once all that are not cut off agree on it.
+    std::size_t leader();
+
+    // Each passes time until there is an answer.
+    core::Answer<core::Policy> change(std::size_t node, const core::PolicyChange& change);
+    bool ban(std::size_t node, const std::string& holder);
+    core::Answer<core::AgentAnswer> put_agent(std::size_t node, core::AgentRequest request);
+    core::AcquireAnswer acquire(std::size_t node, core::AcquireRequest request);
+
+    std::vector<Error> failures;
+
+ private:
+    void start(std::size_t node, ReplicatedState::Local local);
+    void introduce(std::size_t node);
+    void turn();
+    bool deliver();
+    bool run_posted();
+    bool carries(core::NodeIndex from, core::NodeIndex to) const { return !cut_.contains(from) && !cut_.contains(to); }
+
+    struct LogEnvelope {
+        core::NodeIndex from, to;
+        core::LogMessage message;
+    };
+
+    std::filesystem::path directory_;
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::deque<core::Envelope> flying_;
+    std::deque<LogEnvelope> log_flying_;
+    std::set<core::NodeIndex> cut_;
+    std::mutex mutex_;
+    std::deque<Callback<>> posted_;
+    Instant now_{1000s};
+};
+
+/// The code of a refusal; nothing if it is none.
+template <class AnswerType>
+std::optional<core::Code> refusal_of(const AnswerType& answer) {
+    const auto* refused = std::get_if<core::Refused>(&answer);
+    return refused == nullptr ? std::nullopt : std::optional(refused->code);
+}
+
+}  // namespace holdfast
