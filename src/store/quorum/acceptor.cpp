@@ -1,7 +1,6 @@
 #include "store/quorum/acceptor.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/mutant.h"
 #include "lease/limits.h"
@@ -102,9 +101,10 @@ Token highest_in(const Record& record) {
     return highest;
 }
 
-/// Above every ballot with this counter.
+/// Above every ballot with this counter, and below every one with the next: boots are numbered from 1. It names a node
+/// that there is, for it travels in refusals.
 Ballot end_of(std::uint64_t counter) {
-    return {counter, std::numeric_limits<BootNumber>::max(), std::numeric_limits<NodeIndex>::max()};
+    return {counter + 1, 0, 0};
 }
 
 }  // namespace

@@ -224,5 +224,15 @@ TEST_F(AcceptorTest, offers_a_promised_ballot_to_its_own_node_once) {
     EXPECT_FALSE(acceptor->chosen("r")) << "no ballot is used twice, also if nothing came of it (Q2)";
 }
 
+TEST_F(AcceptorTest, that_lost_its_memory_refuses_up_to_its_ceiling_by_naming_a_node_that_there_is) {
+    begin(start + 1s, 100);
+    at(start + 2s);
+    const Vote refused = prepare(ballot(100));
+    EXPECT_FALSE(refused.granted);
+    EXPECT_GT(refused.promised, ballot(100, 2));
+    EXPECT_LT(refused.promised.node, config.members);
+    EXPECT_TRUE(prepare(ballot(101)).granted);
+}
+
 }  // namespace
 }  // namespace holdfast::core
