@@ -4,10 +4,6 @@
 
 namespace holdfast {
 
-Duration skew_margin(Duration ttl) {
-    return std::max<Duration>(ttl / 100, 50ms);
-}
-
 Deadlines deadlines_of(const Grounds& grounds) {
     const auto& timeline = grounds.timeline;
     const Duration end_in = timeline.expires_in - skew_margin(grounds.ttl);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "lease/skew_margin.h"
 #include "lease/timeline.h"
 
 namespace holdfast {
@@ -15,9 +16,6 @@ struct Deadlines {
 
     bool operator==(const Deadlines&) const = default;
 };
-
-/// How much sooner than the server a holder ends its lease (T3): max(1 % of the TTL, 50 ms).
-Duration skew_margin(Duration ttl);
 
 /// A request that was sent and the timeline its answer brought.
 struct Grounds {

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
+#include "lease/skew_margin.h"
 
 namespace holdfast::core {
 namespace {
 
 constexpr Duration wait_for_a_turn = 60s;  // then it asks anew
 constexpr Duration pause_after_failure = 200ms;
-
-Duration margin_of(Duration ttl) {
-    return std::max<Duration>(ttl / 100, 50ms);  // T3
-}
 
 }  // namespace
 
@@ -84,7 +80,7 @@ void Candidate::Impl::ask() {
 /// they may be gone by here.
 void Candidate::Impl::leads(const Lease& lease) {
     if (withdrawn) return give_back(lease.token);
-    deadline = lease.expires_at - margin_of(lease.ttl);
+    deadline = lease.expires_at - skew_margin(lease.ttl);
     act_at = std::max(now, lease.expires_at - lease.ttl) + lease.ttl / 3;
     if (now >= deadline || term == lease.token) return;
     term = lease.token;
