@@ -2,7 +2,7 @@
 
 #include "base/random.h"
 #include "log/cluster_state.h"
-#include "log/sqlite_log_disk.h"
+#include "log/disk/sqlite_log_disk.h"
 #include "server/replicated_founding.h"
 
 namespace holdfast {

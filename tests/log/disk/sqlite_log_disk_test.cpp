@@ -1,4 +1,4 @@
-#include "log/sqlite_log_disk.h"
+#include "log/disk/sqlite_log_disk.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "log/log_file.h"
+#include "log/disk/log_file.h"
 #include "log/log_messages.h"
 
 namespace holdfast {

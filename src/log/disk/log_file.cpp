@@ -1,4 +1,4 @@
-#include "log/log_file.h"
+#include "log/disk/log_file.h"
 
 #include <algorithm>
 
