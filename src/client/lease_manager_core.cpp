@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/rendezvous.h"
 #include "client/instance_id.h"
-#include "client/rendezvous.h"
 
 namespace holdfast {
 

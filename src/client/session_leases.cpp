@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/rendezvous.h"
 #include "client/deadlines.h"
-#include "client/rendezvous.h"
 
 namespace holdfast {
 

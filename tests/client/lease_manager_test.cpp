@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "base/rendezvous.h"
 #include "client/instance_id.h"
-#include "client/rendezvous.h"
 #include "client/resp_connection.h"
 #include "support/redis_process.h"
 #include "wire/resp_command.h"

@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/rendezvous.h"
 #include "client/lease_commands.h"
 #include "client/node_roll.h"
-#include "client/rendezvous.h"
 #include "client/session_leases.h"
 
 namespace holdfast {

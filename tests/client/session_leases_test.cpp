@@ -3,8 +3,8 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+#include "base/rendezvous.h"
 #include "client/deadlines.h"
-#include "client/rendezvous.h"
 
 namespace holdfast {
 namespace {

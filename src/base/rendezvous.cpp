@@ -1,4 +1,4 @@
-#include "client/rendezvous.h"
+#include "base/rendezvous.h"
 
 #include <bit>
 
