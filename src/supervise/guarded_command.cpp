@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -33,6 +34,11 @@ Result<pid_t> spawn_guardian(const GuardedCommand::Options& options, int socket)
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, socket, socket);  // onto itself: this one survives exec
+    if (options.output >= 0) {
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, options.output, STDOUT_FILENO);
+        posix_spawn_file_actions_adddup2(&actions, options.output, STDERR_FILENO);
+    }
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &options.mask);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -72,6 +78,7 @@ GuardedCommand::GuardedCommand(GuardedCommand&& other) noexcept
       group_(std::exchange(other.group_, 0)),
       guardian_socket_(std::move(other.guardian_socket_)),
       alone_(other.alone_),
+      destroying_(other.destroying_),
       strangers_(std::move(other.strangers_)),
       family_(std::move(other.family_)),
       hard_(other.hard_.load()) {}
@@ -95,6 +102,12 @@ void GuardedCommand::renewed(WorkDeadlines deadlines) {
 
 void GuardedCommand::lost() {
     (void)send_message(guardian_socket_.get(), encode(Order{LostOrder{}}), false);
+}
+
+bool GuardedCommand::stop(HolderInstant kill_at) {
+    if (!send_message(guardian_socket_.get(), encode(Order{StopOrder{kill_at}}), false)) return false;
+    hard_ = std::min<std::int64_t>(hard_, kill_at.time_since_epoch().count());
+    return true;
 }
 
 GuardedCommand::Heard GuardedCommand::hear() {
@@ -128,20 +141,25 @@ bool GuardedCommand::guardian_is_ours() const {
 }
 
 void GuardedCommand::destroy() {
-    if (guardian_ == 0) return;
-    kill_command();
-    ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed: another thread may be about to use it
-    if (guardian_is_ours()) ::kill(guardian_, SIGKILL);
-    // With the guardian dead, what it watched over is below this process. New ones may be forked while we kill.
-    for (;;) {
-        reap();
-        const auto remaining = living();
-        if (remaining.empty()) break;
-        for (const pid_t process : remaining)
-            ::kill(process, SIGKILL);
+    while (!destroyed())
         ::poll(nullptr, 0, 5);
+}
+
+bool GuardedCommand::destroyed() {
+    if (guardian_ == 0) return true;
+    if (!std::exchange(destroying_, true)) {
+        kill_command();
+        ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed: another thread may be about to use it
+        if (guardian_is_ours()) ::kill(guardian_, SIGKILL);
     }
+    // With the guardian dead, what it watched over is below this process. New ones may be forked while we kill.
+    reap();
+    const auto remaining = living();
+    for (const pid_t process : remaining)
+        ::kill(process, SIGKILL);
+    if (!remaining.empty()) return false;
     guardian_ = group_ = 0;
+    return true;
 }
 
 void GuardedCommand::reap() {

@@ -27,6 +27,7 @@ class GuardedCommand {
         sigset_t mask{};                          ///< what the command starts with blocked
         std::string guardian = "/proc/self/exe";  ///< the executable to run as guardian
         bool alone = true;                        ///< false: this process has other commands running beside it
+        int output = -1;                          ///< where the command writes; it then also has no input
     };
 
     /// Starts the guardian, not yet the command.
@@ -44,6 +45,9 @@ class GuardedCommand {
     /// deadlines it knows, which come sooner.
     void renewed(WorkDeadlines deadlines);
     void lost();
+    /// Asks the command to stop and has it killed at this instant, or at the deadline the guardian knows if that comes
+    /// sooner. False if the guardian could not be told now; it then acts on its deadlines.
+    bool stop(HolderInstant kill_at);
 
     /// The hard deadline the guardian was last told.
     HolderInstant hard() const { return HolderInstant{Duration{hard_.load()}}; }
@@ -56,6 +60,8 @@ class GuardedCommand {
     };
     Heard hear();
 
+    /// The guardian's process id; zero once the end was heard.
+    pid_t guardian() const { return guardian_; }
     /// The command's process group; zero before it runs.
     pid_t group() const { return group_; }
     /// Sends a signal to the command's group, if it runs.
@@ -65,6 +71,8 @@ class GuardedCommand {
     void kill_command();
     /// Kills the command and the guardian, and waits until nothing of them lives. Does nothing once the end was heard.
     void destroy();
+    /// As destroy(), but does not wait: true once nothing of them lives. Until then, to be called again.
+    bool destroyed();
 
  private:
     GuardedCommand(pid_t guardian, Fd socket, bool alone);
@@ -77,6 +85,7 @@ class GuardedCommand {
     pid_t group_ = 0;
     Fd guardian_socket_;
     bool alone_ = true;
+    bool destroying_ = false;
     std::vector<pid_t> strangers_;  ///< children this process had before: not ours to kill; if it is alone
     std::vector<pid_t> family_;     ///< what was seen below the guardian; if it is not
     std::atomic<std::int64_t> hard_{0};

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "supervise/cgroup.h"
 #include "supervise/fd.h"
 #include "supervise/guardian_rules.h"
 #include "supervise/launch.h"
@@ -50,7 +51,8 @@ class Guardian {
             watch_leader();
             act();
         }
-        report(EndedReport{status_, rules_->stopping(), left_behind()});
+        cgroup_.remove();
+        report(EndedReport{status_, forced_ || (!whole_ && rules_->stopping()), left_behind()});
         return 0;
     }
 
@@ -77,8 +79,12 @@ class Guardian {
             report(EndedReport{.status = SIGTERM, .forced = true, .left_behind = 0});
             return false;
         }
-        const Launched launched = launch({command_, start.environment, signals_.mask_before(), start.foreground});
+        if (Cgroup cgroup{start.cgroup}; cgroup.create()) cgroup_ = cgroup;
+        whole_ = start.whole;
+        const Launched launched = launch({command_, start.environment, signals_.mask_before(), start.foreground, whole_,
+                                          start.directory, cgroup_.directory()});
         if (launched.leader == 0) {
+            cgroup_.remove();
             report(CannotRunReport{launched.error});
             return false;
         }
@@ -117,6 +123,8 @@ class Guardian {
                 rules_->renewed(renewed->deadlines);
             } else if (std::holds_alternative<LostOrder>(*order)) {
                 rules_->lost(holder_clock_now());
+            } else if (const auto* stop = std::get_if<StopOrder>(&*order)) {
+                rules_->stop(stop->kill_at);
             }
         }
     }
@@ -132,6 +140,8 @@ class Guardian {
         if (!leader_ended_ && waitid(P_PID, leader_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
             leader_ended_ = true;
             status_ = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
+            forced_ = rules_->stopping();
+            if (whole_) rules_->leader_ended(holder_clock_now());
         }
     }
 
@@ -145,6 +155,7 @@ class Guardian {
                 return;
             case GuardianRules::Step::kill:
                 killing_ = true;
+                cgroup_.kill();
                 signal_all(SIGKILL);
                 return;
         }
@@ -167,7 +178,8 @@ class Guardian {
         const ProcessTable table = ProcessTable::read();
         for (const Process& child : table.children_of(getpid()))
             if (child.dead && child.id != leader_) waitpid(child.id, nullptr, WNOHANG);
-        return rules_->stopping() ? table.living_below(getpid()).empty() : !table.lives(leader_);
+        if (!rules_->stopping()) return !table.lives(leader_);
+        return table.living_below(getpid()).empty() && cgroup_.is_empty();
     }
 
     void reap_orphans_before_leader() {
@@ -191,6 +203,9 @@ class Guardian {
     pid_t leader_ = 0;
     bool leader_ended_ = false;
     bool killing_ = false;
+    bool whole_ = false;
+    bool forced_ = false;  ///< it was told to stop before it ended
+    Cgroup cgroup_{""};
     int status_ = 0;
 };
 

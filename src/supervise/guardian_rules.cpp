@@ -12,9 +12,9 @@ void GuardianRules::renewed(WorkDeadlines deadlines) {
     *this = GuardianRules{deadlines};
 }
 
-void GuardianRules::stop(HolderInstant now, Duration grace) {
+void GuardianRules::stop(HolderInstant kill_at) {
     stopping_ = true;
-    kill_at_ = std::min(kill_at_, now + grace);
+    kill_at_ = std::min(kill_at_, kill_at);
 }
 
 GuardianRules::Step GuardianRules::step(HolderInstant now) {

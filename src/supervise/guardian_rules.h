@@ -12,8 +12,9 @@ namespace holdfast {
 class GuardianRules {
  public:
     /// What the command gets to clean up, if the hard deadline leaves that much.
-    static constexpr Duration grace_when_lost = 1s;         ///< the server may grant it to another already
-    static constexpr Duration grace_when_keeper_gone = 5s;  ///< the lease still runs, but nobody renews it
+    static constexpr Duration grace_when_lost = 1s;          ///< the server may grant it to another already
+    static constexpr Duration grace_when_keeper_gone = 5s;   ///< the lease still runs, but nobody renews it
+    static constexpr Duration grace_when_leader_ended = 1s;  ///< for what it left behind
 
     enum class Step {
         none,
@@ -26,9 +27,13 @@ class GuardianRules {
     /// The lease was renewed. Ignored once stopping.
     void renewed(WorkDeadlines deadlines);
     /// The server said that the lease is not ours any more.
-    void lost(HolderInstant now) { stop(now, grace_when_lost); }
+    void lost(HolderInstant now) { stop(now + grace_when_lost); }
     /// The keeper died: nobody will renew.
-    void keeper_gone(HolderInstant now) { stop(now, grace_when_keeper_gone); }
+    void keeper_gone(HolderInstant now) { stop(now + grace_when_keeper_gone); }
+    /// The command ended by itself, and what it started must not outlive it.
+    void leader_ended(HolderInstant now) { stop(now + grace_when_leader_ended); }
+    /// The keeper wants it stopped, and dead by this instant.
+    void stop(HolderInstant kill_at);
 
     /// What is due now.
     Step step(HolderInstant now);
@@ -40,8 +45,6 @@ class GuardianRules {
     bool stopping() const { return stopping_; }
 
  private:
-    void stop(HolderInstant now, Duration grace);
-
     HolderInstant soft_;
     HolderInstant kill_at_;
     bool stopping_ = false;

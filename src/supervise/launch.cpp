@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/cgroup.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
@@ -18,7 +19,10 @@ void take_terminal() {
 }
 
 [[noreturn]] void become(const Launch& what, pid_t guardian, int failure) {
-    setpgid(0, 0);
+    if (what.session)
+        setsid();
+    else
+        setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian) _exit(127);  // it died before the line above took effect
     if (what.foreground) take_terminal();
@@ -28,8 +32,10 @@ void take_terminal() {
     for (const std::string& argument : what.command)
         arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
+    Cgroup{what.cgroup}.join();  // without it, the process group and the guardian's children are what can be found
     sigprocmask(SIG_SETMASK, &what.mask, nullptr);
-    execvp(arguments[0], arguments.data());
+    const bool here = what.directory.empty() || chdir(what.directory.c_str()) == 0;
+    if (here) execvp(arguments[0], arguments.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t told = ::write(failure, &error, sizeof error);
     _exit(127);
@@ -46,7 +52,8 @@ Launched launch(const Launch& what) {
     const pid_t leader = fork();
     if (leader < 0) return {0, errno};
     if (leader == 0) become(what, guardian, writing.get());
-    setpgid(leader, leader);  // both sides do, so that the group is there whoever runs first
+    // Both sides do, so that the group is there whoever runs first. A session is made by its leader alone, before exec.
+    if (!what.session) setpgid(leader, leader);
     writing.close();
     int error = 0;
     ssize_t length = 0;

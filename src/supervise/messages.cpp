@@ -37,30 +37,50 @@ WorkDeadlines deadlines_of(const Frame& frame) {
     return {HolderInstant{Duration{frame.first}}, HolderInstant{Duration{frame.second}}};
 }
 
-std::vector<std::string> environment_of(std::string_view bytes) {
-    std::vector<std::string> environment;
+constexpr std::uint32_t foreground_flag = 1;
+constexpr std::uint32_t whole_flag = 2;
+
+std::vector<std::string> texts_of(std::string_view bytes) {
+    std::vector<std::string> texts;
     while (!bytes.empty()) {
         const std::size_t end = bytes.find('\0');
         if (end == std::string_view::npos) break;
-        environment.emplace_back(bytes.substr(0, end));
+        texts.emplace_back(bytes.substr(0, end));
         bytes.remove_prefix(end + 1);
     }
-    return environment;
+    return texts;
+}
+
+std::string encode_start(const StartOrder& start) {
+    Frame frame = frame_of(0, start.deadlines);
+    frame.flag = (start.foreground ? foreground_flag : 0) | (start.whole ? whole_flag : 0);
+    std::string bytes = bytes_of(frame);
+    for (const std::string* text : {&start.directory, &start.cgroup})
+        bytes.append(*text).push_back('\0');
+    for (const std::string& variable : start.environment)
+        bytes.append(variable).push_back('\0');
+    return bytes;
+}
+
+std::optional<Order> decode_start(const Frame& frame, std::string_view bytes) {
+    std::vector<std::string> texts = texts_of(bytes);
+    if (texts.size() < 2) return std::nullopt;
+    return StartOrder{deadlines_of(frame),
+                      (frame.flag & foreground_flag) != 0,
+                      {texts.begin() + 2, texts.end()},
+                      (frame.flag & whole_flag) != 0,
+                      texts[0],
+                      texts[1]};
 }
 
 }  // namespace
 
 std::string encode(const Order& order) {
-    if (const auto* start = std::get_if<StartOrder>(&order)) {
-        Frame frame = frame_of(order.index(), start->deadlines);
-        frame.flag = start->foreground;
-        std::string bytes = bytes_of(frame);
-        for (const std::string& variable : start->environment)
-            bytes.append(variable).push_back('\0');
-        return bytes;
-    }
+    if (const auto* start = std::get_if<StartOrder>(&order)) return encode_start(*start);
     if (const auto* renewed = std::get_if<RenewedOrder>(&order))
         return bytes_of(frame_of(order.index(), renewed->deadlines));
+    if (const auto* stop = std::get_if<StopOrder>(&order))
+        return bytes_of(frame_of(order.index(), {stop->kill_at, stop->kill_at}));
     return bytes_of({.kind = static_cast<std::uint32_t>(order.index())});
 }
 
@@ -82,11 +102,13 @@ std::optional<Order> decode_order(std::string_view bytes) {
     if (!frame) return std::nullopt;
     switch (frame->kind) {
         case 0:
-            return StartOrder{deadlines_of(*frame), frame->flag != 0, environment_of(bytes.substr(sizeof(Frame)))};
+            return decode_start(*frame, bytes.substr(sizeof(Frame)));
         case 1:
             return RenewedOrder{deadlines_of(*frame)};
         case 2:
             return LostOrder{};
+        case 3:
+            return StopOrder{deadlines_of(*frame).hard};
         default:
             return std::nullopt;
     }

@@ -18,14 +18,23 @@ struct StartOrder {
     WorkDeadlines deadlines;
     bool foreground = false;               ///< give the command the terminal
     std::vector<std::string> environment;  ///< `NAME=value`, on top of the guardian's own
+    /// A session of its own for the command, and no end before all that it ever started is dead, wherever it went, also
+    /// if the command ends by itself (K4).
+    bool whole = false;
+    std::string directory{};  ///< where the command starts; empty: where the guardian is
+    std::string cgroup{};     ///< the control group to run it in (cgroup.h); empty: none
 };
 struct RenewedOrder {
     WorkDeadlines deadlines;
 };
 struct LostOrder {};
+/// Stop now: ask, and kill at this instant if the deadline known does not come sooner.
+struct StopOrder {
+    HolderInstant kill_at;
+};
 
 /// Keeper to guardian. A closed socket is the last order: the keeper is gone.
-using Order = std::variant<StartOrder, RenewedOrder, LostOrder>;
+using Order = std::variant<StartOrder, RenewedOrder, LostOrder, StopOrder>;
 
 struct StartedReport {
     std::int32_t group = 0;
@@ -38,7 +47,7 @@ struct StoppedReport {
 };
 struct EndedReport {
     std::int32_t status = 0;       ///< of the command, as waitpid() gives it
-    bool forced = false;           ///< it was told to stop, because of the lease
+    bool forced = false;           ///< it was told to stop, because of the lease or by the keeper
     std::int32_t left_behind = 0;  ///< processes that left the command's group and go on without the lease
 };
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -15,9 +16,9 @@
 namespace holdfast {
 namespace {
 
-/// Reads /proc/PID/stat: `pid (name) state parent group …`. The name may hold blanks and brackets, so count from the
-/// last closing one.
-std::optional<Process> read_process(pid_t id) {
+/// What follows the name in /proc/PID/stat: ` state parent group …`. The name may hold blanks and brackets, so count
+/// from the last closing one.
+std::optional<std::string> read_stat(pid_t id) {
     const Fd file{::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
     if (!file) return std::nullopt;
     std::array<char, 512> buffer{};
@@ -26,10 +27,15 @@ std::optional<Process> read_process(pid_t id) {
     const std::string_view text{buffer.data(), static_cast<std::size_t>(length)};
     const std::size_t bracket = text.rfind(')');
     if (bracket == std::string_view::npos) return std::nullopt;
+    return std::string(text.substr(bracket + 1));
+}
+
+std::optional<Process> read_process(pid_t id) {
+    const auto stat = read_stat(id);
+    if (!stat) return std::nullopt;
     char state = 0;
     Process process{.id = id};
-    if (std::sscanf(buffer.data() + bracket + 1, " %c %d %d", &state, &process.parent, &process.group) != 3)
-        return std::nullopt;
+    if (std::sscanf(stat->c_str(), " %c %d %d", &state, &process.parent, &process.group) != 3) return std::nullopt;
     process.dead = state == 'Z' || state == 'X';
     return process;
 }
@@ -39,6 +45,16 @@ bool contains(const std::vector<pid_t>& list, pid_t id) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> start_time_of(pid_t process) {
+    const auto stat = read_stat(process);
+    if (!stat) return std::nullopt;
+    std::istringstream words{*stat};
+    std::string word;
+    for (int field = 3; field <= 22; ++field)  // the name is the second field, the start the 22nd
+        words >> word;
+    return parse_number(word);
+}
 
 ProcessTable ProcessTable::read() {
     std::vector<Process> processes;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <sys/types.h>
 #include <vector>
 
@@ -13,6 +15,10 @@ struct Process {
     bool dead = false;  ///< a zombie: ended, and not yet waited for
 };
 
+/// When a process was started, in ticks since boot; nothing if there is none with this id. The id together with this
+/// names one process for as long as the machine runs: ids are used again.
+std::optional<std::uint64_t> start_time_of(pid_t process);
+
 /// A picture of all processes, to find what a command left running wherever it went.
 class ProcessTable {
  public:
@@ -23,6 +29,7 @@ class ProcessTable {
     std::vector<Process> children_of(pid_t parent) const;
     /// What lives below a process, not counting itself or anything below `except`.
     std::vector<pid_t> living_below(pid_t ancestor, const std::vector<pid_t>& except = {}) const;
+    const std::vector<Process>& all() const { return processes_; }
     /// True if a process of this group lives.
     bool lives(pid_t group) const;
 

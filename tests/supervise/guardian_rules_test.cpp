@@ -98,6 +98,32 @@ TEST(GuardianRules, the_shorter_of_two_graces_counts) {
     EXPECT_EQ(other.step(at(11s)), Step::kill) << "a later, longer grace does not extend an earlier one";
 }
 
+TEST(GuardianRules, stop_when_the_keeper_says_so_and_kill_when_it_says_so) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.stop(at(20s));
+    EXPECT_EQ(rules.step(at(10s)), Step::terminate);
+    EXPECT_EQ(rules.wake_at(), at(20s));
+    EXPECT_EQ(rules.step(at(20s)), Step::kill);
+    GuardianRules late = lease_of_a_minute();
+    late.stop(at(10h));
+    EXPECT_EQ(late.wake_at(), at(50s)) << "never past the hard deadline";
+}
+
+TEST(GuardianRules, a_hard_stop_hurries_a_soft_one) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.stop(at(50s));
+    EXPECT_EQ(rules.step(at(10s)), Step::terminate);
+    rules.stop(at(11s));
+    EXPECT_EQ(rules.step(at(11s)), Step::kill);
+}
+
+TEST(GuardianRules, what_a_leader_left_gets_a_short_grace) {
+    GuardianRules rules = lease_of_a_minute();
+    rules.leader_ended(at(10s));
+    EXPECT_EQ(rules.step(at(10s)), Step::terminate);
+    EXPECT_EQ(rules.step(at(10s) + GuardianRules::grace_when_leader_ended), Step::kill);
+}
+
 TEST(GuardianRules, a_soft_deadline_after_the_hard_one_is_drawn_in) {
     GuardianRules rules{{.soft = at(20s), .hard = at(10s)}};
     EXPECT_EQ(rules.wake_at(), at(10s));

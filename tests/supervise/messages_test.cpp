@@ -22,6 +22,27 @@ TEST(GuardianMessages, carry_a_start_order_with_its_environment) {
     EXPECT_EQ(start.environment, (std::vector<std::string>{"A=1", "EMPTY=", "LINES=one\ntwo"}));
 }
 
+TEST(GuardianMessages, carry_where_and_how_a_backend_runs) {
+    StartOrder order{some_deadlines, false, {"A=1"}};
+    order.whole = true;
+    order.directory = "/srv/a b";
+    order.cgroup = "/sys/fs/cgroup/x";
+    const auto decoded = decode_order(encode(Order{order}));
+    ASSERT_TRUE(decoded && std::holds_alternative<StartOrder>(*decoded));
+    const auto& start = std::get<StartOrder>(*decoded);
+    EXPECT_TRUE(start.whole);
+    EXPECT_FALSE(start.foreground);
+    EXPECT_EQ(start.directory, "/srv/a b");
+    EXPECT_EQ(start.cgroup, "/sys/fs/cgroup/x");
+    EXPECT_EQ(start.environment, std::vector<std::string>{"A=1"});
+}
+
+TEST(GuardianMessages, carry_a_stop_with_its_instant) {
+    const auto stop = decode_order(encode(Order{StopOrder{some_deadlines.soft}}));
+    ASSERT_TRUE(stop && std::holds_alternative<StopOrder>(*stop));
+    EXPECT_EQ(std::get<StopOrder>(*stop).kill_at, some_deadlines.soft);
+}
+
 TEST(GuardianMessages, carry_renewals_and_loss) {
     const auto renewed = decode_order(encode(Order{RenewedOrder{some_deadlines}}));
     ASSERT_TRUE(renewed && std::holds_alternative<RenewedOrder>(*renewed));

@@ -27,6 +27,15 @@ TEST(ProcessTable, does_not_count_the_dead_as_a_living_group) {
     EXPECT_FALSE(table.lives(12));
 }
 
+TEST(ProcessTable, a_process_keeps_the_time_it_was_started) {
+    const auto mine = start_time_of(getpid());
+    ASSERT_TRUE(mine);
+    EXPECT_GT(*mine, 0U);
+    EXPECT_EQ(start_time_of(getpid()), mine);
+    EXPECT_LE(start_time_of(getppid()).value_or(0), *mine) << "nobody is older than its parent";
+    EXPECT_FALSE(start_time_of(0));
+}
+
 TEST(ProcessTable, survives_a_loop_of_parents) {
     const ProcessTable table{{{10, 11, 10, false}, {11, 10, 10, false}}};
     EXPECT_EQ(table.living_below(10), (std::vector<pid_t>{11}));
