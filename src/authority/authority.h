@@ -16,6 +16,7 @@
 #include "authority/token_source.h"
 #include "base/callback.h"
 #include "base/result.h"
+#include "lease/reassertion.h"
 #include "store/durable.h"
 #include "store/store.h"
 
@@ -71,6 +72,9 @@ class Authority : private StoreListener {
     /// All leases of the request's holder, limits::leases_per_heartbeat at most; the request names none.
     void renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply);
     void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
+    /// Takes up again a lease that an earlier life granted and lost, at its holder's word: only while nothing is
+    /// granted (S1), and only a token that an earlier life may have issued. Else `unknown_lease`.
+    void reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply);
 
     void verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply);
     /// What the holder has, and what is reserved for it (R5). An epoch begins a new life, or is refused as stale.

@@ -1,0 +1,33 @@
+#include "lease/reassertion.h"
+
+#include "authority/authority_impl.h"
+
+namespace holdfast::core {
+
+/// S1: while nothing is granted, whoever holds what an earlier life granted may say so. A token above the ceiling that
+/// was found at the start was issued by nobody.
+void Authority::reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply) {
+    if (impl_->stopping) return reply(refused(Code::stopping));
+    const bool may_have_been_issued = reassertion.token > 0 && reassertion.token <= impl_->issued_before;
+    if (impl_->now >= impl_->recovering_until || !may_have_been_issued) return reply(refused(Code::unknown_lease));
+    const auto asked = std::make_shared<const Reassertion>(std::move(reassertion));
+    apply_rule(
+        *impl_->store, asked->resource,
+        [this, asked](Record& record, const Neighbours& neighbours, Instant now) {
+            auto verdict = core::reassert(record, neighbours, *asked, impl_->policy(), now);
+            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+                return Ruling<Answer<HeldLease>>{refused(rejected->code)};
+            Lease& lease = std::get<Renewed>(verdict).lease;
+            const Timeline timeline = timeline_of(lease, now);
+            return Ruling<Answer<HeldLease>>{HeldLease{asked->resource, std::move(lease), timeline}, Effect::changed};
+        },
+        [this, asked, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
+            if (!answer) return reply(storage_failure(answer.error()));
+            if (const auto* held = std::get_if<HeldLease>(&*answer))
+                impl_->events.publish_own(EventKind::granted, asked->resource, held->lease, impl_->now);
+            reply(std::move(*answer));
+        });
+    impl_->settle_accounts();
+}
+
+}  // namespace holdfast::core
