@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 
 install(TARGETS holdfast_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
-install(FILES packaging/holdfast.service DESTINATION lib/systemd/system COMPONENT server)
+install(FILES packaging/holdfast.service packaging/holdfast-drone.service DESTINATION lib/systemd/system COMPONENT server)
 install(FILES packaging/holdfast.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server)
 # The completions are made along with the binary, by itself (src/cli).
 install(FILES ${CMAKE_BINARY_DIR}/completions/holdfast COMPONENT server

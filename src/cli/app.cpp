@@ -47,6 +47,22 @@ constexpr const char* elect_footer =
     "106\n"
     "refused by the server, 126 the command cannot be run, 127 it was not found.\n";
 
+constexpr const char* connect_footer =
+    "Two commands, kept apart: --spawn is what a drone starts if nobody serves the key, and what follows -- runs "
+    "here,\n"
+    "in the place of holdfast, once the backend is ready.\n\n"
+    "--spawn is a command line for the drone's shell. $PORT in it is the port to listen on; HOLDFAST_KEY,\n"
+    "HOLDFAST_BACKEND_ID and HOLDFAST_FENCING_TOKEN are there too. Put it in single quotes, so that not your own "
+    "shell\n"
+    "fills them in:\n"
+    "    holdfast backend connect room-1 --spawn 'room-server --port $PORT' -- curl http://{}/\n"
+    "--spawn-file is the same as JSON, with arguments word by word and no shell: {\"command\": \"room-server\", "
+    "\"args\": []}.\n\n"
+    "The command after -- finds HOLDFAST_ADDRESS, HOLDFAST_BACKEND_ID, HOLDFAST_KEY and HOLDFAST_FENCING_TOKEN in its\n"
+    "environment; {} in it stands for the address. Without a command, the address is printed.\n\n"
+    "Exit codes: 0 ok or the command's own, 1 the backend did not start, 2 usage, 103 not ready in time or held with\n"
+    "another tag, 105 unreachable, 106 refused by the server, 126 the command cannot be run, 127 it was not found.\n";
+
 const char* footer_of(const std::string& command) {
     if (command == "run") return run_footer;
     if (command == "own") return own_footer;
@@ -102,7 +118,7 @@ void set_footers(CLI::App& app) {
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
         command->footer(std::string(footer_of(command->get_name())) + common_footer);
         for (CLI::App* inner : command->get_subcommands([](CLI::App*) { return true; }))
-            inner->footer(std::string(exit_footer) + common_footer);
+            inner->footer(std::string(inner->get_name() == "connect" ? connect_footer : exit_footer) + common_footer);
     }
 }
 
@@ -137,6 +153,10 @@ std::optional<std::string> what_is_missing(const Arguments& arguments, const Typ
         return "say what to poll with: holdfast own --sessions FILE -- COMMAND [ARGUMENT...] {}";
     if (arguments.command == "elect" && typed.command.empty() && typed.has_dashes)
         return "say what to run after --, or leave the -- out to see who leads";
+    if (arguments.command.starts_with("backend") && arguments.command != "backend connect" && !typed.command.empty())
+        return "only 'holdfast backend connect' takes a command";
+    if (!arguments.backend.spawn.empty() && !arguments.backend.spawn_file.empty())
+        return "say what to start with --spawn or with --spawn-file, not both";
     const bool names_leases = arguments.command == "renew" || arguments.command == "release";
     if (names_leases && named.leases.empty() != named.all) return "name the leases, or say --all";
     if (arguments.command == "renew" && named.progress && named.all) return "name the leases whose --progress it is";

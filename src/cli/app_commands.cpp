@@ -306,6 +306,33 @@ void add_own(CLI::App& app, Arguments& arguments) {
         ->envname("HOLDFAST_OWN_SESSIONS");
 }
 
+void add_backends(CLI::App& app, Arguments& arguments) {
+    BackendArguments& options = arguments.backend;
+    CLI::App* backend = add_command(app, arguments, "backend", "the process of a key; without more, list them");
+    backend->require_subcommand(0, 1);
+    add_connect_options(
+        add_command(*backend, arguments, "connect", "the address of a key's backend; starts one if there is none"),
+        options);
+    add_backend_list_options(add_command(*backend, arguments, "list", "show the backends"), options);
+    add_backend_id(add_command(*backend, arguments, "show", "show a backend and how it ended"), options);
+    CLI::App* status = add_command(*backend, arguments, "status", "show the state of a backend");
+    add_backend_id(status, options);
+    status->add_flag("--watch", options.watch, "and each change, until it has ended")
+        ->envname("HOLDFAST_BACKEND_WATCH");
+    CLI::App* terminate = add_command(*backend, arguments, "terminate", "have a backend stopped; its key is free then");
+    add_backend_id(terminate, options);
+    terminate->add_flag("--hard", options.hard, "kill it instead of asking it to stop")
+        ->envname("HOLDFAST_BACKEND_HARD");
+    CLI::App* key = add_command(app, arguments, "key", "what one backend serves at a time; without more, list them");
+    key->require_subcommand(0, 1);
+    add_text(add_command(*key, arguments, "list", "show the keys that are held"), "--namespace", options.name_space,
+             "only in this namespace")
+        ->envname("HOLDFAST_KEY_LIST_NAMESPACE");
+    add_key_bar_options(
+        add_command(*key, arguments, "bar", "let a key run out: refuse its renewal, and its backend ends before"),
+        options);
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& app, CommonOptions& options) {
@@ -342,6 +369,12 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     add_mcp(app, arguments);
     add_guard(app, arguments);
     add_own(app, arguments);
+    CLI::App* drone = add_command(app, arguments, "drone", "run backends under keys on this machine");
+    drone->require_subcommand(0, 1);
+    add_drone_options(drone, arguments.drone);
+    add_command(*drone, arguments, "list", "show the drones");
+    add_drone_drain_options(add_command(*drone, arguments, "drain", "let a drone take no new work"), arguments.drone);
+    add_backends(app, arguments);
     add_elect_options(
         add_command(app, arguments, "elect", "run a command while leader of a group; without one, show who leads"),
         arguments);

@@ -27,8 +27,8 @@ Typed make_ready(const std::vector<std::string>& arguments) {
     const auto subcommand = find_subcommand(arguments);
     typed.subcommand = static_cast<std::size_t>(subcommand - arguments.begin());
     const bool is_run = subcommand != arguments.end() && *subcommand == "run";
-    const bool has_command =
-        is_run || (subcommand != arguments.end() && (*subcommand == "own" || *subcommand == "elect"));
+    const bool has_command = is_run || (subcommand != arguments.end() &&
+                                        (*subcommand == "own" || *subcommand == "elect" || *subcommand == "backend"));
     const bool may_wait = is_run || (subcommand != arguments.end() && *subcommand == "acquire");
     for (auto at = arguments.begin(); at != arguments.end(); ++at) {
         if (*at == "--") {

@@ -8,7 +8,7 @@ namespace holdfast {
 /// The arguments as typed, made ready for the parser.
 struct Typed {
     std::vector<std::string> options;  ///< what the parser reads
-    std::vector<std::string> command;  ///< for `run`, `own` and `elect`: what follows `--`
+    std::vector<std::string> command;  ///< for `run`, `own`, `elect` and `backend connect`: what follows `--`
     bool has_dashes = false;           ///< even if nothing comes after them
     std::size_t subcommand = 0;        ///< where in `options` the subcommand stands, or their number
 };

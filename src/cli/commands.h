@@ -41,6 +41,18 @@ int guard_uninstall_command(const Arguments& arguments);
 int own_command(const Arguments& arguments);
 int nodes_command(const Arguments& arguments);
 
+int drone_command(const Arguments& arguments);
+int drone_list_command(const Arguments& arguments);
+int drone_drain_command(const Arguments& arguments);
+
+int backend_connect_command(const Arguments& arguments);
+int backend_list_command(const Arguments& arguments);
+int backend_show_command(const Arguments& arguments);
+int backend_status_command(const Arguments& arguments);
+int backend_terminate_command(const Arguments& arguments);
+int key_list_command(const Arguments& arguments);
+int key_bar_command(const Arguments& arguments);
+
 int elect_command(const Arguments& arguments);
 int quorum_status_command(const Arguments& arguments);
 

@@ -10,6 +10,8 @@ int exit_code_of(std::string_view error_code) {
         std::pair{std::string_view{"busy"}, exit_busy},
         std::pair{std::string_view{"wait_timeout"}, exit_busy},
         std::pair{std::string_view{"cancelled"}, exit_busy},
+        std::pair{std::string_view{"key_tag_mismatch"}, exit_busy},
+        std::pair{std::string_view{"key_race_lost"}, exit_busy},
         std::pair{std::string_view{"unknown_lease"}, exit_lost},
         std::pair{std::string_view{"lease_expired"}, exit_lost},
         std::pair{std::string_view{"lease_released"}, exit_lost},

@@ -4,13 +4,13 @@
 #include <map>
 #include <set>
 
+#include "base/rendezvous.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/screen.h"
 #include "cli/session_file.h"
 #include "client/lease_commands.h"
-#include "client/rendezvous.h"
 #include "client/resp_connection.h"
 #include "wire/resp_command.h"
 

@@ -113,6 +113,37 @@ struct ElectOptions {
     std::string group;
 };
 
+/// What `drone` and its like are told.
+struct DroneArguments {
+    std::string controllers;  ///< checked; empty: the server of CommonOptions
+    std::string pool = "default";
+    std::string id;
+    std::size_t capacity = 100;
+    std::string state_dir;
+    std::string address = "127.0.0.1";
+    std::string log_level = "info";
+    std::string named;  ///< for `drone drain`
+    bool undo = false;
+};
+
+/// What `backend` and `key` are told.
+struct BackendArguments {
+    std::string key;  ///< for `connect`: empty for a random one; for `key bar`
+    std::string id;   ///< of a backend, for all but `connect` and `list`
+    std::string name_space;
+    std::string tag;
+    std::string spawn;       ///< a shell's command line
+    std::string spawn_file;  ///< JSON, or `-`
+    std::string pool, cwd, ready, user;
+    std::vector<std::string> env;  ///< NAME=VALUE
+    std::optional<std::uint64_t> port;
+    std::optional<Duration> max_idle, lifetime, start_timeout, ttl;
+    Duration wait = 30s;
+    std::string drone, state;  ///< for `list`
+    bool watch = false;
+    bool hard = false;
+};
+
 /// What `sim` is told: which worlds to run.
 struct SimOptions {
     std::optional<std::uint64_t> seeds, seed, minutes, bound;
@@ -136,6 +167,8 @@ struct Arguments {
     GuardOptions guard;
     OwnOptions own;
     ElectOptions elect;
+    DroneArguments drone;
+    BackendArguments backend;
     SimOptions sim;
     std::string shell;  ///< for `completion`
 };

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "log/log_messages.h"
-#include "server/backend.h"
 #include "server/cluster_settings.h"
 #include "server/quorum_status.h"
+#include "server/store_host.h"
 
 namespace boost::asio {
 class io_context;
@@ -26,7 +26,7 @@ Instant silent_until(const ClusterSettings& settings, const Found& found, Instan
 /// the cluster is founded it neither says nor hears anything (cluster_founding.h).
 ///
 /// Messages of the replicated log travel through the same door, to and from whoever set `on_log_message`.
-class Cluster final : public Backend {
+class Cluster final : public StoreHost {
  public:
     struct Parts {
         boost::asio::io_context& loop;

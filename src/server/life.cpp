@@ -21,6 +21,7 @@
 #include "server/replicated_file.h"
 #include "server/service_manager.h"
 #include "server/signals.h"
+#include "services/keys/controller.h"
 #include "store/quorum/request_numbers.h"
 #include "store/state/durable_state.h"
 
@@ -63,9 +64,10 @@ struct Life::Impl {
                    .on_failure = [this](const Error& error) { on_write_failed(error); }}),
           node(make_node()),
           authority(authority_parts()),
-          backend(make_backend()) {
-        backend->store().advance(parts.started_at);
-        authority.use(backend->store());
+          host(make_host()),
+          controller({authority, random_hex(16), random_seed()}) {
+        host->store().advance(parts.started_at);
+        authority.use(host->store());
         authority.advance(parts.started_at);
         if (node->state) (*node->state)->use(authority);
     }
@@ -115,8 +117,8 @@ struct Life::Impl {
                 .teller = is_node ? core::Events::Teller::store : core::Events::Teller::authority};
     }
 
-    std::unique_ptr<Backend> make_backend() {
-        if (!parts.cluster || !node->state) return make_memory_backend(authority.listener());
+    std::unique_ptr<StoreHost> make_host() {
+        if (!parts.cluster || !node->state) return make_memory_host(authority.listener());
         ReplicatedState& state = **node->state;
         auto cluster = std::make_unique<Cluster>(Cluster::Parts{
             .loop = loop,
@@ -150,10 +152,9 @@ struct Life::Impl {
 
     int run() {
         if (const auto checked = check(); !checked) return failed(checked.error());
-        const auto longest_ttl = parts.db.begin(
-            [this](std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
-                backend->restore(resource, record, ballots);
-            });
+        const auto longest_ttl =
+            parts.db.begin([this](std::string_view resource, const core::Record& record,
+                                  const core::RegisterBallots& ballots) { host->restore(resource, record, ballots); });
         if (!longest_ttl) return failed(longest_ttl.error());
         tell_what_was_found();
         const bool served = serve(*longest_ttl);
@@ -170,11 +171,12 @@ struct Life::Impl {
         durable.drain();
         loop.poll();
         if (write_failed) return false;
-        driver.emplace(Driver::Parts{loop, backend->store(), authority, durable, driven()});
-        if (const auto started = backend->start(*driver); !started) return failed(started.error()) == 0;
+        driver.emplace(Driver::Parts{loop, host->store(), authority, durable, driven()});
+        if (const auto started = host->start(*driver); !started) return failed(started.error()) == 0;
         HttpDoorOptions http = door_options(parts.options);
-        if (parts.cluster) http.quorum_status = [this] { return backend->status(); };
-        door.emplace(loop, authority, registry, std::move(http), [this] { driver->tick(); });
+        if (parts.cluster) http.quorum_status = [this] { return host->status(); };
+        const HttpDoorServices behind{authority, controller};
+        door.emplace(loop, behind, registry, std::move(http), [this] { driver->tick(); });
         const auto address = door->listen();
         if (!address) return failed(address.error()) == 0;
         const auto resp = open_resp_door();
@@ -185,9 +187,10 @@ struct Life::Impl {
     }
 
     std::vector<Driven> driven() {
-        std::vector<Driven> all = backend->driven();
+        std::vector<Driven> all = host->driven();
         ReplicatedState& state = **node->state;
         all.push_back({[&state](Instant now) { state.advance(now); }, [&state] { return state.next_due(); }});
+        all.push_back({[this](Instant now) { controller.advance(now); }, [this] { return controller.next_due(); }});
         return all;
     }
 
@@ -207,8 +210,9 @@ struct Life::Impl {
         driver->tick();
         stop_replicating();  // while it can still give back that it leads
         authority.stop();
+        controller.stop();
         const auto one_less = [this] {
-            if (--doors_open == 0) backend->stop([this] { loop.stop(); });
+            if (--doors_open == 0) host->stop([this] { loop.stop(); });
         };
         doors_open = resp_door ? 2 : 1;
         door->stop(one_less);
@@ -227,11 +231,10 @@ struct Life::Impl {
         loop.restart();
         loop.poll();  // answers that were on their way
         const auto saved = parts.db.stop_cleanly(
-            read_boot_clock(), recovering_until, [this](const StateDb::TakeUp& write) { backend->for_each(write); },
-            backend->marks());
+            read_boot_clock(), recovering_until, [this](const StateDb::TakeUp& write) { host->for_each(write); },
+            host->marks());
         if (!saved) return failed(saved.error()) == 0;
-        parts.log.info("stopped; kept " + std::to_string(backend->store().active_leases()) +
-                       " leases for the next start");
+        parts.log.info("stopped; kept " + active_leases() + " for the next start");
         return true;
     }
 
@@ -243,9 +246,13 @@ struct Life::Impl {
         });
     }
 
+    std::string active_leases() {
+        const std::size_t count = host->store().active_leases();
+        return std::to_string(count) + (count == 1 ? " lease" : " leases");
+    }
+
     void tell_what_was_found() {
-        if (found.last_stop == LastStop::clean)
-            parts.log.info("took up " + std::to_string(backend->store().active_leases()) + " leases from a clean stop");
+        if (found.last_stop == LastStop::clean) parts.log.info("took up " + active_leases() + " from a clean stop");
         if (!parts.cluster && recovering_until > parts.started_at)
             parts.log.warn(
                 "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
@@ -286,7 +293,8 @@ struct Life::Impl {
     DurableState durable;
     const std::unique_ptr<Node> node;
     core::Authority authority;
-    std::unique_ptr<Backend> backend;
+    std::unique_ptr<StoreHost> host;
+    core::Controller controller;
     prometheus::Registry registry;
     std::optional<Driver> driver;
     std::optional<HttpDoor> door;

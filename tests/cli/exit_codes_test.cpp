@@ -6,7 +6,7 @@ namespace holdfast {
 namespace {
 
 TEST(ExitCodes, follow_what_the_script_should_do_next) {
-    for (const char* code : {"busy", "wait_timeout"})
+    for (const char* code : {"busy", "wait_timeout", "key_tag_mismatch", "key_race_lost"})
         EXPECT_EQ(exit_code_of(code), 103) << code;
     for (const char* code : {"unknown_lease", "lease_expired", "lease_released", "lease_revoked", "stale_epoch"})
         EXPECT_EQ(exit_code_of(code), 104) << code;

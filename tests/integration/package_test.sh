@@ -22,6 +22,7 @@ root=$scratch/root
 dpkg-deb -x "$package" "$root"
 expected=(
     usr/bin/holdfast
+    usr/lib/systemd/system/holdfast-drone.service
     usr/lib/systemd/system/holdfast.service
     usr/share/bash-completion/completions/holdfast
     usr/share/doc/holdfast/CHANGELOG.md

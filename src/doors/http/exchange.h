@@ -8,10 +8,16 @@
 #include "authority/authority.h"
 #include "doors/http/decode.h"
 #include "doors/http/response.h"
+#include "services/keys/controller.h"
 
 namespace holdfast::http {
 
 class Metrics;
+
+/// A stream of text that somebody feeds: begins with a way to write to the client, with `last` for the end of it, and
+/// returns how to stop.
+using Tell = std::function<void(std::string_view text, bool last)>;
+using Feed = std::function<std::function<void()>(Tell tell)>;
 
 /// One end of a connection, as the handlers see it: where the answer to a numbered request goes.
 class Exchange {
@@ -21,10 +27,12 @@ class Exchange {
     /// True while the request with this number waits for its answer and somebody may still read it.
     virtual bool open(std::uint64_t number) const = 0;
     virtual void answer(std::uint64_t number, Response response) = 0;
-    /// The request waits in the authority under this ticket; whoever goes away while it does gives it up.
-    virtual void wait(std::uint64_t number, core::Authority::WaitTicket ticket) = 0;
+    /// The request waits; whoever goes away while it does gives it up by this.
+    virtual void wait(std::uint64_t number, std::function<void()> give_up) = 0;
     /// The connection carries events from now on, and nothing else.
     virtual void stream(std::uint64_t number, EventFilter filter) = 0;
+    /// The same with what the feed tells.
+    virtual void stream(std::uint64_t number, const Feed& feed) = 0;
 };
 
 /// The right to answer one request, once. May outlive the connection: then it does nothing.
@@ -39,11 +47,14 @@ class Reply {
     void operator()(Response response) const {
         if (const auto exchange = exchange_.lock()) exchange->answer(number_, std::move(response));
     }
-    void wait(core::Authority::WaitTicket ticket) const {
-        if (const auto exchange = exchange_.lock()) exchange->wait(number_, ticket);
+    void wait(std::function<void()> give_up) const {
+        if (const auto exchange = exchange_.lock()) exchange->wait(number_, std::move(give_up));
     }
     void stream(EventFilter filter) const {
         if (const auto exchange = exchange_.lock()) exchange->stream(number_, std::move(filter));
+    }
+    void stream(const Feed& feed) const {
+        if (const auto exchange = exchange_.lock()) exchange->stream(number_, feed);
     }
 
  private:
@@ -54,6 +65,7 @@ class Reply {
 /// What the handlers work with. Outlives every open Reply.
 struct Services {
     core::Authority& authority;
+    core::Controller& controller;
     Metrics& metrics;
     std::string version;
     std::function<std::string()> quorum_status;  ///< none: not clustered

@@ -27,6 +27,20 @@ void handle_declare_restart(Services&, const Request&, const std::string& id, Re
 void handle_get_leader(Services&, const Request&, const std::string& group, Reply);
 void handle_quorum(Services&, const Request&, const std::string&, Reply);
 
+void handle_connect(Services&, const Request&, const std::string&, Reply);
+void handle_list_keys(Services&, const Request&, const std::string&, Reply);
+void handle_bar_key(Services&, const Request&, const std::string& key, Reply);
+void handle_list_backends(Services&, const Request&, const std::string&, Reply);
+void handle_get_backend(Services&, const Request&, const std::string& id, Reply);
+void handle_backend_status(Services&, const Request&, const std::string& id, Reply);
+void handle_terminate_backend(Services&, const Request&, const std::string& id, Reply);
+void handle_list_drones(Services&, const Request&, const std::string&, Reply);
+void handle_get_drone(Services&, const Request&, const std::string& id, Reply);
+void handle_forget_drone(Services&, const Request&, const std::string& id, Reply);
+void handle_drain_drone(Services&, const Request&, const std::string& id, Reply);
+void handle_drone_heartbeat(Services&, const Request&, const std::string& id, Reply);
+void handle_drone_orders(Services&, const Request&, const std::string& id, Reply);
+
 void handle_bar(Services&, const Request&, const std::string& id, Reply);
 void handle_revoke(Services&, const Request&, const std::string& id, Reply);
 void handle_get_policy(Services&, const Request&, const std::string&, Reply);

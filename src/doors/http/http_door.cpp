@@ -134,11 +134,11 @@ void HttpDoor::Impl::stopped() {
     });
 }
 
-HttpDoor::HttpDoor(boost::asio::io_context& loop, core::Authority& authority, prometheus::Registry& metrics,
+HttpDoor::HttpDoor(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& metrics,
                    HttpDoorOptions options, std::function<void()> before_request)
     : impl_(std::make_shared<Impl>(
-          loop, std::make_shared<http::Shared>(authority, metrics, std::move(options), std::move(before_request)))) {
-    authority.on_expiry_lateness([shared = impl_->shared](Duration late) {
+          loop, std::make_shared<http::Shared>(behind, metrics, std::move(options), std::move(before_request)))) {
+    behind.authority.on_expiry_lateness([shared = impl_->shared](Duration late) {
         if (!shared->gone) shared->metrics.observe_expiry_lateness(late);
     });
 }

@@ -12,6 +12,9 @@
 namespace boost::asio {
 class io_context;
 }
+namespace holdfast::core {
+class Controller;
+}
 namespace prometheus {
 class Registry;
 }
@@ -29,12 +32,18 @@ struct HttpDoorOptions {
     std::function<std::string()> quorum_status{};
 };
 
+/// What is behind the door.
+struct HttpDoorServices {
+    core::Authority& authority;
+    core::Controller& controller;
+};
+
 /// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.
 /// Everything runs on the io_context's one thread.
 class HttpDoor {
  public:
-    /// `before_request` tells the authority and its store the time; it is called once before each request (T6).
-    HttpDoor(boost::asio::io_context& loop, core::Authority& authority, prometheus::Registry& metrics,
+    /// `before_request` tells what is behind the door the time; it is called once before each request (T6).
+    HttpDoor(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& metrics,
              HttpDoorOptions options, std::function<void()> before_request);
     ~HttpDoor();
 

@@ -23,7 +23,7 @@ void handle_acquire(Services& services, const Request& request, const std::strin
         std::move(decoded->request), [reply, client_time, &services](const core::AcquireAnswer& answer) {
             if (reply.open()) reply(answer_acquire(answer, client_time, moment_of(services)));
         });
-    if (ticket != 0) reply.wait(ticket);
+    if (ticket != 0) reply.wait([&services, ticket] { services.authority.cancel(ticket); });
 }
 
 void handle_renew(Services& services, const Request& request, const std::string& id, Reply reply) {

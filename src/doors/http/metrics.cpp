@@ -41,6 +41,11 @@ struct Metrics::Impl {
                        .Register(given)),
           active_leases(gauge(given, "holdfast_active_leases", "Leases that are active")),
           waiters(gauge(given, "holdfast_waiters", "Requests that wait for their turn")),
+          drones(gauge(given, "holdfast_drones", "Drones that are registered")),
+          backends(prometheus::BuildGauge()
+                       .Name("holdfast_backends")
+                       .Help("Backends that are known, by state")
+                       .Register(given)),
           connections(gauge(given, "holdfast_connections", "Open HTTP connections")),
           expiry_lateness(histogram(given, "holdfast_expiry_lateness_seconds",
                                     "How long after its end the expiry of a lease was told")),
@@ -51,6 +56,8 @@ struct Metrics::Impl {
     prometheus::Family<prometheus::Counter>& requests;
     prometheus::Gauge& active_leases;
     prometheus::Gauge& waiters;
+    prometheus::Gauge& drones;
+    prometheus::Family<prometheus::Gauge>& backends;
     prometheus::Gauge& connections;
     prometheus::Histogram& expiry_lateness;
     prometheus::Histogram& loop_delay;
@@ -79,6 +86,14 @@ void Metrics::set_connections(std::size_t connections) {
 void Metrics::set_leases(std::size_t active, std::size_t waiters) {
     impl_->active_leases.Set(static_cast<double>(active));
     impl_->waiters.Set(static_cast<double>(waiters));
+}
+
+void Metrics::set_keys(const core::Controller::Counts& counts) {
+    impl_->drones.Set(static_cast<double>(counts.drones));
+    for (std::size_t i = 0; i < counts.backends.size(); ++i) {
+        const std::string_view state = core::to_string(static_cast<core::BackendState>(i));
+        impl_->backends.Add({{"state", std::string(state)}}).Set(static_cast<double>(counts.backends[i]));
+    }
 }
 
 void Metrics::observe_expiry_lateness(Duration late) {

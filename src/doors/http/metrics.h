@@ -24,6 +24,7 @@ class Metrics {
     void count(const Route* route, std::optional<core::Code> outcome);
     void set_connections(std::size_t connections);
     void set_leases(std::size_t active, std::size_t waiters);
+    void set_keys(const core::Controller::Counts& counts);
     void observe_expiry_lateness(Duration late);
     void observe_loop_delay(Duration delay);
 

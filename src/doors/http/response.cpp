@@ -83,6 +83,9 @@ int status_of(Code code) {
         case Code::unknown_lease:
         case Code::unknown_agent:
         case Code::not_banned:
+        case Code::unknown_key:
+        case Code::unknown_backend:
+        case Code::unknown_drone:
         case Code::not_found:
         case Code::not_clustered:
             return 404;
@@ -100,6 +103,12 @@ int status_of(Code code) {
         case Code::agent_busy:
         case Code::too_many_leases:
         case Code::idempotency_in_progress:
+        case Code::key_tag_mismatch:
+        case Code::nothing_to_start:
+        case Code::key_race_lost:
+        case Code::backend_id_taken:
+        case Code::stale_drone:
+        case Code::drone_alive:
             return 409;
         case Code::lease_expired:
         case Code::lease_released:
@@ -119,6 +128,9 @@ int status_of(Code code) {
         case Code::tokens_exhausted:
         case Code::too_many_waiters:
         case Code::too_many_agents:
+        case Code::no_drone:
+        case Code::too_many_drones:
+        case Code::too_many_backends:
         case Code::too_many_connections:
         case Code::unavailable:
             return 503;

@@ -25,6 +25,19 @@ constexpr std::array table{
     Route{"POST", "/v1/agents/{id}/restarting", "declare_restart", handle_declare_restart},
     Route{"GET", "/v1/leaders/{group}", "get_leader", handle_get_leader},
     Route{"GET", "/v1/quorum", "quorum", handle_quorum},
+    Route{"POST", "/v1/connect", "connect", handle_connect},
+    Route{"GET", "/v1/keys", "list_keys", handle_list_keys},
+    Route{"POST", "/v1/keys/{key}/bar", "bar_key", handle_bar_key},
+    Route{"GET", "/v1/backends", "list_backends", handle_list_backends},
+    Route{"GET", "/v1/backends/{id}", "get_backend", handle_get_backend},
+    Route{"GET", "/v1/backends/{id}/status", "backend_status", handle_backend_status},
+    Route{"POST", "/v1/backends/{id}/terminate", "terminate_backend", handle_terminate_backend},
+    Route{"GET", "/v1/drones", "list_drones", handle_list_drones},
+    Route{"GET", "/v1/drones/{id}", "get_drone", handle_get_drone},
+    Route{"DELETE", "/v1/drones/{id}", "forget_drone", handle_forget_drone},
+    Route{"POST", "/v1/drones/{id}/drain", "drain_drone", handle_drain_drone},
+    Route{"POST", "/v1/drones/{id}/heartbeat", "drone_heartbeat", handle_drone_heartbeat},
+    Route{"POST", "/v1/drones/{id}/orders", "drone_orders", handle_drone_orders},
     Route{"GET", "/v1/events", "events", handle_events},
     Route{"GET", "/v1/policy", "get_policy", handle_get_policy},
     Route{"PATCH", "/v1/policy", "change_policy", handle_change_policy},
@@ -54,22 +67,32 @@ struct Taken {
 };
 
 constexpr std::string_view leases = "/v1/leases/";
-constexpr std::string_view agents = "/v1/agents/";
-constexpr std::string_view bans = "/v1/bans/";
-constexpr std::string_view leaders = "/v1/leaders/";
 
-Taken take_apart_agent(std::string_view path) {
-    static constexpr std::string_view restarting = "/restarting";
-    std::string_view id = path.substr(agents.size());
-    if (!id.ends_with(restarting)) return {agents, id, {}};
-    id.remove_suffix(restarting.size());
-    return {agents, id, restarting};
+/// Where what follows is a name that may hold slashes, and may be followed by one of these verbs.
+struct Named {
+    std::string_view before;
+    std::array<std::string_view, 3> verbs;
+};
+constexpr std::array named{
+    Named{"/v1/bans/", {}},
+    Named{"/v1/leaders/", {}},
+    Named{"/v1/agents/", {"/restarting"}},
+    Named{"/v1/keys/", {"/bar"}},
+    Named{"/v1/backends/", {"/status", "/terminate"}},
+    Named{"/v1/drones/", {"/drain", "/heartbeat", "/orders"}},
+};
+
+Taken take_apart(const Named& kind, std::string_view path) {
+    const std::string_view name = path.substr(kind.before.size());
+    for (const std::string_view verb : kind.verbs)
+        if (!verb.empty() && name.ends_with(verb))
+            return {kind.before, name.substr(0, name.size() - verb.size()), verb};
+    return {kind.before, name, {}};
 }
 
 Taken take_apart(std::string_view path) {
-    if (path.starts_with(bans)) return {bans, path.substr(bans.size()), {}};
-    if (path.starts_with(leaders)) return {leaders, path.substr(leaders.size()), {}};
-    if (path.starts_with(agents)) return take_apart_agent(path);
+    for (const Named& kind : named)
+        if (path.starts_with(kind.before)) return take_apart(kind, path);
     if (!path.starts_with(leases)) return {path, {}, {}};
     const std::string_view rest = path.substr(leases.size());
     const std::size_t slash = rest.rfind('/');

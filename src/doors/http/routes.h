@@ -29,8 +29,8 @@ struct Match {
 };
 
 /// Slashes may stand unescaped in a parameter: a lease's name ends in `#digits`, so what follows a slash after that is
-/// the verb. An agent's id may hold any; only `/restarting` at the end is the verb, unless its slash is escaped. A HEAD
-/// goes where its GET would.
+/// the verb. An agent's id or a key may hold any; only a verb of its own at the end (`/restarting`, `/bar`) is one,
+/// unless its slash is escaped. A HEAD goes where its GET would.
 Match find_route(std::string_view method, std::string_view path);
 
 }  // namespace holdfast::http

@@ -27,12 +27,12 @@ bool is_json(std::string_view content_type) {
 
 }  // namespace
 
-Shared::Shared(core::Authority& authority, prometheus::Registry& registry, HttpDoorOptions given,
+Shared::Shared(const HttpDoorServices& behind, prometheus::Registry& registry, HttpDoorOptions given,
                std::function<void()> tell_time)
     : options(std::move(given)),
       metrics(registry),
-      services{authority, metrics, options.version, options.quorum_status},
-      hub(authority),
+      services{behind.authority, behind.controller, metrics, options.version, options.quorum_status},
+      hub(behind.authority),
       before_request(std::move(tell_time)) {}
 
 std::string_view Shared::date() {
@@ -74,7 +74,7 @@ void Session::stop() {
 }
 
 void Session::on_input() {
-    if (stream_) {
+    if (streaming_) {
         consume(input().size());
         if (has_ended()) close();
         return;
@@ -84,7 +84,7 @@ void Session::on_input() {
 }
 
 void Session::on_written() {
-    if (stream_) return tell();
+    if (streaming_) return tell();
     process();
 }
 
@@ -93,7 +93,7 @@ void Session::process() {
     if (processing_ || is_closed()) return;
     processing_ = true;
     int budget = requests_per_turn;
-    while (budget > 0 && !busy_ && !stream_ && !is_finishing() && queued() < answers_bytes_max && next_request())
+    while (budget > 0 && !busy_ && !streaming_ && !is_finishing() && queued() < answers_bytes_max && next_request())
         --budget;
     processing_ = false;
     flush();
@@ -164,7 +164,7 @@ void Session::dispatch(const Request& request) {
 void Session::answer(std::uint64_t number, Response response) {
     if (!open(number)) return;
     busy_ = false;
-    ticket_ = 0;
+    give_up_ = nullptr;
     keep_alive_ = keep_alive_ && !shared_->stopping;
     send(response);
     deadline_ = Clock::now() + shared_->options.idle_timeout;
@@ -189,50 +189,81 @@ void Session::reject(core::Code code, std::string_view detail) {
     finish();
 }
 
-void Session::wait(std::uint64_t number, core::Authority::WaitTicket ticket) {
+void Session::wait(std::uint64_t number, std::function<void()> give_up) {
     if (!open(number)) return;
-    ticket_ = ticket;
+    give_up_ = std::move(give_up);
     if (has_ended()) give_up_waiting();
 }
 
 void Session::give_up_waiting() {
-    if (ticket_ == 0) return;
+    if (!give_up_) return;
     shared_->before_request();  // which may answer it just now
-    const auto ticket = std::exchange(ticket_, 0);
-    if (ticket != 0) shared_->services.authority.cancel(ticket);
+    if (const auto give_up = std::exchange(give_up_, nullptr)) give_up();
 }
 
-void Session::stream(std::uint64_t number, EventFilter filter) {
-    if (!open(number)) return;
+/// False if there is nobody to stream to.
+bool Session::begin_stream(std::uint64_t number) {
+    if (!open(number)) return false;
     busy_ = false;
     shared_->metrics.count(route_, {});
     append_stream_head(output(), shared_->date());
-    if (head_only_ || shared_->stopping || has_ended()) return finish();
+    if (head_only_ || shared_->stopping || has_ended()) {
+        finish();
+        return false;
+    }
+    streaming_ = true;
+    keep_alive_at_ = Clock::now() + stream_keep_alive;
+    return true;
+}
+
+void Session::stream(std::uint64_t number, EventFilter filter) {
+    if (!begin_stream(number)) return;
     stream_.emplace(shared_->services.authority, shared_->hub.epoch(), std::move(filter));
     output() += stream_->start(last_event_id_);
     shared_->hub.join(*this);
-    keep_alive_at_ = Clock::now() + stream_keep_alive;
     tell();
+}
+
+void Session::stream(std::uint64_t number, const Feed& feed) {
+    if (!begin_stream(number)) return;
+    const std::weak_ptr<Connection> self = weak_from_this();
+    stop_feed_ = feed([self](std::string_view text, bool last) {
+        if (const auto session = self.lock()) static_cast<Session&>(*session).fed(text, last);
+    });
+    if (const auto stop = is_closed() ? std::exchange(stop_feed_, nullptr) : nullptr) stop();
+}
+
+void Session::fed(std::string_view text, bool last) {
+    if (is_finishing() || is_closed()) return;
+    output() += text;
+    if (queued() > stream_bytes_max) return close();
+    if (last) return finish();
+    tell_later();
+}
+
+/// One write for all that happens in this turn.
+void Session::tell_later() {
+    if (telling_later_) return;
+    telling_later_ = true;
+    later(&Session::tell);
 }
 
 void Session::on_event(const core::Event& event) {
     if (is_finishing() || !stream_->wants(event)) return;
     output() += shared_->hub.text_of(event);
     if (queued() > stream_bytes_max) return close();
-    if (telling_later_) return;
-    telling_later_ = true;  // one write for all that happens in this turn
-    later(&Session::tell);
+    tell_later();
 }
 
 /// Writes events: those that happened before the client came back first, in pieces.
 void Session::tell() {
     telling_later_ = false;
-    if (!stream_->is_live() && queued() < catch_up_bytes) output() += stream_->pull(catch_up_bytes);
+    if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) output() += stream_->pull(catch_up_bytes);
     flush();
 }
 
 void Session::on_check(Clock::time_point now) {
-    if (stream_) {
+    if (streaming_) {
         if (now < keep_alive_at_) return;
         keep_alive_at_ = now + stream_keep_alive;
         output() += ": still here\n\n";
@@ -247,6 +278,7 @@ void Session::on_close() {
     if (shared_->gone) return;
     give_up_waiting();
     if (stream_) shared_->hub.leave(*this);
+    if (const auto stop = std::exchange(stop_feed_, nullptr)) stop();
     if (refused_) --shared_->refused;
     shared_->forget(*this);
 }

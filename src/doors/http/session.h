@@ -19,7 +19,7 @@ class Session;
 
 /// What the sessions of one door share. Held by each of them: a session may be the last to go.
 struct Shared {
-    Shared(core::Authority& authority, prometheus::Registry& registry, HttpDoorOptions given,
+    Shared(const HttpDoorServices& behind, prometheus::Registry& registry, HttpDoorOptions given,
            std::function<void()> tell_time);
 
     HttpDoorOptions options;
@@ -56,8 +56,9 @@ class Session final : public Connection, public Exchange, private EventSink {
 
     bool open(std::uint64_t number) const override { return busy_ && number == number_ && !is_closed(); }
     void answer(std::uint64_t number, Response response) override;
-    void wait(std::uint64_t number, core::Authority::WaitTicket ticket) override;
+    void wait(std::uint64_t number, std::function<void()> give_up) override;
     void stream(std::uint64_t number, EventFilter filter) override;
+    void stream(std::uint64_t number, const Feed& feed) override;
 
  private:
     std::shared_ptr<Shared> shared_;
@@ -70,9 +71,11 @@ class Session final : public Connection, public Exchange, private EventSink {
     const Route* route_ = nullptr;
     std::optional<std::string> last_event_id_;
     bool busy_ = false, keep_alive_ = true, http_1_0_ = false, head_only_ = false;
-    core::Authority::WaitTicket ticket_ = 0;
+    std::function<void()> give_up_;  // while it waits
 
     std::optional<EventStream> stream_;
+    std::function<void()> stop_feed_;
+    bool streaming_ = false;
     Clock::time_point keep_alive_at_;
     bool telling_later_ = false;
 
@@ -96,7 +99,10 @@ class Session final : public Connection, public Exchange, private EventSink {
     void reject(core::Code code, std::string_view detail = {});
     void send(const Response& response);
     void give_up_waiting();
+    bool begin_stream(std::uint64_t number);
     void tell();
+    void tell_later();
+    void fed(std::string_view text, bool last);
 };
 
 }  // namespace holdfast::http

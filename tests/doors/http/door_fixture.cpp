@@ -73,14 +73,17 @@ TestDoor::TestDoor(DoorSetting setting) : loop_(std::make_unique<Loop>()), now_(
     parts.policy.ttl_min = 1ms;
     parts.wall_ms = wall_ms_at_start;
     parts.started_at = now_;
+    parts.tokens_issued = setting.tokens_issued;
     parts.recovering_until = now_ + setting.recovering;
     authority_ = std::make_unique<core::Authority>(std::move(parts));
     store_ = std::make_unique<core::MemoryStore>(authority_->listener(), HashKey{1, 2});
     authority_->use(*store_);
     tell_time();
     durable_.fails = false;
-    door_ = std::make_unique<HttpDoor>(loop_->context, *authority_, loop_->registry, setting.options,
-                                       [this] { tell_time(); });
+    controller_ = std::make_unique<core::Controller>(core::Controller::Parts{*authority_, "life-of-the-test", 1});
+    const HttpDoorServices behind{*authority_, *controller_};
+    door_ =
+        std::make_unique<HttpDoor>(loop_->context, behind, loop_->registry, setting.options, [this] { tell_time(); });
     auto address = door_->listen();
     if (!address) throw std::runtime_error(address.error().message);
     port_ = static_cast<int>(*parse_number(address->substr(address->rfind(':') + 1)));
@@ -98,6 +101,7 @@ void TestDoor::tell_time() {
     while (store_->advance(now_)) {
     }
     authority_->advance(now_);
+    if (controller_) controller_->advance(now_);
 }
 
 void TestDoor::run(const std::function<void()>& function) {

@@ -11,6 +11,7 @@
 #include "authority/authority.h"
 #include "doors/http/http_door.h"
 #include "doors/http/test_client.h"
+#include "services/keys/controller.h"
 #include "store/memory/memory_store.h"
 
 namespace holdfast::http {
@@ -35,6 +36,7 @@ struct DoorSetting {
     HttpDoorOptions options{.address = "127.0.0.1:0", .version = "test"};
     Duration recovering{};
     bool tokens_fail = false;
+    core::Token tokens_issued = 0;
 };
 
 /// An HTTP door with a real authority and a memory store behind it, on a loop and a thread of its own. Time stands
@@ -58,6 +60,7 @@ class TestDoor {
     void stop();
 
     core::Authority& authority() { return *authority_; }
+    core::Controller& controller() { return *controller_; }
     TestDurable& durable() { return durable_; }
     std::string metrics_text();
 
@@ -68,6 +71,7 @@ class TestDoor {
     Instant now_;
     std::unique_ptr<core::Authority> authority_;
     std::unique_ptr<core::MemoryStore> store_;
+    std::unique_ptr<core::Controller> controller_;
     std::unique_ptr<HttpDoor> door_;
     int port_ = 0;
 

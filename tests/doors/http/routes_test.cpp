@@ -119,6 +119,13 @@ TEST(Routes, find_the_verb_behind_a_name_with_slashes) {
     expect("/v1/agents/a%2Frestarting", "/v1/agents/{id}", "a/restarting");
     expect("/v1/agents/restarting", "/v1/agents/{id}", "restarting");
     expect("/v1/agents//restarting", "", "");
+    expect("/v1/keys/default/a/b/bar", "/v1/keys/{key}/bar", "default/a/b");
+    expect("/v1/keys/bar/bar", "/v1/keys/{key}/bar", "bar");
+    expect("/v1/keys/a", "", "");
+    expect("/v1/backends/b-1/status", "/v1/backends/{id}/status", "b-1");
+    expect("/v1/backends/status", "/v1/backends/{id}", "status");
+    expect("/v1/drones/d1/orders", "/v1/drones/{id}/orders", "d1");
+    expect("/v1/drones/d1/nothing", "/v1/drones/{id}", "d1/nothing");
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace holdfast {
 /// (cluster.h).
 ///
 /// Its life: restore() what a clean stop kept, start(), stop(), for_each() of what the next life is to take up.
-class Backend {
+class StoreHost {
  public:
-    virtual ~Backend() = default;
+    virtual ~StoreHost() = default;
 
     virtual core::DrivenStore& store() = 0;
 
@@ -40,6 +40,6 @@ class Backend {
 };
 
 /// The store of a server that is alone.
-std::unique_ptr<Backend> make_memory_backend(core::StoreListener& listener);
+std::unique_ptr<StoreHost> make_memory_host(core::StoreListener& listener);
 
 }  // namespace holdfast

@@ -1,13 +1,13 @@
 #include "base/random.h"
-#include "server/backend.h"
+#include "server/store_host.h"
 #include "store/memory/memory_store.h"
 
 namespace holdfast {
 namespace {
 
-class MemoryBackend final : public Backend {
+class MemoryHost final : public StoreHost {
  public:
-    explicit MemoryBackend(core::StoreListener& listener) : store_(listener, HashKey{random_seed(), random_seed()}) {}
+    explicit MemoryHost(core::StoreListener& listener) : store_(listener, HashKey{random_seed(), random_seed()}) {}
 
     core::DrivenStore& store() override { return store_; }
 
@@ -25,8 +25,8 @@ class MemoryBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_memory_backend(core::StoreListener& listener) {
-    return std::make_unique<MemoryBackend>(listener);
+std::unique_ptr<StoreHost> make_memory_host(core::StoreListener& listener) {
+    return std::make_unique<MemoryHost>(listener);
 }
 
 }  // namespace holdfast

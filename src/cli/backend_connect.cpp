@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/api.h"
+#include "cli/backend_view.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/spawn_request.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Duration longest_wait_of_a_request = 20s;
+/// Between two looks at a key whose backend is on its way out.
+constexpr Duration look_again_after = 200ms;
+
+bool is_ready(const json::value& connected) {
+    return text_of(connected, "status") == "ready";
+}
+
+bool is_ending(const json::value& connected) {
+    const std::string status = text_of(connected, "status");
+    return status == "terminating" || status == "hard_terminating" || status == "terminated";
+}
+
+/// Asks for the backend of a key until there is one that is ready, or the time is over.
+class Connecting {
+ public:
+    Connecting(const Arguments& arguments, json::object body)
+        : screen_(arguments.common),
+          api_(arguments.common),
+          options_(arguments.backend),
+          body_(std::move(body)),
+          until_(holder_clock_now() + options_.wait) {}
+
+    /// The exit code; with 0, connected() is the server's answer.
+    int run();
+    const json::value& connected() const { return connected_; }
+
+ private:
+    Duration left() const { return std::max(until_ - holder_clock_now(), HolderInstant::duration::zero()); }
+    /// An exit code if there is nothing more to do.
+    std::optional<int> ask();
+    std::optional<int> judge();
+    int say_how_it_ended();
+    int say_that_it_is_late();
+
+    Screen screen_;
+    Api api_;
+    const BackendArguments& options_;
+    json::object body_;
+    HolderInstant until_;
+    json::value connected_;
+};
+
+int Connecting::run() {
+    for (;;) {
+        if (const auto done = ask()) return *done;
+        std::this_thread::sleep_for(std::min<Duration>(look_again_after, left()));
+    }
+}
+
+std::optional<int> Connecting::ask() {
+    const Duration wait = std::min(left(), longest_wait_of_a_request);
+    body_["wait_s"] = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    const auto answer = api_.send_and_wait("/v1/connect", body_, wait + 1s);
+    if (!answer) return fail(screen_, answer.error());
+    if (!answer->ok()) {
+        const bool passing = answer->status == 503 && left() > Duration::zero();  // a drone may come, a server recover
+        return passing ? std::nullopt : std::optional{fail(screen_, *answer)};
+    }
+    connected_ = answer->body;
+    return judge();
+}
+
+std::optional<int> Connecting::judge() {
+    if (is_ready(connected_)) return exit_ok;
+    if (options_.wait == Duration::zero() && !is_ending(connected_)) return exit_ok;
+    const bool ended = text_of(connected_, "status") == "terminated";
+    if (ended && flag_of(connected_, "spawned")) return say_how_it_ended();
+    if (left() > Duration::zero()) return std::nullopt;
+    return say_that_it_is_late();
+}
+
+int Connecting::say_how_it_ended() {
+    const std::string id = text_of(connected_, "backend_id");
+    const auto answer = api_.get("/v1/backends/" + percent_encode(id));
+    const json::value backend = answer && answer->ok() ? field_of(answer->body, "backend") : json::value();
+    std::string text = "the backend " + id + " ended before it was ready";
+    if (const std::string reason = text_of(backend, "reason"); !reason.empty()) text += ": " + reason;
+    if (field_of(backend, "exit_code").is_number())
+        text += ", exit code " + std::to_string(number_of(backend, "exit_code"));
+    if (const std::string message = text_of(backend, "message"); !message.empty()) text += " (" + message + ")";
+    text += "; what it wrote is in logs/" + id + ".log of the drone " + text_of(connected_, "drone");
+    (void)fail(screen_, Error{"backend_ended", text});
+    return exit_failed;
+}
+
+int Connecting::say_that_it_is_late() {
+    const std::string id = text_of(connected_, "backend_id");
+    return fail(screen_, Error{"wait_timeout", "the backend " + id + " is " + text_of(connected_, "status") +
+                                                   " and not ready after " + format_duration(options_.wait) +
+                                                   "; follow it with 'holdfast backend status --watch " + id + "'"});
+}
+
+void set(const char* name, const std::string& value) {
+    ::setenv(name, value.c_str(), 1);
+}
+
+/// Only returns if the command cannot be run.
+int exec(const Screen& screen, std::vector<std::string> command, const json::value& connected) {
+    const std::string address = text_of(connected, "address");
+    set("HOLDFAST_ADDRESS", address);
+    set("HOLDFAST_BACKEND_ID", text_of(connected, "backend_id"));
+    set("HOLDFAST_KEY", text_of(field_of(connected, "key"), "name"));
+    set("HOLDFAST_FENCING_TOKEN", std::to_string(number_of(connected, "token")));
+    for (std::string& word : command)
+        for (std::size_t at = word.find("{}"); at != std::string::npos; at = word.find("{}", at + address.size()))
+            word.replace(at, 2, address);
+    std::vector<char*> pointers;
+    for (std::string& word : command)
+        pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    ::execvp(pointers[0], pointers.data());
+    const int why = errno;
+    screen.complain(Error{"cannot_run", command[0] + ": " + std::strerror(why)});
+    return why == ENOENT ? exit_not_found : exit_cannot_run;
+}
+
+}  // namespace
+
+int backend_connect_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    auto body = connect_body(arguments.backend);
+    if (!body) {
+        (void)fail(screen, body.error());
+        return exit_usage;
+    }
+    Connecting connecting{arguments, std::move(*body)};
+    if (const int failed = connecting.run(); failed != exit_ok) return failed;
+    const json::value& connected = connecting.connected();
+    if (!arguments.take.command.empty()) return exec(screen, arguments.take.command, connected);
+    if (screen.json()) {
+        screen.show(connected);
+        return exit_ok;
+    }
+    if (arguments.backend.key.empty()) screen.note("the key is " + shown_key(field_of(connected, "key")));
+    const std::string address = text_of(connected, "address");
+    if (address.empty()) screen.note("it has no address yet: " + text_of(connected, "backend_id"));
+    if (!address.empty()) screen.line(printable(address));
+    return exit_ok;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,45 @@
+#include "doors/http/answers.h"
+#include "doors/http/decode_keys.h"
+#include "doors/http/handlers.h"
+#include "doors/http/key_answers.h"
+
+namespace holdfast::http {
+
+void handle_list_backends(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_backends(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    const auto page = services.controller.backends(decoded->filter, decoded->page.after, decoded->page.limit);
+    reply(answer_backends(page, services.authority.now()));
+}
+
+void handle_get_backend(Services& services, const Request& request, const std::string& id, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    const auto backend = services.controller.backend(id);
+    if (!backend) return reply(failure(core::Code::unknown_backend));
+    reply(answer_backend(*backend, services.authority.now()));
+}
+
+/// First how it is, then each change; ends when the backend has.
+void handle_backend_status(Services& services, const Request& request, const std::string& id, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    if (!services.controller.backend(id)) return reply(failure(core::Code::unknown_backend));
+    reply.stream(Feed([&services, id](const Tell& tell) -> std::function<void()> {
+        const auto told = [&services, tell](const core::BackendView& view) {
+            tell(status_event(view, services.authority.now()), view.backend.ended());
+        };
+        const auto backend = services.controller.backend(id);
+        const auto watch = services.controller.watch(id, told);
+        told(*backend);
+        return [&services, id, watch] { services.controller.unwatch(id, watch); };
+    }));
+}
+
+void handle_terminate_backend(Services& services, const Request& request, const std::string& id, Reply reply) {
+    const auto how = decode_terminate(request);
+    if (!how) return reply(failure(how.error()));
+    const auto answer = services.controller.terminate(id, *how);
+    if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+    reply(answer_backend(std::get<core::BackendView>(answer), services.authority.now()));
+}
+
+}  // namespace holdfast::http
