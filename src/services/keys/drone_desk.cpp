@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "services/keys/key_limits.h"
 
 namespace holdfast::core {
@@ -53,7 +54,8 @@ void DroneDesk::end_life(Drone& drone) {
 std::optional<Refused> DroneDesk::begin_life(Drone& drone, const Heartbeat& heartbeat) {
     if (drone.had_life(heartbeat.life)) return Refused{Code::stale_drone, {}, {}};
     const auto& earlier = heartbeat.earlier_lives;
-    const bool follows = std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end();
+    const bool follows =
+        std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end() || mutant("any_life_follows");
     if (!follows && drone.healthy(book_.now))
         return Refused{Code::drone_alive,
                        "another drone has the id " + drone.id +
@@ -131,7 +133,8 @@ void DroneDesk::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>>
     bool knew_all = true;
     for (const BackendReport& report : heartbeat.backends)
         knew_all = take(heartbeat, report) && knew_all;
-    if (heartbeat.all && heartbeat.clock_ms >= drone.reported_at_ms) end_unnamed(heartbeat);
+    if (heartbeat.all && (heartbeat.clock_ms >= drone.reported_at_ms || mutant("late_word_ends")))
+        end_unnamed(heartbeat);
     drone.reported_at_ms = std::max(drone.reported_at_ms, heartbeat.clock_ms);
     answer.send_all = !heartbeat.all && (new_life || !knew_all);
     reassert(heartbeat, std::move(answer), std::move(reply));

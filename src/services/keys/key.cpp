@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/mutant.h"
 #include "lease/manifest.h"
 #include "lease/resource.h"
 #include "services/keys/key_limits.h"
@@ -64,7 +65,8 @@ KeyNote note_of(const Lease& lease) {
 }
 
 KeyTimeline key_timeline_of(const Lease& lease) {
-    return {lease.expires_at - lease.ttl / 2, lease.expires_at - lease.ttl / 3, lease.expires_at - lease.ttl / 6};
+    const Duration spare = mutant("nothing_to_spare") ? Duration{} : lease.ttl / 6;
+    return {lease.expires_at - lease.ttl / 2, lease.expires_at - lease.ttl / 3, lease.expires_at - spare};
 }
 
 }  // namespace holdfast::core

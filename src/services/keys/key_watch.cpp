@@ -1,5 +1,6 @@
 #include "services/keys/key_watch.h"
 
+#include "base/mutant.h"
 #include "services/keys/key_limits.h"
 
 namespace holdfast::core {
@@ -23,8 +24,10 @@ void KeyWatch::lost(Drone& drone) {
     drone.silence_noted = true;
     for (const std::string& backend : drone.orders.unsent_starts())
         book_.take_back(backend, EndReason::drone_lost);
-    for (const std::string& backend : book_.backends.live_of(drone.id))
+    for (const std::string& backend : book_.backends.live_of(drone.id)) {
+        if (mutant("silence_is_death")) book_.give_back(*book_.backends.find(backend));
         expect(backend, book_.now);
+    }
 }
 
 void KeyWatch::note_silent_drones() {
