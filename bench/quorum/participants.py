@@ -7,12 +7,16 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
+
+from free_ports import free_ports  # noqa: E402
 
 START_SECONDS = 60
 TTL_MS = 300_000  # longer than any stretch of load, so that nothing expires under the measurement
@@ -22,18 +26,6 @@ NAMES = ("a", "b", "c")
 
 class Trouble(Exception):
     """Something that ends the run, told in a sentence."""
-
-
-def free_ports(count):
-    """All are open at once, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 def fetch(port, path, method="GET", body=None, timeout=5):

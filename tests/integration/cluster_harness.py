@@ -6,27 +6,19 @@ import os
 import queue
 import re
 import socket
+import sys
 import threading
 import time
 
-from harness import PATIENCE, ServerTest, quoted
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from free_ports import free_ports  # noqa: E402
+from harness import PATIENCE, ServerTest, quoted  # noqa: E402
 
 SECRET = "the secret that the nodes of a test share"
 LONGEST_TTL = 3.0  # seconds: how long a node that was killed is silent, and a little more
 LONGEST_TTL_MS = int(LONGEST_TTL * 1000)
 IDS = ("a", "b", "c")
-
-
-def free_ports(count):
-    """Ports that nobody had a moment ago. All are open at once, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 class Resp:

@@ -3,8 +3,9 @@
 import ctypes
 import shutil
 import signal
-import socket
 import subprocess
+
+from free_ports import free_port  # noqa: F401
 
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
@@ -21,12 +22,6 @@ def lives(pid):
             return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def start_redis(port, directory):
