@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace holdfast {
+
+inline constexpr std::size_t public_key_bytes = 32;
+inline constexpr std::size_t signature_bytes = 64;
+
+/// The id of an Ed25519 public key (D1): 32 characters of lower-case base32. REQUIRES: public_key_bytes.
+std::string identity_id(std::string_view public_key);
+/// True for text that has the form of an id.
+bool is_identity_id(std::string_view text);
+
+/// A publisher: an Ed25519 key pair.
+class Identity {
+ public:
+    static Identity generate();
+    /// Error `identity_missing`, `identity_exposed` (others may read it; says how to mend that) or `identity_corrupt`.
+    static Result<Identity> load(const std::string& file);
+    ~Identity();
+    Identity(Identity&&) noexcept;
+    Identity& operator=(Identity&&) noexcept;
+
+    /// Writes a file that only its owner can read, whole or not at all. Error `identity_exists`, with the file as it
+    /// was, or `identity_not_saved`.
+    Result<void> save_new(const std::string& file) const;
+
+    const std::string& id() const;
+    const std::string& public_key() const;
+    /// Of the purpose followed by the content.
+    std::string sign(std::string_view purpose, std::string_view content) const;
+
+ private:
+    struct Impl;
+    explicit Identity(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Where an identity is kept unless somebody says otherwise: HOLDFAST_IDENTITY, or a file in the user's configuration.
+std::string default_identity_file();
+
+/// The identity of this file, which is made if it is not there. Errors as load() and save_new() have them.
+struct FoundIdentity {
+    Identity identity;
+    bool made = false;
+};
+Result<FoundIdentity> load_or_make_identity(const std::string& file);
+
+/// Checks signatures by one public key; parsed once, for a publisher that renews for hours.
+class Verifier {
+ public:
+    /// Nothing if these are not the bytes of a public key.
+    static std::optional<Verifier> of(std::string_view public_key);
+    ~Verifier();
+    Verifier(Verifier&&) noexcept;
+    Verifier& operator=(Verifier&&) noexcept;
+
+    const std::string& id() const;
+    bool verify(std::string_view purpose, std::string_view content, std::string_view signature) const;
+
+ private:
+    struct Impl;
+    explicit Verifier(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+inline constexpr std::string_view update_purpose = "holdfast lease update v1\n";
+
+}  // namespace holdfast
