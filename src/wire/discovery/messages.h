@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace holdfast::discovery {
+
+inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::size_t frame_bytes_most = 16 * 1024;
+inline constexpr std::size_t ticket_bytes = 16;
+
+enum class Action : std::uint8_t { enter, renew, unregister };
+
+/// Registration, renewal and the end of an advertisement are one message (D1); docs/discovery.md has the meaning of
+/// each field.
+struct Update {
+    Action action = Action::enter;
+    std::string name{};  ///< empty in a registration: without a name
+    std::uint64_t token = 0;
+    bool returning = false;
+    Duration ttl{};  ///< zero: the default
+    std::string address{};
+    std::vector<std::string> alpn{};
+    std::vector<std::pair<std::string, std::string>> metadata{};
+    std::uint64_t relay = 0;   ///< the life of the relay that it is for
+    std::int64_t time_ms = 0;  ///< the publisher's idea of that relay's clock
+    std::uint64_t nonce = 0;
+
+    bool operator==(const Update&) const = default;
+};
+
+/// The bytes that are signed: the signature's purpose, then these.
+std::string encode(const Update& update);
+/// Error `malformed`. What the fields may contain is judged by whoever decides (services/discovery).
+Result<Update> decode_update(std::string_view bytes);
+
+struct SignedUpdate {
+    std::string request{};  ///< encode()d
+    std::string public_key{};
+    std::string signature{};
+    std::uint32_t number = 0;  ///< names the answer
+
+    bool operator==(const SignedUpdate&) const = default;
+};
+
+struct UpdateResponse {
+    std::uint32_t number = 0;
+    std::string code{};  ///< `ok`, or why not
+    std::string message{};
+    std::string name{};
+    std::uint64_t token = 0;
+    Duration ttl{};
+    Duration expires_in{};
+    Duration renew_in{};
+    Duration retry_in{};
+    std::int64_t time_ms = 0;  ///< the relay's clock
+    std::uint64_t relay = 0;   ///< and its life
+
+    bool operator==(const UpdateResponse&) const = default;
+};
+
+struct PublisherHello {
+    std::uint32_t version = protocol_version;
+    bool operator==(const PublisherHello&) const = default;
+};
+struct RelayHello {
+    std::uint32_t version = protocol_version;
+    std::uint64_t relay = 0;
+    std::int64_t time_ms = 0;
+    bool operator==(const RelayHello&) const = default;
+};
+struct StreamOffer {
+    std::string ticket{};
+    std::string name{};
+    std::string consumer{};
+    bool operator==(const StreamOffer&) const = default;
+};
+struct StreamRefused {
+    std::string ticket{};
+    std::string message{};
+    bool operator==(const StreamRefused&) const = default;
+};
+struct Withdrawn {
+    std::string name{};
+    std::uint64_t token = 0;
+    std::string code{};
+    bool operator==(const Withdrawn&) const = default;
+};
+struct StreamRequest {
+    std::uint32_t version = protocol_version;
+    std::string name{};
+    bool operator==(const StreamRequest&) const = default;
+};
+struct StreamAccept {
+    std::uint32_t version = protocol_version;
+    std::string ticket{};
+    bool operator==(const StreamAccept&) const = default;
+};
+struct StreamOpened {
+    bool operator==(const StreamOpened&) const = default;
+};
+struct StreamFailed {
+    std::string code{};
+    std::string message{};
+    std::string relay{};
+    bool operator==(const StreamFailed&) const = default;
+};
+
+using Message = std::variant<PublisherHello, RelayHello, SignedUpdate, UpdateResponse, StreamOffer, StreamRefused,
+                             Withdrawn, StreamRequest, StreamAccept, StreamOpened, StreamFailed>;
+
+/// Appends the message as a frame, with its length. REQUIRES: it is within frame_bytes_most.
+void append_frame(const Message& message, std::string& out);
+
+/// A frame's body, without its length, to its message. Error `malformed`.
+Result<Message> decode(std::string_view body);
+
+}  // namespace holdfast::discovery
