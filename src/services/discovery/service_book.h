@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lease/ip_prefix.h"
+#include "services/discovery/advert.h"
+#include "services/discovery/directory.h"
+
+namespace holdfast::core {
+
+/// A service as it is known here.
+struct Service {
+    std::string identity;
+    Token token = 0;
+    Duration ttl{};
+    Instant expires_at;
+    Advert advert;
+    std::optional<IpPrefix> from;  ///< where its publisher came from
+    std::uint64_t connection = 0;  ///< over which it is served here; 0: it is not
+    bool hidden = false;           ///< by a ban (D4)
+    bool leaving = false;          ///< by its publisher's own wish
+    std::optional<Code> ended;     ///< why, until that is told or something took its place
+};
+
+/// Something to be told: to those who watch, or to the publisher that lost it.
+struct Notice {
+    std::optional<Directory::Change> change;
+    std::optional<Code> withdrawn;
+    std::string name;
+    Service service;  ///< as it was then
+};
+
+/// All services that are known here, whichever node they were registered through: from what the store tells of leases,
+/// and from the answers to the own requests. Both may tell the same, in any order; the token says what is newer (G3).
+///
+/// It calls nobody: what is to be told and to be released waits until it is taken.
+class ServiceBook {
+ public:
+    explicit ServiceBook(std::uint64_t life) : life_(life) {}
+
+    // What is there.
+    const std::map<std::string, Service, std::less<>>& all() const { return services_; }
+    const Service* find(std::string_view name) const;
+    std::size_t count_of(std::string_view identity) const;
+    std::size_t connected() const { return connected_; }
+
+    // What becomes known.
+    void seen(std::string_view name, const Lease& lease);
+    void renewed(std::string_view name, const Lease& lease);
+    void ended(std::string_view name, Token token, Code why);
+    /// Its publisher wants it to end.
+    void leaves(std::string_view name, Token token);
+    /// What is past its time, and whose end nobody told of.
+    void expire(Instant now);
+    /// What was banned or is not any more (D4).
+    using IsBanned = std::function<bool(const Service&)>;
+    void hide_and_show(const IsBanned& is_banned);
+
+    // Connections.
+    void open(std::uint64_t connection) { connections_[connection]; }
+    bool is_open(std::uint64_t connection) const { return connections_.contains(connection); }
+    std::size_t served_over(std::uint64_t connection) const;
+    /// The publisher of this lease speaks over another connection now.
+    void move(std::string_view name, Token token, std::uint64_t connection);
+    /// What was served over it is to be released.
+    void close(std::uint64_t connection);
+
+    // What is to be done.
+    struct ToRelease {
+        std::string name;
+        std::string identity;
+        Token token = 0;
+    };
+    std::vector<ToRelease> take_releases() { return std::exchange(releases_, {}); }
+    std::deque<Notice> take_notices();
+    bool anything_to_do() const { return !endings_.empty() || !notices_.empty() || !releases_.empty(); }
+
+ private:
+    using Place = std::map<std::string, Service, std::less<>>::iterator;
+
+    Service made_of(const Lease& lease) const;
+    void attach(const std::string& name, Service& service);
+    void detach(const std::string& name, Service& service);
+    void tell(const std::string& name, const Service& service, Directory::Change change);
+    void withdraw(const std::string& name, const Service& service, Code why);
+    void remove(Place place);
+
+    const std::uint64_t life_;
+    std::map<std::string, Service, std::less<>> services_;
+    std::map<std::string, std::size_t, std::less<>> identities_;
+    std::map<std::uint64_t, std::set<std::string, std::less<>>> connections_;  // open ones, with what they serve
+    std::size_t connected_ = 0;
+    std::set<std::string, std::less<>> endings_;  // names of those that have ended and were not told of
+    std::vector<ToRelease> releases_;
+    std::deque<Notice> notices_;
+    IsBanned is_banned_;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+
+#include "base/time.h"
+
+namespace holdfast::core::limits {
+
+inline constexpr std::size_t service_name_bytes = 255;
+inline constexpr std::size_t service_address_bytes = 261;  ///< a host name, and a port
+inline constexpr std::size_t alpn_names = 16;
+inline constexpr std::size_t alpn_name_bytes = 255;
+inline constexpr std::size_t service_metadata_pairs = 64;
+inline constexpr std::size_t service_metadata_key_bytes = 128;
+inline constexpr std::size_t service_metadata_bytes = 4096;
+
+inline constexpr std::size_t services = 100'000;
+inline constexpr std::size_t services_per_connection = 1'000;
+inline constexpr std::size_t service_watchers = 1'000;
+inline constexpr std::size_t verifiers = 20'000;
+inline constexpr std::size_t nonces_per_generation = 2'000'000;
+inline constexpr std::size_t applicants = 1'000;
+
+inline constexpr Duration service_ttl = 30s;         ///< unless asked otherwise
+inline constexpr Duration service_renew_every = 5s;  ///< or a sixth of the TTL, if that is less
+inline constexpr Duration clock_window = 60s;        ///< how far a publisher's idea of the relay's clock may be off
+inline constexpr Duration applicant_kept = 1h;
+inline constexpr Duration stand_by = 10s;  ///< when one who was told to stand by should ask again
+
+}  // namespace holdfast::core::limits
