@@ -1,0 +1,141 @@
+#include <holdfast/discovery.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
+
+#include "client/forks.h"
+#include "discovery/host_port.h"
+#include "discovery/open_service.h"
+#include "discovery/publisher_loop.h"
+
+namespace holdfast {
+namespace {
+
+Failure refused(const Error& error) {
+    return Failure{.outcome = Outcome::refused, .code = error.code, .message = error.message};
+}
+
+std::string relay_of(const std::string& given) {
+    if (!given.empty()) return given;
+    const char* variable = std::getenv("HOLDFAST_RELAY_SERVER");
+    return variable != nullptr && *variable != '\0' ? variable : "127.0.0.1";
+}
+
+ServiceEvent told(const discovery::PublisherEvent& event) {
+    return {.event = to_string(event.what),
+            .service = event.service,
+            .code = event.code,
+            .message = event.message,
+            .token = event.token,
+            .retry_in = std::chrono::milliseconds{to_ms_up(event.retry_in)}};
+}
+
+/// Signals are for the program's own threads.
+class WithoutSignals {
+ public:
+    WithoutSignals() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    WithoutSignals(const WithoutSignals&) = delete;
+    WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+struct Publisher::Core {
+    Core(Identity its_identity, ServerAddress relay, discovery::Served service, AdvertiseOptions given)
+        : identity(std::move(its_identity)),
+          loop({.identity = identity,
+                .relay = std::move(relay),
+                .services = {std::move(service)},
+                .streams_most = given.streams_max,
+                .on_event = [on_event = std::move(given.on_event)](const discovery::PublisherEvent& event) {
+                    if (on_event) on_event(told(event));
+                }}) {
+        const WithoutSignals here;
+        thread = std::thread([this] { loop.run(); });
+    }
+
+    void stop() {
+        loop.stop();
+        thread.join();
+    }
+
+    const Identity identity;
+    discovery::PublisherLoop loop;
+    std::thread thread;
+    const std::uint32_t born = forks();
+};
+
+Published Publisher::advertise(AdvertiseOptions options) {
+    const auto relay = discovery::parse_host_port(relay_of(options.relay), discovery::relay_port);
+    if (!relay) return refused(relay.error());
+    const auto target = discovery::parse_host_port(options.target);
+    if (!target) return refused(target.error());
+    const discovery::Advertisement what{options.name, options.ttl, options.address, options.alpn, options.metadata};
+    if (const auto checked = check(what); !checked) return refused(checked.error());
+    auto identity = load_or_make_identity(options.identity.empty() ? default_identity_file() : options.identity);
+    if (!identity) return refused(identity.error());
+    try {
+        return Publisher{std::make_unique<Core>(std::move(identity->identity), *relay, discovery::Served{what, *target},
+                                                std::move(options))};
+    } catch (const std::system_error& error) {  // no descriptor or thread left
+        return Failure{.outcome = Outcome::unreachable, .code = "unreachable", .message = error.what()};
+    }
+}
+
+Publisher::Publisher(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+Publisher::Publisher(Publisher&&) noexcept = default;
+
+Publisher& Publisher::operator=(Publisher&& other) noexcept {
+    if (this == &other) return *this;
+    const Publisher ended{std::move(core_)};
+    core_ = std::move(other.core_);
+    return *this;
+}
+
+/// In a child process there is no thread to end, and the advertisement is the parent's.
+Publisher::~Publisher() {
+    if (core_ && core_->born == forks())
+        core_->stop();
+    else
+        (void)core_.release();
+}
+
+bool Publisher::held() const noexcept {
+    return core_ && core_->born == forks() && core_->loop.held(0);
+}
+
+std::string Publisher::name() const {
+    return core_->loop.name(0);
+}
+
+const std::string& Publisher::identity() const {
+    return core_->identity.id();
+}
+
+std::size_t Publisher::streams() const {
+    return core_->loop.streams();
+}
+
+ServiceConnection connect_service(const std::string& relay, const std::string& name,
+                                  std::chrono::milliseconds timeout) {
+    const auto address = discovery::parse_host_port(relay, discovery::relay_port);
+    if (!address) return {.failure = refused(address.error())};
+    const auto opened = discovery::open_service(*address, name, timeout);
+    if (opened) return {.fd = *opened};
+    ServiceConnection none{.failure = refused(opened.error())};
+    if (none.failure.code == "unreachable") none.failure.outcome = Outcome::unreachable;
+    return none;
+}
+
+}  // namespace holdfast
