@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-resp bench-quorum format format-check tidy package clean
+.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-resp bench-quorum bench-relay format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,11 @@ bench-quorum: ## three nodes beside three of etcd; ARGS=--quick for two minutes
 	@scripts/setup bench
 	@scripts/build release holdfast quorum_load etcd_load
 	@scripts/bench-quorum $(ARGS)
+
+bench-relay: ## 10,000 publishers, and streams beside nginx; ARGS=--quick for two minutes
+	@scripts/setup bench
+	@scripts/build release holdfast relay_publishers relay_streams
+	@scripts/bench-relay $(ARGS)
 
 format: setup ## rewrite the sources in the project's format
 	@scripts/sources | xargs clang-format -i

@@ -186,7 +186,7 @@ class Holdfast(Cluster):
         for i, name in enumerate(NAMES):
             self._launch(name, [self.binary, "serve", "--node", name, "--peers", peers, "--http",
                                 f"127.0.0.1:{self.ports[3 + i]}", "--resp", f"127.0.0.1:{self.ports[6 + i]}",
-                                "--state-dir", self.directory / name, "--log-level", "warn"], secret)
+                                "--relay", "off", "--state-dir", self.directory / name, "--log-level", "warn"], secret)
         self._wait_for("a leader of the log", lambda: all(self.status(i)["reachable"] == 3 for i in range(3))
                        and self.leader() is not None)
 

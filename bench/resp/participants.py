@@ -95,7 +95,8 @@ def start_holdfast(name, binary):
         raise Trouble(f"there is no {binary}: `make build` builds it")
     http = free_port()
     server = Server(name, lambda port, directory: [str(binary), "serve", "--http", f"127.0.0.1:{http}", "--resp",
-                                                   f"127.0.0.1:{port}", "--state-dir", directory], free_port())
+                                                   f"127.0.0.1:{port}", "--relay", "off", "--state-dir", directory],
+                    free_port())
     try:
         server.wait_until_it_answers()
         subprocess.run([str(binary), "--server", f"http://127.0.0.1:{http}", "policy", "set", "--ttl-max",

@@ -1,5 +1,6 @@
 #include "authority/authority_impl.h"
 #include "base/text.h"
+#include "lease/ip_prefix.h"
 
 namespace holdfast::core {
 namespace {
@@ -25,6 +26,7 @@ std::string text_of(const PolicyChange& change) {
     add_duration("idle_max", change.idle_max);
     if (change.reject_above_max) add("reject_above_max", *change.reject_above_max ? "true" : "false");
     if (change.leases_per_holder_max) add("leases_per_holder_max", std::to_string(*change.leases_per_holder_max));
+    if (change.approval) add("approval", *change.approval == Approval::manual ? "manual" : "auto");
     if (change.name_pattern) add("name_pattern", *change.name_pattern);
     return text;
 }
@@ -97,6 +99,7 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
             policy.idle_max = change.idle_max.value_or(policy.idle_max);
             policy.leases_per_holder_max = change.leases_per_holder_max.value_or(policy.leases_per_holder_max);
             policy.reject_above_max = change.reject_above_max.value_or(policy.reject_above_max);
+            policy.approval = change.approval.value_or(policy.approval);
             if (!change.name_pattern) return {};
             auto pattern = NamePattern::compile(*change.name_pattern);
             if (!pattern) return pattern.error();
@@ -107,6 +110,7 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
 }
 
 void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
+    holder = ban_name(std::move(holder));
     auto audit = impl_->audited(by, "ban " + holder + (ban.reason.empty() ? "" : ": " + ban.reason));
     impl_->book.change(
         std::move(audit),
@@ -120,7 +124,8 @@ void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, co
         });
 }
 
-void Authority::unban(const std::string& holder, Callback<Answer<bool>> reply, const Caller& by) {
+void Authority::unban(const std::string& banned, Callback<Answer<bool>> reply, const Caller& by) {
+    const std::string holder = ban_name(banned);
     const auto was_banned = std::make_shared<bool>(false);
     impl_->book.change(
         impl_->audited(by, "unban " + holder),
@@ -131,6 +136,36 @@ void Authority::unban(const std::string& holder, Callback<Answer<bool>> reply, c
         [was_banned, reply = std::move(reply)](Answer<Policy> changed) mutable {
             if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
             reply(*was_banned);
+        });
+}
+
+void Authority::approve(std::string identity, Callback<Answer<bool>> reply, const Caller& by) {
+    const auto is_new = std::make_shared<bool>(false);
+    auto audit = impl_->audited(by, "approve " + identity);
+    impl_->book.change(
+        std::move(audit),
+        [identity = std::move(identity), is_new](Policy& policy) -> Result<void> {
+            *is_new = policy.approved.insert(identity).second;
+            return {};
+        },
+        [is_new, reply = std::move(reply)](Answer<Policy> changed) mutable {
+            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+            reply(*is_new);
+        });
+}
+
+void Authority::deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
+    auto audit = impl_->audited(by, "deny " + identity);
+    impl_->book.change(
+        std::move(audit),
+        [identity = std::move(identity), ban](Policy& policy) -> Result<void> {
+            policy.approved.erase(identity);
+            policy.bans[identity] = ban;
+            return {};
+        },
+        [ban, reply = std::move(reply)](Answer<Policy> changed) mutable {
+            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+            reply(std::move(ban));
         });
 }
 

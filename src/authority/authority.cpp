@@ -52,8 +52,10 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
     const Agent* agent = agents.find(request.holder);
     if (agent != nullptr && agent->restarting) return refused(Code::agent_restarting);
     const Policy& policy = policy_for(request.caller);
-    for (const Intent& intent : request.intents)
+    for (const Intent& intent : request.intents) {
+        if (is_reserved(intent.resource)) return refused(Code::reserved_namespace);
         if (const auto code = bar_to(policy, request.holder, intent.resource)) return refused(*code);
+    }
     const auto decision = decide_ttl(policy, request.ttl);
     if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
     if (now < recovering_until) return Refused{Code::recovering, {}, recovering_until - now};
@@ -91,6 +93,10 @@ bool Authority::is_agent(std::string_view holder) const {
 void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                                 const std::shared_ptr<const RenewRequest>& request) {
     const LeaseName& name = gathering->answers[i].name;
+    if (is_reserved(name.resource)) {
+        gathering->answers[i].result = refused(Code::reserved_namespace);
+        return gathering->arrived();
+    }
     apply_rule(
         *store, name.resource,
         [this, request, &name, i](Record& record, Instant at) {
@@ -152,6 +158,7 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>>
 }
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
+    if (is_reserved(request.name.resource)) return reply(refused(Code::reserved_namespace));
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
     apply_rule(
@@ -249,6 +256,10 @@ bool Authority::stopping() const {
 
 void Authority::on_expiry_lateness(std::function<void(Duration)> observer) {
     impl_->on_lateness = std::move(observer);
+}
+
+void Authority::on_policy_changed(std::function<void()> observer) {
+    impl_->book.on_changed(std::move(observer));
 }
 
 void Authority::on_expired(std::string_view resource, const Lease& lease, Duration late) {

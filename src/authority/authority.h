@@ -100,6 +100,10 @@ class Authority : private StoreListener {
     void ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
     /// The answer says whether there was a ban.
     void unban(const std::string& holder, Callback<Answer<bool>> reply, const Caller& by = {});
+    /// Approves an identity that wants to advertise services. The answer says whether it was not approved before.
+    void approve(std::string identity, Callback<Answer<bool>> reply, const Caller& by = {});
+    /// Bans the identity, and takes back that it was approved.
+    void deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
     AuditPage audit(std::uint64_t after, std::size_t limit) const;
 
     // What has become of the policy and of agents, through this node or another: in force from now on. Where the
@@ -120,6 +124,8 @@ class Authority : private StoreListener {
     void stop();
     bool stopping() const;
 
+    /// Called whenever another policy has come into force. For the directory.
+    void on_policy_changed(std::function<void()> observer);
     /// Called with the lateness of every expiry (T5). For metrics.
     void on_expiry_lateness(std::function<void(Duration)> observer);
 

@@ -27,6 +27,8 @@ Events::Events(Teller teller, std::size_t kept) : teller_(teller), ring_(kept) {
 }
 
 void Events::publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at) {
+    for (const auto& [subscription, following] : followers_)
+        if (resource.starts_with(following.prefix)) following.follower(kind, resource, lease);
     const bool passing = kind == EventKind::renewed;
     if (passing && listeners_.empty()) return;
     const std::uint64_t sequence = passing ? 0 : ++latest_;
@@ -58,6 +60,15 @@ Events::Subscription Events::subscribe(Listener listener) {
 
 void Events::unsubscribe(Subscription subscription) {
     listeners_.erase(subscription);
+}
+
+Events::Subscription Events::follow(std::string prefix, Follower follower) {
+    followers_.emplace(next_subscription_, Following{std::move(prefix), std::move(follower)});
+    return next_subscription_++;
+}
+
+void Events::unfollow(Subscription subscription) {
+    followers_.erase(subscription);
 }
 
 bool Events::keeps_all_after(std::uint64_t sequence) const {

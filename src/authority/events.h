@@ -49,6 +49,13 @@ class Events {
     Subscription subscribe(Listener listener);
     void unsubscribe(Subscription subscription);
 
+    /// Hears of every change of a lease whose full name begins with `prefix`, with the lease as far as it is known; of
+    /// renewals only where the store tells of them. Costs nobody else a renewal's event, as subscribe() does.
+    using Follower = std::function<void(EventKind kind, std::string_view resource, const Lease& lease)>;
+    Subscription follow(std::string prefix, Follower follower);
+    void unfollow(Subscription subscription);
+
+    Teller teller() const { return teller_; }
     bool anyone_listens() const { return !listeners_.empty(); }
 
     /// The sequence of the latest event; 0 if there was none.
@@ -69,6 +76,11 @@ class Events {
     std::uint64_t latest_ = 0;
     Event passing_;  // renewals: told, not kept
     std::map<Subscription, Listener> listeners_;
+    struct Following {
+        std::string prefix;
+        Follower follower;
+    };
+    std::map<Subscription, Following> followers_;
     Subscription next_subscription_ = 1;
 };
 

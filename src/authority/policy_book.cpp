@@ -25,7 +25,7 @@ void PolicyBook::next() {
 void PolicyBook::saved(const Policy& changed, const Result<void>& outcome, std::uint64_t taken_before) {
     if (outcome) {
         // Where it was taken in, others may have been after it.
-        if (taken_ == taken_before) policy_ = changed;
+        if (taken_ == taken_before) now_is(changed);
         return finish(policy_);
     }
     if (outcome.error().code != "conflict") return finish(storage_failure(outcome.error()));
@@ -34,8 +34,13 @@ void PolicyBook::saved(const Policy& changed, const Result<void>& outcome, std::
 }
 
 void PolicyBook::take(Policy policy) {
-    policy_ = std::move(policy);
     ++taken_;
+    now_is(std::move(policy));
+}
+
+void PolicyBook::now_is(Policy policy) {
+    policy_ = std::move(policy);
+    if (on_changed_) on_changed_();
 }
 
 void PolicyBook::finish(Answer<Policy> answer) {

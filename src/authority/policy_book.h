@@ -22,6 +22,9 @@ class PolicyBook {
     using Edit = std::function<Result<void>(Policy&)>;
     void change(AuditEntry audit, Edit edit, Callback<Answer<Policy>> reply);
 
+    /// Called when another policy has come into force.
+    void on_changed(std::function<void()> observer) { on_changed_ = std::move(observer); }
+
     /// This one is in force from now on, whoever changed it.
     void take(Policy policy);
 
@@ -37,10 +40,12 @@ class PolicyBook {
 
     void next();
     void saved(const Policy& changed, const Result<void>& outcome, std::uint64_t taken_before);
+    void now_is(Policy policy);
     void finish(Answer<Policy> answer);
 
     Durable& durable_;
     Policy policy_;
+    std::function<void()> on_changed_;
     std::uint64_t taken_ = 0;
     int tries_ = 0;               // of the first
     std::deque<Change> changes_;  // the first is under way

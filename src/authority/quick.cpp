@@ -15,6 +15,8 @@ struct QuickCall final : Update {
     void done(Result<void> outcome) override;
 
     Authority::Impl& authority() const { return *quick.authority_.impl_; }
+    /// Anybody may register an agent under any name; what was signed for must not depend on it.
+    const Agent* agent() const { return signed_for ? nullptr : authority().agents.find(holder); }
     void forget();
     void note(EventKind kind, const Lease& lease);
 
@@ -35,6 +37,7 @@ struct QuickCall final : Update {
     bool granted = false;
     bool over_quota = false;
     bool exact = false;
+    bool signed_for = false;
 };
 
 void QuickCall::forget() {
@@ -60,6 +63,9 @@ void QuickCall::note(EventKind kind, const Lease& lease) {
     entry.lease.token = lease.token;
     entry.lease.predicate = lease.predicate;
     entry.lease.holder = lease.holder;
+    entry.lease.ttl = lease.ttl;
+    entry.lease.expires_at = lease.expires_at;
+    entry.lease.metadata = lease.metadata;
 }
 
 Effect QuickCall::apply(Record& record, const Neighbours& neighbours, Instant now) {
@@ -76,14 +82,14 @@ void QuickCall::done(Result<void> outcome) {
         for (std::size_t i = 0; i < events; ++i)
             impl.events.publish_own(noted[i].kind, resource, noted[i].lease, impl.now);
         if (!outranked.empty()) impl.acquisitions.judge_again(outranked);
-        if (granted) impl.agents.granted(holder);
+        if (granted && !signed_for) impl.agents.granted(holder);
     } else {
         forget();
         answer.refused = code_of_failure(outcome.error());
         answer.detail = outcome.error().message;
     }
     tell(answer);
-    if (granted) impl.acquisitions.nudge(holder);
+    if (granted && !signed_for) impl.acquisitions.nudge(holder);
     rule = {};
     tell = {};
     quick.free_.push_back(this);
@@ -112,16 +118,22 @@ std::optional<Code> QuickDesk::refuse(Code code) const {
     return code;
 }
 
+/// No door reaches what only its publisher may change (D1), unless the request was signed.
+bool QuickDesk::forbidden() const {
+    return !call_.signed_for && is_reserved(call_.resource);
+}
+
 /// What Authority::Impl::admit() checks, in its order.
 std::optional<Code> QuickDesk::admitted() const {
     const Authority::Impl& impl = call_.authority();
     if (impl.stopping) return Code::stopping;
-    const Agent* agent = impl.agents.find(call_.holder);
+    if (forbidden()) return Code::reserved_namespace;
+    const Agent* agent = call_.agent();
     if (agent != nullptr && agent->restarting) return Code::agent_restarting;
     return bar_to(impl.policy(), call_.holder, call_.resource);
 }
 
-std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Duration> ttl) {
+std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata) {
     Authority::Impl& impl = call_.authority();
     if (const auto code = admitted()) return refuse(*code);
     const auto decision = call_.exact && ttl ? decide_exact_ttl(policy(), *ttl) : decide_ttl(policy(), ttl);
@@ -137,11 +149,11 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
         call_.answer.retry_in = Duration{100ms};
         return refuse(Code::tokens_exhausted);
     }
-    const Agent* agent = impl.agents.find(call_.holder);
+    const Agent* agent = call_.agent();
     const Claim claim{.holder = call_.holder,
                       .session = {},
                       .reason = {},
-                      .metadata = {},
+                      .metadata = metadata,
                       .predicate = predicate,
                       .ttl = terms.ttl,
                       .hold_max = policy().hold_max,
@@ -171,13 +183,13 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
     return std::nullopt;
 }
 
-std::optional<Code> QuickDesk::replace(Predicate predicate, std::optional<Duration> ttl) {
+std::optional<Code> QuickDesk::replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata) {
     const auto own = [&](const Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
     std::vector<Lease> others;
     for (const Lease& lease : record_.leases)
         if (!own(lease)) others.push_back(lease);
     std::erase_if(record_.leases, [&](const Lease& lease) { return !own(lease); });
-    const auto refused = acquire(predicate, ttl);
+    const auto refused = acquire(predicate, ttl, metadata);
     record_.leases.insert(record_.leases.begin(), others.begin(), others.end());
     std::sort(record_.leases.begin(), record_.leases.end(),
               [](const Lease& a, const Lease& b) { return a.token < b.token; });
@@ -202,6 +214,7 @@ std::optional<Code> QuickDesk::renew(Token token, std::optional<Duration> ttl) {
 }
 
 std::optional<Code> QuickDesk::renew(Token token, std::optional<Duration> ttl, std::string_view holder) {
+    if (forbidden()) return refuse(Code::reserved_namespace);
     const auto verdict = renew_in_place(record_, {token, holder, call_.resource, ttl, {}, call_.exact}, policy(), now_);
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
     const RenewedInPlace& renewed = std::get<RenewedInPlace>(verdict);
@@ -215,6 +228,7 @@ std::optional<Code> QuickDesk::renew(Token token, std::optional<Duration> ttl, s
 }
 
 std::optional<Code> QuickDesk::release(Token token) {
+    if (forbidden()) return refuse(Code::reserved_namespace);
     const auto verdict = release_in_place(record_, token, call_.holder, call_.answer.lease, now_);
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
     if (const auto* ended = std::get_if<AlreadyEnded>(&verdict)) {
@@ -231,7 +245,7 @@ std::optional<Code> QuickDesk::release(Token token) {
 
 void QuickDesk::end(Token token, Ending how) {
     const Lease* lease = record_.find(token);
-    HOLDFAST_ASSERT(lease != nullptr && how != Ending::expired);
+    HOLDFAST_ASSERT(lease != nullptr && how != Ending::expired && !forbidden());
     call_.answer.lease = *lease;
     call_.answer.has_lease = true;
     call_.note(how == Ending::revoked ? EventKind::revoked : EventKind::released, *lease);
@@ -269,8 +283,9 @@ void Quick::update(const QuickSubject& subject, Rule rule, Done done) {
     call.tell = std::move(done);
     call.over_quota = false;
     call.exact = subject.exact;
+    call.signed_for = subject.signed_for;
     Authority::Impl& impl = *authority_.impl_;
-    if (!call.holder.empty()) impl.agents.see(call.holder, {}, impl.now);
+    if (!call.holder.empty() && !call.signed_for) impl.agents.see(call.holder, {}, impl.now);
     const std::size_t most = subject.takes ? impl.policy().leases_per_holder_max : 0;
     if (most == 0) return start(call);
     impl.store->leases_of(call.holder, Store::Which::active, most,

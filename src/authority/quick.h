@@ -25,6 +25,7 @@ struct QuickSubject {
     std::string_view holder{};  ///< who asks; empty if nobody in particular does
     std::string_view extra{};   ///< for the rule's own use
     bool takes = false;         ///< the rule may acquire: the holder's quota is looked at first (R6)
+    bool signed_for = false;    ///< may change what is reserved (is_reserved()); the holder is then no agent
     bool exact = false;         ///< TTLs as they are asked for, or a refusal: the holder is not told what it got
 };
 
@@ -60,11 +61,12 @@ class QuickDesk {
 
     /// Takes the resource for holder(), by all that acquire() of the authority checks, or says why not: then nothing is
     /// changed. answer() has the lease, or who stands in the way. REQUIRES: the subject `takes`.
-    std::optional<Code> acquire(Predicate predicate, std::optional<Duration> ttl);
+    /// The metadata is a JSON object as text, or empty.
+    std::optional<Code> acquire(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata = {});
 
     /// As acquire(), in the place of whoever has it: what holder() had is released, what others had is revoked. If it
     /// is refused, nothing has ended.
-    std::optional<Code> replace(Predicate predicate, std::optional<Duration> ttl);
+    std::optional<Code> replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata = {});
 
     /// Extends a lease of holder() (R1); `holder` in its place for whoever acts for the holder.
     std::optional<Code> renew(Token token, std::optional<Duration> ttl);
@@ -84,6 +86,7 @@ class QuickDesk {
 
     std::optional<Code> refuse(Code code) const;
     std::optional<Code> admitted() const;
+    bool forbidden() const;
 
     QuickCall& call_;
     Record& record_;

@@ -8,6 +8,7 @@ namespace holdfast::core {
 /// was found at the start was issued by nobody.
 void Authority::reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply) {
     if (impl_->stopping) return reply(refused(Code::stopping));
+    if (is_reserved(reassertion.resource)) return reply(refused(Code::reserved_namespace));
     const bool may_have_been_issued = reassertion.token > 0 && reassertion.token <= impl_->issued_before;
     if (impl_->now >= impl_->recovering_until || !may_have_been_issued) return reply(refused(Code::unknown_lease));
     const auto asked = std::make_shared<const Reassertion>(std::move(reassertion));

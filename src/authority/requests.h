@@ -7,6 +7,7 @@
 
 #include "lease/lease.h"
 #include "lease/manifest.h"
+#include "lease/policy.h"
 
 namespace holdfast::core {
 
@@ -66,6 +67,7 @@ struct PolicyChange {
     std::optional<std::string> name_pattern;     ///< empty: none
     std::optional<Duration> hold_max, idle_max;  ///< zero: no limit
     std::optional<std::size_t> leases_per_holder_max;
+    std::optional<Approval> approval;
 };
 
 }  // namespace holdfast::core

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/encodings.h"
+
 namespace holdfast {
 namespace {
 
@@ -37,13 +39,6 @@ struct Unit {
 };
 constexpr std::array units{Unit{"ms", 1e-3}, Unit{"s", 1}, Unit{"m", 60}, Unit{"h", 3600}, Unit{"", 1}};
 constexpr double duration_limit_s = 100.0 * 365 * 86400;
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 template <class... Args>
 std::string formatted(const char* format, Args... args) {
@@ -140,10 +135,9 @@ std::optional<std::string> percent_decode(std::string_view text) {
             continue;
         }
         if (i + 2 >= text.size()) return std::nullopt;
-        const int high = hex_digit(text[i + 1]);
-        const int low = hex_digit(text[i + 2]);
-        if (high < 0 || low < 0) return std::nullopt;
-        decoded += static_cast<char>(high * 16 + low);
+        const auto byte = from_hex(text.substr(i + 1, 2));
+        if (!byte) return std::nullopt;
+        decoded += *byte;
         i += 2;
     }
     return decoded;

@@ -49,6 +49,7 @@ int show_policy(const Screen& screen, const Result<Answer>& answer) {
     table.add({{"hold-max"}, {setting_of(answer->body, "hold_max_ms")}});
     table.add({{"idle-max"}, {setting_of(answer->body, "idle_max_ms")}});
     table.add({{"leases-per-holder-max"}, {count_of(answer->body, "leases_per_holder_max")}});
+    table.add({{"approval"}, {setting_of(answer->body, "approval")}});
     screen.show(table);
     return exit_ok;
 }
@@ -112,6 +113,7 @@ int policy_set_command(const Arguments& arguments) {
     if (policy.idle_max) body["idle_max_ms"] = limit_of(to_ms_up(*policy.idle_max));
     if (policy.leases_per_holder_max)
         body["leases_per_holder_max"] = limit_of(static_cast<std::int64_t>(*policy.leases_per_holder_max));
+    if (policy.approval) body["approval"] = *policy.approval;
     if (body.empty()) {
         screen.complain("say what to change, for example --ttl-max 10m; see 'holdfast policy set --help'");
         return exit_usage;

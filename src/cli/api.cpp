@@ -31,14 +31,20 @@ std::string describe_conflict(const json::value& conflict) {
 
 Result<Answer> Api::get_all(const std::string& target, std::string_view items) {
     json::array gathered;
+    json::object whole;  // what else the first page says
     std::string page = target;
     for (;;) {
         auto answer = get(page);
         if (!answer || !answer->ok()) return answer;
         for (const json::value& item : array_of(answer->body, items))
             gathered.push_back(item);
+        if (whole.empty() && answer->body.is_object()) whole = answer->body.as_object();
         const std::string next = text_of(answer->body, "next");
-        if (next.empty()) return Answer{answer->status, {{items, std::move(gathered)}, {"next", nullptr}}};
+        if (next.empty()) {
+            whole[items] = std::move(gathered);
+            whole["next"] = nullptr;
+            return Answer{answer->status, std::move(whole)};
+        }
         page = target + "&after=" + percent_encode(next);
     }
 }

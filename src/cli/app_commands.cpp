@@ -179,7 +179,7 @@ void add_policy(CLI::App& app, Arguments& arguments) {
     add_duration(set, "--wait-max", options.wait_max, "the longest wait for a turn in one request")
         ->envname("HOLDFAST_POLICY_WAIT_MAX");
     add_optional_text(set, "--name-pattern", options.name_pattern,
-                      "RE2 pattern that a whole resource name must match; empty for any")
+                      "RE2 pattern that a whole name must match, of a resource or a service; empty for any")
         ->envname("HOLDFAST_POLICY_NAME_PATTERN");
     add_duration(set, "--hold-max", options.hold_max, "how long one holder may keep one resource; 0s for no limit")
         ->envname("HOLDFAST_POLICY_HOLD_MAX");
@@ -188,15 +188,26 @@ void add_policy(CLI::App& app, Arguments& arguments) {
     add_number(set, "--leases-per-holder-max", options.leases_per_holder_max,
                "how many leases one holder may have; 0 for any number")
         ->envname("HOLDFAST_POLICY_LEASES_PER_HOLDER_MAX");
+    add_optional_text(set, "--approval", options.approval, "of publishers of services: manual for approved ones only")
+        ->check(CLI::IsMember({"auto", "manual"}))
+        ->envname("HOLDFAST_POLICY_APPROVAL");
 }
 
 void add_bans(CLI::App& app, Arguments& arguments) {
-    CLI::App* ban = add_command(app, arguments, "ban", "refuse a holder its next acquire and its next renewal");
-    ban->add_option("HOLDER", arguments.ban.holder, "whom")->required();
+    CLI::App* ban =
+        add_command(app, arguments, "ban", "refuse a holder its next acquire and its next renewal; hide its services");
+    ban->add_option("HOLDER", arguments.ban.holder, "whom: a holder, an identity, an IP address or a prefix")
+        ->required();
     add_text(ban, "--reason", arguments.ban.reason, "why")->envname("HOLDFAST_BAN_REASON");
     CLI::App* unban = add_command(app, arguments, "unban", "let a holder back in");
-    unban->add_option("HOLDER", arguments.ban.holder, "whom")->required();
+    unban->add_option("HOLDER", arguments.ban.holder, "whom, as for ban")->required();
     add_command(app, arguments, "bans", "show who is banned");
+    const auto add_identity = [&](CLI::App* command) {
+        command->add_option("IDENTITY", arguments.ban.holder, "whom, as 'holdfast identity show' says")->required();
+    };
+    add_identity(add_command(app, arguments, "approve", "let a publisher advertise services"));
+    add_identity(add_command(app, arguments, "deny", "ban a publisher, and take its approval back"));
+    add_command(app, arguments, "approvals", "show which publishers wait for approval, and which have it");
     add_command(app, arguments, "audit", "show what admins did, and who they were");
 }
 
@@ -333,6 +344,19 @@ void add_backends(CLI::App& app, Arguments& arguments) {
         options);
 }
 
+void add_publishing(CLI::App& app, Arguments& arguments) {
+    CLI::App* identity =
+        add_command(app, arguments, "identity", "the key that makes a publisher; without more, show it");
+    identity->require_subcommand(0, 1);
+    add_identity_file(add_command(*identity, arguments, "new", "make one"), arguments.identity_file);
+    add_identity_file(add_command(*identity, arguments, "show", "show its id and public key"), arguments.identity_file);
+    add_advertise_options(
+        add_command(app, arguments, "advertise", "let a service be found by a name, and reached through the relay"),
+        arguments.advertise);
+    add_service_connect_options(add_command(app, arguments, "connect", "reach a service by its name"),
+                                arguments.service_connect);
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& app, CommonOptions& options) {
@@ -375,6 +399,12 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     add_command(*drone, arguments, "list", "show the drones");
     add_drone_drain_options(add_command(*drone, arguments, "drain", "let a drone take no new work"), arguments.drone);
     add_backends(app, arguments);
+    add_publishing(app, arguments);
+    CLI::App* discover = add_command(app, arguments, "discover", "show the services that are advertised");
+    discover->add_option("NAME", arguments.discover.name, "only the one with this name, or those that match a glob")
+        ->type_name("NAME|GLOB");
+    discover->add_flag("--watch", arguments.discover.watch, "then show each change, until a signal comes")
+        ->envname("HOLDFAST_DISCOVER_WATCH");
     add_elect_options(
         add_command(app, arguments, "elect", "run a command while leader of a group; without one, show who leads"),
         arguments);

@@ -27,6 +27,11 @@ void add_key_bar_options(CLI::App* command, BackendArguments& options);
 /// The options of `elect` (elect_options.cpp).
 void add_elect_options(CLI::App* command, Arguments& arguments);
 
+/// The options of `identity`, `advertise` and `connect` (publish_options.cpp).
+void add_identity_file(CLI::App* command, std::string& file);
+void add_advertise_options(CLI::App* command, AdvertiseArguments& options);
+void add_service_connect_options(CLI::App* command, ServiceConnectArguments& options);
+
 /// The options of `serve` (serve_options.cpp).
 void add_serve_options(CLI::App* command, ServeOptions& options);
 

@@ -23,6 +23,9 @@ int policy_set_command(const Arguments& arguments);
 int ban_command(const Arguments& arguments);
 int unban_command(const Arguments& arguments);
 int bans_command(const Arguments& arguments);
+int approve_command(const Arguments& arguments);
+int deny_command(const Arguments& arguments);
+int approvals_command(const Arguments& arguments);
 int audit_command(const Arguments& arguments);
 int revoke_command(const Arguments& arguments);
 int bar_command(const Arguments& arguments);
@@ -52,6 +55,12 @@ int backend_status_command(const Arguments& arguments);
 int backend_terminate_command(const Arguments& arguments);
 int key_list_command(const Arguments& arguments);
 int key_bar_command(const Arguments& arguments);
+
+int identity_new_command(const Arguments& arguments);
+int identity_show_command(const Arguments& arguments);
+int advertise_command(const Arguments& arguments);
+int connect_command(const Arguments& arguments);
+int discover_command(const Arguments& arguments);
 
 int elect_command(const Arguments& arguments);
 int quorum_status_command(const Arguments& arguments);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -61,11 +62,17 @@ struct PolicyOptions {
     std::optional<Duration> hold_max;                    ///< zero: no limit
     std::optional<Duration> idle_max;                    ///< zero: no limit
     std::optional<std::uint64_t> leases_per_holder_max;  ///< zero: any number
+    std::optional<std::string> approval;                 ///< of publishers
 };
 
 struct BanOptions {
     std::string holder;
     std::string reason;
+};
+
+struct DiscoverOptions {
+    std::string name;  ///< or a glob; empty: all
+    bool watch = false;
 };
 
 /// For `agent register` and its like.
@@ -144,6 +151,28 @@ struct BackendArguments {
     bool hard = false;
 };
 
+/// What `advertise` is told.
+struct AdvertiseArguments {
+    std::string name;
+    bool unnamed = false;
+    std::string target;  ///< checked
+    std::vector<std::string> alpn;
+    std::vector<std::pair<std::string, std::string>> metadata;
+    std::string address;
+    std::string relay;  ///< checked; empty: relay_place.h
+    Duration ttl{};     ///< zero: the relay's default
+    std::string identity;
+    std::size_t streams = 1000;
+};
+
+/// What `connect` is told.
+struct ServiceConnectArguments {
+    std::string name;
+    std::string listen;  ///< HOST:PORT; empty: standard input and output
+    std::string relay;   ///< checked; empty: relay_place.h
+    std::size_t streams = 1000;
+};
+
 /// What `sim` is told: which worlds to run.
 struct SimOptions {
     std::optional<std::uint64_t> seeds, seed, minutes, bound;
@@ -161,7 +190,8 @@ struct Arguments {
     NamedOptions named;
     FilterOptions filter;
     PolicyOptions policy;
-    BanOptions ban;
+    BanOptions ban;  ///< also for `approve` and `deny`
+    DiscoverOptions discover;
     AgentArguments agent;
     McpOptions mcp;
     GuardOptions guard;
@@ -169,6 +199,9 @@ struct Arguments {
     ElectOptions elect;
     DroneArguments drone;
     BackendArguments backend;
+    AdvertiseArguments advertise;
+    ServiceConnectArguments service_connect;
+    std::string identity_file;  ///< for `identity`; empty: the default one
     SimOptions sim;
     std::string shell;  ///< for `completion`
 };

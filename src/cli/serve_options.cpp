@@ -45,6 +45,40 @@ void add_cluster(CLI::App* serve, ServeOptions& options) {
         ->envname("HOLDFAST_RHO");
 }
 
+CLI::Option* add_size(CLI::App* serve, const std::string& name, std::uint64_t& target, const std::string& description) {
+    return serve->add_option(name, target, description)->transform(CLI::AsSizeValue(false))->type_name("BYTES");
+}
+
+/// The relay for services.
+void add_relay(CLI::App* serve, ServeOptions& options) {
+    add_text(serve, "--relay", options.relay,
+             "address for publishers and consumers of services, or off; default three ports above --http: "
+             "127.0.0.1:7403")
+        ->type_name("HOST:PORT|off")
+        ->envname("HOLDFAST_RELAY");
+    add_text(serve, "--relay-address", options.relay_address,
+             "where consumers are told to ask for services; default as --relay is bound")
+        ->type_name("HOST:PORT")
+        ->envname("HOLDFAST_RELAY_ADDRESS");
+    const auto add_streams = [serve](const std::string& name, std::size_t& target, const std::string& description) {
+        return serve->add_option(name, target, description)
+            ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+            ->type_name("NUMBER")
+            ->capture_default_str();
+    };
+    add_streams("--relay-streams-per-service", options.relay_streams_per_service, "streams of one service at one time")
+        ->envname("HOLDFAST_RELAY_STREAMS_PER_SERVICE");
+    add_streams("--relay-streams-per-identity", options.relay_streams_per_identity,
+                "streams of all services of one identity at one time")
+        ->envname("HOLDFAST_RELAY_STREAMS_PER_IDENTITY");
+    add_size(serve, "--relay-rate-per-service", options.relay_rate_per_service,
+             "bytes per second of one service, both directions together; 512KB, 10MB; default no limit")
+        ->envname("HOLDFAST_RELAY_RATE_PER_SERVICE");
+    add_size(serve, "--relay-rate-per-identity", options.relay_rate_per_identity,
+             "likewise of all services of one identity")
+        ->envname("HOLDFAST_RELAY_RATE_PER_IDENTITY");
+}
+
 }  // namespace
 
 void add_serve_options(CLI::App* serve, ServeOptions& options) {
@@ -83,6 +117,7 @@ void add_serve_options(CLI::App* serve, ServeOptions& options) {
         ->envname("HOLDFAST_LOG_LEVEL");
     serve->add_flag("--log-json", options.log_json, "log one JSON object per line; the same as --json")
         ->envname("HOLDFAST_LOG_JSON");
+    add_relay(serve, options);
     add_cluster(serve, options);
 }
 

@@ -60,8 +60,10 @@ Result<void> check_resource(std::string_view resource) {
 }
 
 Result<void> check_namespace(std::string_view name_space) {
+    // One that begins with `~` is the server's own: it can be looked at (is_reserved()).
+    const std::string_view letters = name_space.substr(name_space.starts_with('~') ? 1 : 0);
     const bool well_formed = name_space.size() <= limits::namespace_bytes &&
-                             std::all_of(name_space.begin(), name_space.end(), is_namespace_character);
+                             std::all_of(letters.begin(), letters.end(), is_namespace_character);
     if (!well_formed) return invalid("namespace takes up to 64 of the characters A-Z a-z 0-9 . _ -");
     return {};
 }

@@ -22,6 +22,16 @@ struct Intent {
 inline constexpr std::string_view default_namespace = "default";
 std::string full_name(std::string_view name_space, std::string_view resource);
 
+/// Services are leases in a namespace of their own (D2), which nobody but the directory changes: names that begin with
+/// `~` are no one else's.
+inline constexpr std::string_view services_prefix = "@~services/";
+inline bool is_reserved(std::string_view full_name) {
+    return full_name.starts_with("@~");
+}
+inline bool is_service(std::string_view full_name) {
+    return full_name.starts_with(services_prefix);
+}
+
 struct SplitName {
     std::string_view name_space;
     std::string_view resource;

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include "lease/limits.h"
+#include "lease/manifest.h"
 
 namespace holdfast::core {
 namespace {
@@ -46,12 +47,18 @@ Result<void> Policy::check() const {
     if (idle_max < Duration::zero() || idle_max > limits::quota_ceiling)
         return invalid("idle_max_ms must not be above a year");
     if (bans.size() > limits::bans) return invalid("there are as many bans as there may be; lift some");
+    if (approved.size() > limits::approvals)
+        return invalid("there are as many approvals as there may be; take some back");
     return {};
 }
 
 std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::string_view resource) {
     if (!policy.bans.empty() && policy.bans.find(holder) != policy.bans.end()) return Code::banned;
-    if (!policy.name_pattern.matches(resource)) return Code::name_refused;
+    const bool service = is_service(resource);
+    if (service && policy.approval == Approval::manual && !policy.approved.contains(holder))
+        return Code::awaiting_approval;
+    if (!policy.name_pattern.matches(service ? resource.substr(services_prefix.size()) : resource))
+        return Code::name_refused;
     return std::nullopt;
 }
 

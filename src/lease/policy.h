@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -39,6 +40,9 @@ struct Ban {
     std::int64_t since_wall_ms = 0;  ///< for display
 };
 
+/// Who may advertise services: whoever is not banned, or only who was approved.
+enum class Approval : std::uint8_t { automatic, manual };
+
 /// What an admin allows (R7). Durable; every acquire and every renewal passes all of it.
 struct Policy {
     Duration ttl_min = 1s;
@@ -49,14 +53,16 @@ struct Policy {
     NamePattern name_pattern;
     Duration hold_max{};  ///< R6: how long one holder may keep one resource without a gap; zero: for ever
     Duration idle_max{};  ///< R6: how long a progress counter may stand still; zero: for ever
-    std::size_t leases_per_holder_max = 0;  ///< R6; zero: any number
-    std::map<std::string, Ban, std::less<>> bans;
+    std::size_t leases_per_holder_max = 0;         ///< R6; zero: any number
+    std::map<std::string, Ban, std::less<>> bans;  ///< by holder, or by IP address or prefix (lease/ip_prefix.h)
+    Approval approval = Approval::automatic;
+    std::set<std::string, std::less<>> approved;  ///< identities; kept also while nobody asks for them
 
     /// Error code `invalid_policy`, naming the setting, if the settings contradict each other or go over a limit.
     Result<void> check() const;
 };
 
-/// Why a holder may not have or keep this resource at all, or nothing.
+/// Why a holder may not have or keep this resource at all, or nothing. Of a service the pattern sees the bare name.
 std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::string_view resource);
 
 /// The TTL that is granted for the one asked for, or why none is (G4).

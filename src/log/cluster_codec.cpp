@@ -14,6 +14,7 @@ void encode(const Policy& policy, log::pb::PolicySettings& out) {
     out.set_hold_max_ns(policy.hold_max.count());
     out.set_idle_max_ns(policy.idle_max.count());
     out.set_leases_per_holder_max(policy.leases_per_holder_max);
+    out.set_manual_approval(policy.approval == Approval::manual);
 }
 
 bool decode(const log::pb::PolicySettings& in, Policy& policy) {
@@ -25,6 +26,7 @@ bool decode(const log::pb::PolicySettings& in, Policy& policy) {
     if (in.has_hold_max_ns()) policy.hold_max = Duration{in.hold_max_ns()};
     if (in.has_idle_max_ns()) policy.idle_max = Duration{in.idle_max_ns()};
     if (in.has_leases_per_holder_max()) policy.leases_per_holder_max = in.leases_per_holder_max();
+    if (in.has_manual_approval()) policy.approval = in.manual_approval() ? Approval::manual : Approval::automatic;
     if (!in.has_name_pattern()) return true;
     auto pattern = NamePattern::compile(in.name_pattern());
     if (!pattern) return false;

@@ -23,6 +23,10 @@ void encode_change(const PolicyCommand& change, Command& out) {
     }
     for (const auto& [holder, ban] : change.before.bans)
         if (!change.after.bans.contains(holder)) policy.add_unbanned(holder);
+    for (const std::string& identity : change.after.approved)
+        if (!change.before.approved.contains(identity)) policy.add_approved(identity);
+    for (const std::string& identity : change.before.approved)
+        if (!change.after.approved.contains(identity)) policy.add_unapproved(identity);
 }
 
 void encode_change(const AgentCommand& change, Command& out) {

@@ -25,6 +25,8 @@ std::size_t bytes_of(const Policy& policy) {
     std::size_t bytes = policy.name_pattern.text().size();
     for (const auto& [holder, ban] : policy.bans)
         bytes += bytes_of(holder, ban);
+    for (const std::string& identity : policy.approved)
+        bytes += identity.size() + 4;
     return bytes;
 }
 
@@ -81,6 +83,9 @@ CommandOutcome ClusterState::change_policy(const log::pb::PolicyChange& change) 
         changed.bans.erase(holder);
     for (const log::pb::Ban& ban : change.banned())
         decode(ban, changed);
+    for (const std::string& identity : change.unapproved())
+        changed.approved.erase(identity);
+    changed.approved.insert(change.approved().begin(), change.approved().end());
     const std::size_t bytes = bytes_of(changed);
     if (!changed.check() || bytes + agent_bytes_ > state_bytes_most) return CommandOutcome::refused;
     policy_ = std::move(changed);
@@ -158,6 +163,8 @@ std::string ClusterState::snapshot() const {
     encode(policy_, *out.mutable_settings());
     for (const auto& [holder, ban] : policy_.bans)
         encode(holder, ban, *out.add_bans());
+    for (const std::string& identity : policy_.approved)
+        out.add_approved(identity);
     for (const auto& [id, agent] : agents_)
         encode(agent, *out.add_agents());
     for (const std::string& member : members_)
@@ -175,6 +182,7 @@ Result<void> ClusterState::install(const std::string& snapshot) {
     if (!in.ParseFromString(snapshot) || !decode(in.settings(), fresh.policy_)) return corrupt;
     for (const log::pb::Ban& ban : in.bans())
         decode(ban, fresh.policy_);
+    fresh.policy_.approved = {in.approved().begin(), in.approved().end()};
     if (!fresh.policy_.check()) return corrupt;
     fresh.policy_bytes_ = bytes_of(fresh.policy_);
     for (const log::pb::Agent& one : in.agents()) {

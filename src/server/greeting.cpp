@@ -8,6 +8,7 @@ std::string to_string(const Greeting& greeting) {
     const std::string url = "http://" + greeting.address;
     std::string text = "holdfast " + greeting.version + " serving on " + url + "\n";
     if (!greeting.resp.empty()) text += "holdfast speaks the Redis protocol on redis://" + greeting.resp + "\n";
+    if (!greeting.relay.empty()) text += "holdfast relays to services on " + greeting.relay + "\n";
     if (!greeting.hints) return text;
     const bool found_by_default = greeting.address == "127.0.0.1:7400";
     const std::string call = (found_by_default ? "" : "HOLDFAST_SERVER=" + url + " ") + greeting.program;

@@ -7,10 +7,11 @@ namespace holdfast {
 /// What a server prints on stdout once it serves. The first line is for programs that wait for it; the hints, if
 /// wanted, are commands that can be pasted into another terminal of the same directory.
 struct Greeting {
-    std::string version;
-    std::string address;  ///< as bound, HOST:PORT
-    std::string resp;     ///< likewise, of the Redis protocol; empty: none
-    std::string program;  ///< how to call this very binary
+    std::string version{};
+    std::string address;    ///< as bound, HOST:PORT
+    std::string resp;       ///< likewise, of the Redis protocol; empty: none
+    std::string relay;      ///< likewise, of the relay; empty: none
+    std::string program{};  ///< how to call this very binary
     bool hints = false;
 };
 std::string to_string(const Greeting& greeting);

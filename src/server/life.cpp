@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "doors/http/http_door.h"
+#include "doors/relay/relay_door.h"
 #include "doors/resp/resp_door.h"
 #include "server/cluster.h"
 #include "server/cluster_durable.h"
@@ -21,6 +22,7 @@
 #include "server/replicated_file.h"
 #include "server/service_manager.h"
 #include "server/signals.h"
+#include "services/discovery/directory.h"
 #include "services/keys/controller.h"
 #include "store/quorum/request_numbers.h"
 #include "store/state/durable_state.h"
@@ -49,6 +51,22 @@ RespDoorOptions resp_options(const ServeOptions& options) {
     return door;
 }
 
+/// What the wall clock showed then: opening files has taken a while since.
+std::int64_t wall_ms_at(Instant then) {
+    return wall_clock_ms() - to_ms(store_clock_now() - then);
+}
+
+RelayDoorOptions relay_options(const ServeOptions& options) {
+    RelayDoorOptions door;
+    door.address = options.relay;
+    door.told = options.relay_address;
+    door.streams.per_service = options.relay_streams_per_service;
+    door.streams.per_identity = options.relay_streams_per_identity;
+    door.streams.rate_per_service = options.relay_rate_per_service;
+    door.streams.rate_per_identity = options.relay_rate_per_identity;
+    return door;
+}
+
 }  // namespace
 
 /// The order of the members is the order of who uses whom. Nothing runs on the loop after run() has returned.
@@ -65,7 +83,15 @@ struct Life::Impl {
           node(make_node()),
           authority(authority_parts()),
           host(make_host()),
-          controller({authority, random_hex(16), random_seed()}) {
+          controller({authority, random_hex(16), random_seed()}),
+          directory({.authority = authority,
+                     .relay = random_seed(),
+                     .wall_ms = wall_ms_at(parts.started_at),
+                     .started_at = parts.started_at,
+                     .seed = random_seed(),
+                     .withdraw = [this](const core::Withdrawal& what) {
+                         if (relay_door) relay_door->withdraw(what);
+                     }}) {
         host->store().advance(parts.started_at);
         authority.use(host->store());
         authority.advance(parts.started_at);
@@ -175,13 +201,15 @@ struct Life::Impl {
         if (const auto started = host->start(*driver); !started) return failed(started.error()) == 0;
         HttpDoorOptions http = door_options(parts.options);
         if (parts.cluster) http.quorum_status = [this] { return host->status(); };
-        const HttpDoorServices behind{authority, controller};
+        const HttpDoorServices behind{authority, controller, directory};
         door.emplace(loop, behind, registry, std::move(http), [this] { driver->tick(); });
         const auto address = door->listen();
         if (!address) return failed(address.error()) == 0;
         const auto resp = open_resp_door();
         if (!resp) return failed(resp.error()) == 0;
-        greet(*address, *resp);
+        const auto relay = open_relay_door();
+        if (!relay) return failed(relay.error()) == 0;
+        greet({.address = *address, .resp = *resp, .relay = *relay});
         loop.run();
         return true;
     }
@@ -191,15 +219,28 @@ struct Life::Impl {
         ReplicatedState& state = **node->state;
         all.push_back({[&state](Instant now) { state.advance(now); }, [&state] { return state.next_due(); }});
         all.push_back({[this](Instant now) { controller.advance(now); }, [this] { return controller.next_due(); }});
+        all.push_back({[this](Instant now) { directory.advance(now); }, [this] { return directory.next_due(); }});
         return all;
     }
 
     /// Returns its address, or nothing if it is switched off.
     Result<std::string> open_resp_door() {
-        if (parts.options.resp == resp_off) return std::string{};
-        RespDoorTurn turn{[this] { driver->turn_begins(); }, [this] { driver->turn_ends(); }};
-        resp_door.emplace(loop, authority, resp_options(parts.options), std::move(turn));
+        if (parts.options.resp == door_off) return std::string{};
+        resp_door.emplace(loop, authority, resp_options(parts.options), door_turn());
         return resp_door->listen();
+    }
+    Result<std::string> open_relay_door() {
+        if (parts.options.relay == door_off) return std::string{};
+        relay_door.emplace(loop, directory, registry, relay_options(parts.options), door_turn());
+        auto bound = relay_door->listen();
+        const bool everywhere = bound && (bound->starts_with("0.0.0.0:") || bound->starts_with("[::]:"));
+        if (everywhere && parts.options.relay_address.empty())
+            parts.log.warn("consumers are told that the relay is at " + *bound +
+                           "; say with --relay-address where they can reach it");
+        return bound;
+    }
+    DoorTurn door_turn() {
+        return {[this] { driver->turn_begins(); }, [this] { driver->turn_ends(); }};
     }
 
     /// First nobody can ask for anything any more, then nothing comes from other nodes either.
@@ -214,9 +255,10 @@ struct Life::Impl {
         const auto one_less = [this] {
             if (--doors_open == 0) host->stop([this] { loop.stop(); });
         };
-        doors_open = resp_door ? 2 : 1;
+        doors_open = 1 + (resp_door ? 1 : 0) + (relay_door ? 1 : 0);
         door->stop(one_less);
         if (resp_door) resp_door->stop(one_less);
+        if (relay_door) relay_door->stop(one_less);
     }
 
     void stop_replicating() {
@@ -259,15 +301,15 @@ struct Life::Impl {
                 format_duration(recovering_until - parts.started_at));
     }
 
-    void greet(const std::string& address, const std::string& resp) {
-        const std::string text = to_string(Greeting{.version = HOLDFAST_VERSION,
-                                                    .address = address,
-                                                    .resp = resp,
-                                                    .program = path_of_this_program(),
-                                                    .hints = parts.options.try_hints});
-        std::fputs(text.c_str(), stdout);
+    void greet(Greeting greeting) {
+        greeting.version = HOLDFAST_VERSION;
+        greeting.program = path_of_this_program();
+        greeting.hints = parts.options.try_hints;
+        std::fputs(to_string(greeting).c_str(), stdout);
         std::fflush(stdout);
-        parts.log.info("serving on http://" + address + (resp.empty() ? "" : " and redis://" + resp));
+        parts.log.info("serving on http://" + greeting.address +
+                       (greeting.resp.empty() ? "" : " and redis://" + greeting.resp) +
+                       (greeting.relay.empty() ? "" : ", relaying on " + greeting.relay));
         tell_service_manager("READY=1");
     }
 
@@ -295,10 +337,12 @@ struct Life::Impl {
     core::Authority authority;
     std::unique_ptr<StoreHost> host;
     core::Controller controller;
+    core::Directory directory;
     prometheus::Registry registry;
     std::optional<Driver> driver;
     std::optional<HttpDoor> door;
     std::optional<RespDoor> resp_door;
+    std::optional<RelayDoor> relay_door;
     int doors_open = 0;
     Instant quiet_until{};
     bool write_failed = false;

@@ -31,10 +31,11 @@ Result<void> check_listen_address(std::string_view address, bool insecure) {
                      "--insecure if the network is one you trust"};
 }
 
-std::string resp_address_beside(std::string_view http) {
+std::string address_beside(std::string_view http, unsigned above) {
     const auto colon = http.rfind(':');
     const auto port = parse_number(http.substr(colon + 1)).value_or(0);
-    return std::string(http.substr(0, colon + 1)) + std::to_string(port == 0 ? 0 : port + 1);
+    const bool is_free = port == 0 || port + above > 65535;
+    return std::string(http.substr(0, colon + 1)) + std::to_string(is_free ? 0 : port + above);
 }
 
 }  // namespace holdfast

@@ -11,8 +11,8 @@ namespace holdfast {
 /// connect may take, release and revoke. Error `insecure_address`, or `invalid_argument` if it is not HOST:PORT.
 Result<void> check_listen_address(std::string_view address, bool insecure);
 
-/// Where the RESP door listens if nobody says: on the same host as HTTP, one port above it, as 7401 is above 7400; on a
-/// free one if HTTP has a free one. REQUIRES: the address is HOST:PORT.
-std::string resp_address_beside(std::string_view http);
+/// Where a door listens if nobody says: on the same host as HTTP, so many ports above it, as 7401 is one above 7400; on
+/// a free one if HTTP has a free one, or if there is none so far above. REQUIRES: the address is HOST:PORT.
+std::string address_beside(std::string_view http, unsigned above);
 
 }  // namespace holdfast

@@ -3,6 +3,7 @@
 namespace holdfast {
 namespace {
 
+constexpr std::size_t approvals_per_entry = 1000;
 constexpr std::size_t bans_per_entry = 100;  // so that one entry is never too large
 
 }  // namespace
@@ -20,6 +21,7 @@ std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint6
     };
     core::Policy settings = founding.policy;
     settings.bans.clear();
+    settings.approved.clear();
     add(core::PolicyCommand{policy_version++, core::Policy{}, settings});
     core::Policy with_bans = settings;
     const auto add_bans = [&] {
@@ -31,6 +33,16 @@ std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint6
         if (with_bans.bans.size() == bans_per_entry) add_bans();
     }
     add_bans();
+    core::Policy with_approved = settings;
+    const auto add_approved = [&] {
+        if (!with_approved.approved.empty()) add(core::PolicyCommand{policy_version++, settings, with_approved});
+        with_approved.approved.clear();
+    };
+    for (const std::string& identity : founding.policy.approved) {
+        with_approved.approved.insert(identity);
+        if (with_approved.approved.size() == approvals_per_entry) add_approved();
+    }
+    add_approved();
     for (const core::SavedAgent& agent : founding.agents)
         add(core::AgentCommand{agent});
     add(core::MembersCommand{founding.members});

@@ -14,6 +14,8 @@
 namespace holdfast {
 namespace {
 
+constexpr std::size_t relay_files = 36'000;  // of publishers, of both ends of streams, of those who only come
+
 /// Before there is a log, and for people: without a date in front.
 int refuse(const ServeOptions& options, const Error& error) {
     auto log = Log::open({.level = "error", .json = true});
@@ -40,10 +42,12 @@ int run_server(const ServeOptions& given) {
     if (!log) return refuse(options, log.error());
     if (const auto allowed = check_listen_address(options.http, options.insecure); !allowed)
         return refuse(options, allowed.error());
-    if (options.resp.empty()) options.resp = resp_address_beside(options.http);
-    if (options.resp != resp_off)
-        if (const auto allowed = check_listen_address(options.resp, options.insecure); !allowed)
-            return refuse(options, allowed.error());
+    if (options.resp.empty()) options.resp = address_beside(options.http, 1);
+    if (options.relay.empty()) options.relay = address_beside(options.http, 3);
+    for (const std::string& address : {options.resp, options.relay})
+        if (address != door_off)
+            if (const auto allowed = check_listen_address(address, options.insecure); !allowed)
+                return refuse(options, allowed.error());
     const auto cluster = read_cluster_settings(options);
     if (!cluster) return refuse(options, cluster.error());
     const auto path = options.state_dir.empty() ? default_state_dir() : Result<std::string>(options.state_dir);
@@ -55,8 +59,8 @@ int run_server(const ServeOptions& given) {
     const auto db = StateDb::open(directory->file("state.db"), clock, owner);
     if (!db) return refuse(options, db.error());
     if (const auto whole = check_whole(*directory, (*db)->found()); !whole) return refuse(options, whole.error());
-    const std::size_t doors = options.resp == resp_off ? 1 : 2;
-    make_room_for_connections(doors * options.max_connections);
+    const std::size_t doors = options.resp == door_off ? 1 : 2;
+    make_room_for_connections(doors * options.max_connections + (options.relay == door_off ? 0 : relay_files));
     log->info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
     Life life({.options = options,
                .cluster = *cluster,

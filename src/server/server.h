@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,13 +9,14 @@
 
 namespace holdfast {
 
-/// What switches the Redis protocol off.
-inline constexpr std::string_view resp_off = "off";
+/// What switches a door off.
+inline constexpr std::string_view door_off = "off";
 
 /// What `holdfast serve` can be told. Every option has a default that works.
 struct ServeOptions {
     std::string http = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
     std::string resp;                     ///< likewise, for the Redis protocol; empty: beside HTTP; `off`: none
+    std::string relay;                    ///< likewise, for publishers and consumers of services; three above HTTP
     std::string state_dir;                ///< empty: under the user's state home
     bool insecure = false;                ///< allow addresses beyond loopback
     bool try_hints = false;               ///< print three commands to try
@@ -22,6 +24,11 @@ struct ServeOptions {
     Duration idle_timeout = 60s;
     Duration resp_idle_timeout{};  ///< zero: none, as clients of Redis expect
     Duration read_timeout = 10s;
+    std::string relay_address;  ///< where consumers are told to ask for services; empty: as bound
+    std::size_t relay_streams_per_service = 1000;
+    std::size_t relay_streams_per_identity = 4000;
+    std::uint64_t relay_rate_per_service = 0;  ///< bytes per second; zero: no limit
+    std::uint64_t relay_rate_per_identity = 0;
     std::string log_level = "info";
     bool log_json = false;
 

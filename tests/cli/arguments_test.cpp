@@ -123,6 +123,22 @@ TEST(CommandLine, understands_every_option_of_serve) {
     EXPECT_EQ(serve.log_level, "debug");
 }
 
+TEST(CommandLine, understands_the_options_of_the_relay) {
+    const Parsed parsed = parse_command_line(
+        {"serve", "--relay", "127.0.0.1:9", "--relay-address", "relay.example:7403", "--relay-streams-per-service", "5",
+         "--relay-streams-per-identity", "6", "--relay-rate-per-service", "10MB", "--relay-rate-per-identity", "512"});
+    ASSERT_FALSE(parsed.exit);
+    const ServeOptions& serve = parsed.arguments.serve;
+    EXPECT_EQ(serve.relay, "127.0.0.1:9");
+    EXPECT_EQ(serve.relay_address, "relay.example:7403");
+    EXPECT_EQ(serve.relay_streams_per_service, 5U);
+    EXPECT_EQ(serve.relay_streams_per_identity, 6U);
+    EXPECT_EQ(serve.relay_rate_per_service, 10U << 20);
+    EXPECT_EQ(serve.relay_rate_per_identity, 512U);
+    EXPECT_EQ(parse_command_line({"serve", "--relay-rate-per-service", "much"}).exit, 2);
+    EXPECT_EQ(parse_command_line({"serve", "--relay-streams-per-service", "0"}).exit, 2);
+}
+
 TEST(CommandLine, wins_over_the_environment_also_where_another_command_has_the_same_option) {
     ::setenv("HOLDFAST_TTL", "12s", 1);
     ::setenv("HOLDFAST_REDIS", "redis://127.0.0.1:1", 1);

@@ -85,10 +85,10 @@ class Lines:
 
 
 class Server:
-    def __init__(self, state_dir, home, http="127.0.0.1:0"):
+    def __init__(self, state_dir, home, http="127.0.0.1:0", relay="off"):
         self.process = start(
-            [BINARY, "serve", "--http", http, "--resp", "off", "--state-dir", state_dir], env=clean_environment(home),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            [BINARY, "serve", "--http", http, "--resp", "off", "--relay", relay, "--state-dir", state_dir],
+            env=clean_environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             self.url = Lines(self.process.stdout).find(r"http://127\.0\.0\.1:\d+").group(0)
         except AssertionError:

@@ -63,8 +63,8 @@ void ServerProcess::start() {
         ::dup2(output[1], STDOUT_FILENO);
         const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
         if (errors >= 0) ::dup2(errors, STDERR_FILENO);
-        ::execl(binary, binary, "serve", "--http", address.c_str(), "--resp", "off", "--state-dir", state.c_str(),
-                nullptr);
+        ::execl(binary, binary, "serve", "--http", address.c_str(), "--resp", "off", "--relay", "off", "--state-dir",
+                state.c_str(), nullptr);
         ::_exit(127);
     }
     ::close(output[1]);

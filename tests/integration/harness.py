@@ -77,8 +77,8 @@ class Server:
     """One life of `holdfast serve`, on this machine or on a host of a test's own network; `under` is what runs it."""
 
     def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None, machine=None, under=()):
-        resp = [] if "--resp" in arguments else ["--resp", "127.0.0.1:0"]
-        command = [*under, BIN, "serve", "--http", address, *resp, "--state-dir", state_dir, *arguments]
+        doors = [word for door in ("--resp", "--relay") if door not in arguments for word in (door, "127.0.0.1:0")]
+        command = [*under, BIN, "serve", "--http", address, *doors, "--state-dir", state_dir, *arguments]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         with machine or contextlib.nullcontext():
             self.process = subprocess.Popen(

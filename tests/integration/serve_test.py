@@ -70,6 +70,23 @@ class Starting(ServerTest):
         self.assertIn("--insecure", "\n".join(server.log))
         self.assertEqual(server.out, [])
 
+    def test_the_relay_beyond_loopback_needs_it_too(self):
+        server = self.launch(arguments=["--relay", "0.0.0.0:0"])
+        self.assertEqual(server.wait(), 1)
+        self.assertIn("--insecure", "\n".join(server.log))
+
+    def test_the_relay_says_where_it_is_and_can_be_switched_off(self):
+        server = self.start()
+        line = eventually("the relay's line", lambda: next((l for l in server.out if "relays to" in l), None))
+        port = int(re.search(r"127\.0\.0\.1:(\d+)$", line)[1])
+        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
+        self.assertEqual(server.metric("holdfast_relay_publishers"), 0)
+        server.stop()
+        server = self.start(arguments=["--relay", "off"])
+        self.assertNotIn("holdfast_relay", server.ask("GET", "/metrics")[1])
+        server.stop()
+        self.assertNotIn("relay", "\n".join(server.out + server.log))
+
     def test_the_directory_comes_from_the_environment_if_not_from_the_command_line(self):
         import subprocess
         home = tempfile.mkdtemp(prefix="holdfast-test-")

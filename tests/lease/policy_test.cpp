@@ -78,5 +78,20 @@ TEST(Policy, with_contradictory_settings_is_refused) {
     EXPECT_FALSE(with([](Policy& p) { p.wait_max = 2h; }));
 }
 
+TEST(Policy, sees_the_bare_name_of_a_service_and_who_is_approved) {
+    Policy policy;
+    policy.name_pattern = *NamePattern::compile("web.*");
+    EXPECT_EQ(bar_to(policy, "anna", "@~services/web-1"), std::nullopt);
+    EXPECT_EQ(bar_to(policy, "anna", "@~services/db"), Code::name_refused);
+    EXPECT_EQ(bar_to(policy, "anna", "@team/web-1"), Code::name_refused) << "of anything else it is the full name";
+    policy.approval = Approval::manual;
+    policy.approved.insert("anna");
+    EXPECT_EQ(bar_to(policy, "anna", "@~services/web-1"), std::nullopt);
+    EXPECT_EQ(bar_to(policy, "ben", "@~services/web-1"), Code::awaiting_approval);
+    EXPECT_EQ(bar_to(policy, "ben", "web-1"), std::nullopt) << "approval is for publishers";
+    policy.bans["ben"] = {};
+    EXPECT_EQ(bar_to(policy, "ben", "@~services/web-1"), Code::banned);
+}
+
 }  // namespace
 }  // namespace holdfast::core

@@ -47,6 +47,8 @@ Policy some_policy() {
     policy.idle_max = 90s;
     policy.leases_per_holder_max = 17;
     policy.bans["eve"] = {"steals", 12345};
+    policy.approval = Approval::manual;
+    policy.approved = {"anna", "ben"};
     return policy;
 }
 
@@ -60,6 +62,8 @@ void expect_same(const Policy& one, const Policy& other) {
     EXPECT_EQ(one.hold_max, other.hold_max);
     EXPECT_EQ(one.idle_max, other.idle_max);
     EXPECT_EQ(one.leases_per_holder_max, other.leases_per_holder_max);
+    EXPECT_EQ(one.approval, other.approval);
+    EXPECT_EQ(one.approved, other.approved);
     ASSERT_EQ(one.bans.size(), other.bans.size());
     for (const auto& [holder, ban] : one.bans) {
         ASSERT_TRUE(other.bans.contains(holder));

@@ -99,8 +99,8 @@ class Holdfast(Store):
         self.start()
 
     def launch(self):
-        command = [BIN, "serve", "--http", f"127.0.0.1:{self.http}", "--resp", f"127.0.0.1:{self.port}", "--state-dir",
-                   os.path.join(self.directory, "state")]
+        command = [BIN, "serve", "--http", f"127.0.0.1:{self.http}", "--resp", f"127.0.0.1:{self.port}", "--relay",
+                   "off", "--state-dir", os.path.join(self.directory, "state")]
         return start(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                      env=clean_environment())
 

@@ -57,7 +57,7 @@ class Readme(unittest.TestCase):
                          "busy: exit code 103", "the commit was refused", "renaming the parser", "Tidy up",
                          "worker-1", "@redis/lock:42", "polled c0ffee00-0000-4000-8000-000000000042",
                          "I lead with token ", "a is dead, and room:7 is mine",
-                         "doc-7 is served under token "):
+                         "doc-7 is served under token ", "hello from behind the relay"):
             self.assertIn(expected, shown.replace('": "', '":"'))
 
     def test_example_compiles_and_holds_its_lease(self):

@@ -227,6 +227,9 @@ ReplicatedState::Local former() {
     local.policy.ttl_max = 7min;
     for (int i = 0; i < 250; ++i)
         local.policy.bans["bad-" + std::to_string(i)] = {"because", i};
+    for (int i = 0; i < 2500; ++i)
+        local.policy.approved.insert("good-" + std::to_string(i));
+    local.policy.approval = Approval::manual;
     for (int i = 0; i < 300; ++i)
         local.agents.push_back({"agent-" + std::to_string(1000 + i), i, 3, i == 5});
     return local;
@@ -235,6 +238,8 @@ ReplicatedState::Local former() {
 void expect_former(Authority& authority, const char* where) {
     EXPECT_EQ(authority.policy().ttl_max, 7min) << where;
     EXPECT_EQ(authority.policy().bans.size(), 250U) << where;
+    EXPECT_EQ(authority.policy().approved.size(), 2500U) << where;
+    EXPECT_EQ(authority.policy().approval, Approval::manual) << where;
     const AgentPage page = authority.agents({}, 1000);
     ASSERT_EQ(page.agents.size(), 300U) << where;
     EXPECT_EQ(page.agents[5].priority, 5) << where;

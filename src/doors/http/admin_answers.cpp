@@ -28,6 +28,7 @@ Response answer_policy(const core::Policy& policy) {
     put_quota(json, "hold_max_ms", to_ms(policy.hold_max));
     put_quota(json, "idle_max_ms", to_ms(policy.idle_max));
     put_quota(json, "leases_per_holder_max", static_cast<std::int64_t>(policy.leases_per_holder_max));
+    json.field("approval", policy.approval == core::Approval::manual ? "manual" : "auto");
     json.close_object();
     return response;
 }

@@ -3,6 +3,7 @@
 #include "doors/http/decode.h"
 #include "doors/http/decode_parts.h"
 #include "doors/http/handlers.h"
+#include "lease/ip_prefix.h"
 
 namespace holdfast::http {
 namespace {
@@ -68,7 +69,7 @@ void handle_list_bans(Services& services, const Request& request, const std::str
 void handle_get_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
     if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
     const auto& bans = services.authority.policy().bans;
-    const auto found = bans.find(holder);
+    const auto found = bans.find(core::ban_name(holder));
     if (found == bans.end()) return reply(failure(core::Code::not_banned));
     reply(answer_ban(found->first, found->second));
 }
@@ -80,7 +81,7 @@ void handle_ban(Services& services, const Request& request, const std::string& h
         holder, {decoded->reason, wall_clock_ms()},
         [reply, holder](const core::Answer<core::Ban>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_ban(holder, std::get<core::Ban>(answer)));
+            reply(answer_ban(core::ban_name(holder), std::get<core::Ban>(answer)));
         },
         caller_of(request));
 }
@@ -91,7 +92,7 @@ void handle_unban(Services& services, const Request& request, const std::string&
         holder,
         [reply, holder](const core::Answer<bool>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_unban(holder, std::get<bool>(answer)));
+            reply(answer_unban(core::ban_name(holder), std::get<bool>(answer)));
         },
         caller_of(request));
 }

@@ -23,14 +23,14 @@ void handle_get_backend(Services& services, const Request& request, const std::s
 void handle_backend_status(Services& services, const Request& request, const std::string& id, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     if (!services.controller.backend(id)) return reply(failure(core::Code::unknown_backend));
-    reply.stream(Feed([&services, id](const Tell& tell) -> std::function<void()> {
+    reply.stream(Feed([&services, id](const Tell& tell) -> Feeding {
         const auto told = [&services, tell](const core::BackendView& view) {
             tell(status_event(view, services.authority.now()), view.backend.ended());
         };
         const auto backend = services.controller.backend(id);
         const auto watch = services.controller.watch(id, told);
         told(*backend);
-        return [&services, id, watch] { services.controller.unwatch(id, watch); };
+        return {[&services, id, watch] { services.controller.unwatch(id, watch); }};
     }));
 }
 

@@ -15,6 +15,13 @@ std::optional<bool> reject_above_max_field(Fields& fields) {
     return *over == "reject";
 }
 
+std::optional<core::Approval> approval_field(Fields& fields) {
+    const auto approval = fields.text("approval");
+    if (!approval) return std::nullopt;
+    if (*approval != "auto" && *approval != "manual") fields.refuse("approval must be auto or manual");
+    return *approval == "manual" ? core::Approval::manual : core::Approval::automatic;
+}
+
 /// Empty for null.
 std::optional<std::string> name_pattern_field(Fields& fields) {
     const JsonValue* pattern = fields.any("name_pattern");
@@ -58,6 +65,7 @@ Result<core::PolicyChange> decode_policy_change(const Request& request) {
     change.wait_max = duration_field(fields, "wait_max_ms");
     change.reject_above_max = reject_above_max_field(fields);
     change.name_pattern = name_pattern_field(fields);
+    change.approval = approval_field(fields);
     change.hold_max = quota_field(fields, "hold_max_ms");
     change.idle_max = quota_field(fields, "idle_max_ms");
     change.leases_per_holder_max = fields.whole_or_null("leases_per_holder_max", 1, count_max);

@@ -8,16 +8,22 @@
 #include "authority/authority.h"
 #include "doors/http/decode.h"
 #include "doors/http/response.h"
+#include "services/discovery/directory.h"
 #include "services/keys/controller.h"
 
 namespace holdfast::http {
 
 class Metrics;
 
-/// A stream of text that somebody feeds: begins with a way to write to the client, with `last` for the end of it, and
-/// returns how to stop.
+/// A stream of text that somebody feeds: begins with a way to write to the client, with `last` for the end of it.
 using Tell = std::function<void(std::string_view text, bool last)>;
-using Feed = std::function<std::function<void()>(Tell tell)>;
+struct Feeding {
+    std::function<void()> stop;
+    /// A piece of what was there before, whenever the client has read the one before it; empty: that was all. May be
+    /// absent.
+    std::function<std::string()> next_piece{};
+};
+using Feed = std::function<Feeding(Tell tell)>;
 
 /// One end of a connection, as the handlers see it: where the answer to a numbered request goes.
 class Exchange {
@@ -66,6 +72,7 @@ class Reply {
 struct Services {
     core::Authority& authority;
     core::Controller& controller;
+    core::Directory& directory;
     Metrics& metrics;
     std::string version;
     std::function<std::string()> quorum_status;  ///< none: not clustered

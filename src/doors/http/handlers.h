@@ -41,6 +41,15 @@ void handle_drain_drone(Services&, const Request&, const std::string& id, Reply)
 void handle_drone_heartbeat(Services&, const Request&, const std::string& id, Reply);
 void handle_drone_orders(Services&, const Request&, const std::string& id, Reply);
 
+void handle_update_service(Services&, const Request&, const std::string&, Reply);
+void handle_list_services(Services&, const Request&, const std::string&, Reply);
+void handle_get_service(Services&, const Request&, const std::string& name, Reply);
+void handle_service_events(Services&, const Request&, const std::string&, Reply);
+void handle_relay(Services&, const Request&, const std::string&, Reply);
+void handle_list_approvals(Services&, const Request&, const std::string&, Reply);
+void handle_approve(Services&, const Request&, const std::string& identity, Reply);
+void handle_deny(Services&, const Request&, const std::string& identity, Reply);
+
 void handle_bar(Services&, const Request&, const std::string& id, Reply);
 void handle_revoke(Services&, const Request&, const std::string& id, Reply);
 void handle_get_policy(Services&, const Request&, const std::string&, Reply);

@@ -14,7 +14,8 @@ class io_context;
 }
 namespace holdfast::core {
 class Controller;
-}
+class Directory;
+}  // namespace holdfast::core
 namespace prometheus {
 class Registry;
 }
@@ -36,6 +37,7 @@ struct HttpDoorOptions {
 struct HttpDoorServices {
     core::Authority& authority;
     core::Controller& controller;
+    core::Directory& directory;
 };
 
 /// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.

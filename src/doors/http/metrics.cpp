@@ -46,6 +46,12 @@ struct Metrics::Impl {
                        .Name("holdfast_backends")
                        .Help("Backends that are known, by state")
                        .Register(given)),
+          services(gauge(given, "holdfast_services_connected", "Services whose publisher is connected to this relay")),
+          awaiting(gauge(given, "holdfast_identities_awaiting_approval", "Publishers that were not approved yet")),
+          service_updates(prometheus::BuildCounter()
+                              .Name("holdfast_service_updates_total")
+                              .Help("Signed updates of services, by what came of them")
+                              .Register(given)),
           connections(gauge(given, "holdfast_connections", "Open HTTP connections")),
           expiry_lateness(histogram(given, "holdfast_expiry_lateness_seconds",
                                     "How long after its end the expiry of a lease was told")),
@@ -58,6 +64,9 @@ struct Metrics::Impl {
     prometheus::Gauge& waiters;
     prometheus::Gauge& drones;
     prometheus::Family<prometheus::Gauge>& backends;
+    prometheus::Gauge& services;
+    prometheus::Gauge& awaiting;
+    prometheus::Family<prometheus::Counter>& service_updates;
     prometheus::Gauge& connections;
     prometheus::Histogram& expiry_lateness;
     prometheus::Histogram& loop_delay;
@@ -94,6 +103,17 @@ void Metrics::set_keys(const core::Controller::Counts& counts) {
         const std::string_view state = core::to_string(static_cast<core::BackendState>(i));
         impl_->backends.Add({{"state", std::string(state)}}).Set(static_cast<double>(counts.backends[i]));
     }
+}
+
+void Metrics::set_services(const core::Directory::Counts& counts) {
+    impl_->services.Set(static_cast<double>(counts.connected));
+    impl_->awaiting.Set(static_cast<double>(counts.awaiting));
+    const auto raise = [&](const char* outcome, std::uint64_t to) {
+        prometheus::Counter& counter = impl_->service_updates.Add({{"outcome", outcome}});
+        counter.Increment(static_cast<double>(to) - counter.Value());
+    };
+    raise("ok", counts.updates - counts.refused);
+    raise("refused", counts.refused);
 }
 
 void Metrics::observe_expiry_lateness(Duration late) {

@@ -25,6 +25,7 @@ class Metrics {
     void set_connections(std::size_t connections);
     void set_leases(std::size_t active, std::size_t waiters);
     void set_keys(const core::Controller::Counts& counts);
+    void set_services(const core::Directory::Counts& counts);
     void observe_expiry_lateness(Duration late);
     void observe_loop_delay(Duration delay);
 

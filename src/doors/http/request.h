@@ -15,6 +15,7 @@ struct Request {
     std::string origin;
     std::string content_type;
     std::string last_event_id;
+    std::string signature;  ///< Holdfast-Signature
     std::string body;
     bool http_1_0 = false;
     bool keep_alive = true;

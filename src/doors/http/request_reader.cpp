@@ -115,6 +115,7 @@ Request RequestReader::take() {
     request.has_origin = message.count(Field::origin) > 0;
     request.content_type = text_of(message, Field::content_type);
     request.last_event_id = text_of(message, "Last-Event-ID");
+    request.signature = text_of(message, "Holdfast-Signature");
     request.has_last_event_id = message.count("Last-Event-ID") > 0;
     request.http_1_0 = message.version() < 11;
     request.keep_alive = message.keep_alive();

@@ -71,7 +71,13 @@ int status_of(Code code) {
         case Code::unknown_field:
         case Code::invalid_argument:
         case Code::bad_request:
+        case Code::invalid_identity:
+        case Code::invalid_name:
+        case Code::invalid_alpn:
+        case Code::invalid_metadata:
             return 400;
+        case Code::bad_signature:
+            return 401;
         case Code::banned:
         case Code::name_refused:
         case Code::not_holder:
@@ -79,6 +85,8 @@ int status_of(Code code) {
         case Code::origin_refused:
         case Code::over_quota:
         case Code::lease_idle:
+        case Code::awaiting_approval:
+        case Code::reserved_namespace:
             return 403;
         case Code::unknown_lease:
         case Code::unknown_agent:
@@ -86,6 +94,7 @@ int status_of(Code code) {
         case Code::unknown_key:
         case Code::unknown_backend:
         case Code::unknown_drone:
+        case Code::unknown_service:
         case Code::not_found:
         case Code::not_clustered:
             return 404;
@@ -109,6 +118,11 @@ int status_of(Code code) {
         case Code::backend_id_taken:
         case Code::stale_drone:
         case Code::drone_alive:
+        case Code::superseded:
+        case Code::name_taken:
+        case Code::replayed:
+        case Code::other_relay:
+        case Code::clock_apart:
             return 409;
         case Code::lease_expired:
         case Code::lease_released:
@@ -121,6 +135,8 @@ int status_of(Code code) {
         case Code::ttl_too_long:
         case Code::invalid_policy:
             return 422;
+        case Code::too_many_services:
+            return 429;
         case Code::header_too_large:
             return 431;
         case Code::recovering:

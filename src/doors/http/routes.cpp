@@ -38,6 +38,14 @@ constexpr std::array table{
     Route{"POST", "/v1/drones/{id}/drain", "drain_drone", handle_drain_drone},
     Route{"POST", "/v1/drones/{id}/heartbeat", "drone_heartbeat", handle_drone_heartbeat},
     Route{"POST", "/v1/drones/{id}/orders", "drone_orders", handle_drone_orders},
+    Route{"POST", "/v1/services", "update_service", handle_update_service},
+    Route{"GET", "/v1/services", "list_services", handle_list_services},
+    Route{"GET", "/v1/relay", "relay", handle_relay},
+    Route{"GET", "/v1/service-events", "service_events", handle_service_events},
+    Route{"GET", "/v1/services/{name}", "get_service", handle_get_service},
+    Route{"GET", "/v1/approvals", "list_approvals", handle_list_approvals},
+    Route{"PUT", "/v1/approvals/{identity}", "approve", handle_approve},
+    Route{"DELETE", "/v1/approvals/{identity}", "deny", handle_deny},
     Route{"GET", "/v1/events", "events", handle_events},
     Route{"GET", "/v1/policy", "get_policy", handle_get_policy},
     Route{"PATCH", "/v1/policy", "change_policy", handle_change_policy},
@@ -75,6 +83,8 @@ struct Named {
 };
 constexpr std::array named{
     Named{"/v1/bans/", {}},
+    Named{"/v1/approvals/", {}},
+    Named{"/v1/services/", {}},
     Named{"/v1/leaders/", {}},
     Named{"/v1/agents/", {"/restarting"}},
     Named{"/v1/keys/", {"/bar"}},

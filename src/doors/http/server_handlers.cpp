@@ -31,6 +31,7 @@ void handle_metrics(Services& services, const Request& request, const std::strin
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     services.metrics.set_leases(services.authority.active_leases(), services.authority.waiters());
     services.metrics.set_keys(services.controller.counts());
+    services.metrics.set_services(services.directory.counts());
     Response response;
     response.body = services.metrics.text();
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";

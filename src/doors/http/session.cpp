@@ -31,7 +31,7 @@ Shared::Shared(const HttpDoorServices& behind, prometheus::Registry& registry, H
                std::function<void()> tell_time)
     : options(std::move(given)),
       metrics(registry),
-      services{behind.authority, behind.controller, metrics, options.version, options.quorum_status},
+      services{behind.authority, behind.controller, behind.directory, metrics, options.version, options.quorum_status},
       hub(behind.authority),
       before_request(std::move(tell_time)) {}
 
@@ -227,10 +227,11 @@ void Session::stream(std::uint64_t number, EventFilter filter) {
 void Session::stream(std::uint64_t number, const Feed& feed) {
     if (!begin_stream(number)) return;
     const std::weak_ptr<Connection> self = weak_from_this();
-    stop_feed_ = feed([self](std::string_view text, bool last) {
+    feeding_ = feed([self](std::string_view text, bool last) {
         if (const auto session = self.lock()) static_cast<Session&>(*session).fed(text, last);
     });
-    if (const auto stop = is_closed() ? std::exchange(stop_feed_, nullptr) : nullptr) stop();
+    if (const auto stop = is_closed() ? std::exchange(feeding_, {}).stop : nullptr) return stop();
+    tell_later();
 }
 
 void Session::fed(std::string_view text, bool last) {
@@ -259,6 +260,11 @@ void Session::on_event(const core::Event& event) {
 void Session::tell() {
     telling_later_ = false;
     if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) output() += stream_->pull(catch_up_bytes);
+    if (feeding_.next_piece && queued() < catch_up_bytes) {
+        const std::string piece = feeding_.next_piece();
+        if (piece.empty()) feeding_.next_piece = nullptr;
+        output() += piece;
+    }
     flush();
 }
 
@@ -278,7 +284,7 @@ void Session::on_close() {
     if (shared_->gone) return;
     give_up_waiting();
     if (stream_) shared_->hub.leave(*this);
-    if (const auto stop = std::exchange(stop_feed_, nullptr)) stop();
+    if (const auto stop = std::exchange(feeding_, {}).stop) stop();
     if (refused_) --shared_->refused;
     shared_->forget(*this);
 }

@@ -74,7 +74,7 @@ class Session final : public Connection, public Exchange, private EventSink {
     std::function<void()> give_up_;  // while it waits
 
     std::optional<EventStream> stream_;
-    std::function<void()> stop_feed_;
+    Feeding feeding_;
     bool streaming_ = false;
     Clock::time_point keep_alive_at_;
     bool telling_later_ = false;

@@ -5,18 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "doors/peer/hmac.h"
+#include "wire/frame.h"
 
 namespace holdfast::peer {
-
-/// A frame is a length of four bytes and so many bytes. This cuts the first one off the input, without its length;
-/// nothing if it is not complete. Error `too_large` as soon as the length is known to be above `most`.
-Result<std::optional<std::string_view>> take_frame(std::string_view& input, std::size_t most);
-inline constexpr std::size_t frame_header_bytes = 4;
-
-/// Appends a frame.
-void append_frame(std::string_view body, std::string& out);
 
 /// One direction of a connection once both ends share keys. Every frame ends with a MAC over its number and its
 /// content, so that whoever sits in between can neither change, insert, repeat nor leave one out unnoticed. Not

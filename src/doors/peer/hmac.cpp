@@ -81,11 +81,4 @@ std::array<char, 8> big_endian(std::uint64_t number) {
     return big_endian_of<8>(number);
 }
 
-std::uint32_t from_big_endian(std::string_view four_bytes) {
-    std::uint32_t number = 0;
-    for (char byte : four_bytes.substr(0, 4))
-        number = number << 8 | static_cast<unsigned char>(byte);
-    return number;
-}
-
 }  // namespace holdfast::peer

@@ -37,9 +37,8 @@ bool equal_secrets(std::string_view a, std::string_view b);
 /// Bytes that nobody can guess.
 std::string random_bytes(std::size_t count);
 
-/// Numbers as they are authenticated and as a frame's length is sent: big-endian.
+/// Numbers as they are authenticated.
 std::array<char, 4> big_endian(std::uint32_t number);
 std::array<char, 8> big_endian(std::uint64_t number);
-std::uint32_t from_big_endian(std::string_view four_bytes);
 
 }  // namespace holdfast::peer

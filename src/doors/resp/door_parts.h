@@ -10,9 +10,9 @@
 #include "doors/resp/buffers.h"
 #include "doors/resp/command_batch.h"
 #include "doors/resp/command_table.h"
-#include "doors/resp/poller.h"
 #include "doors/resp/resp_door.h"
 #include "doors/resp/subscriptions.h"
+#include "doors/tcp/poller.h"
 #include "services/script_book.h"
 
 namespace holdfast {
@@ -22,7 +22,7 @@ class RespSession;
 /// What the sessions of one door share. Held by each of them: a session may be the last to go.
 struct RespDoorParts {
     RespDoorParts(boost::asio::io_context& loop, core::Authority& authority_given, RespDoorOptions options_given,
-                  RespDoorTurn turn_given)
+                  DoorTurn turn_given)
         : authority(authority_given),
           options(std::move(options_given)),
           turn(std::move(turn_given)),
@@ -31,7 +31,7 @@ struct RespDoorParts {
 
     core::Authority& authority;
     RespDoorOptions options;
-    RespDoorTurn turn;
+    DoorTurn turn;
     Poller poller;
     CommandTable commands;
     Buffers buffers;

@@ -4,9 +4,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <fcntl.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "doors/resp/session.h"
 #include "doors/tcp/listener.h"
@@ -19,20 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t refused_most = 64;  // connections over the limit that are told so; more are just closed
 constexpr auto stop_grace = 2s;
-constexpr int rounds_per_turn = 4;       // for sessions that wake one another; then the loop has its turn
-constexpr int keep_alive_seconds = 300;  // of silence before a dead peer is looked for, as Redis does
-
-/// The bare socket, as a session wants it. -1 if it cannot be had.
-int take_out(tcp::socket& socket) {
-    boost::system::error_code error;
-    socket.set_option(tcp::no_delay(true), error);
-    socket.set_option(boost::asio::socket_base::keep_alive(true), error);
-    const int bare = socket.release(error);
-    if (error) return -1;
-    ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPIDLE, &keep_alive_seconds, sizeof keep_alive_seconds);
-    ::fcntl(bare, F_SETFL, ::fcntl(bare, F_GETFL) | O_NONBLOCK);
-    return bare;
-}
+constexpr int rounds_per_turn = 4;  // for sessions that wake one another; then the loop has its turn
 
 }  // namespace
 
@@ -202,8 +186,7 @@ void RespDoor::Impl::stopped() {
     });
 }
 
-RespDoor::RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options,
-                   RespDoorTurn turn)
+RespDoor::RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options, DoorTurn turn)
     : impl_(std::make_shared<Impl>(
           loop, std::make_shared<RespDoorParts>(loop, authority, std::move(options), std::move(turn)))) {}
 

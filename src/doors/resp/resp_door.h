@@ -7,6 +7,7 @@
 #include "authority/authority.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "doors/tcp/door_turn.h"
 
 namespace boost::asio {
 class io_context;
@@ -22,13 +23,6 @@ struct RespDoorOptions {
     std::string version;
 };
 
-/// When the door works: time is told before, once for all that was received together (T6), and what is due next is
-/// looked up after.
-struct RespDoorTurn {
-    std::function<void()> begins;
-    std::function<void()> ends;
-};
-
 /// The RESP door: docs/resp.md translated to requests of the authority and back. Decides nothing itself.
 ///
 /// Everything runs on the io_context's one thread, in turns. A turn receives what has come on all connections that are
@@ -37,7 +31,7 @@ struct RespDoorTurn {
 /// few hundred commands, so that a long turn honours nothing for long past its time (T2).
 class RespDoor {
  public:
-    RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options, RespDoorTurn turn);
+    RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options, DoorTurn turn);
     ~RespDoor();
 
     /// Starts to listen. Returns the address bound, as HOST:PORT; error `cannot_listen` says why not.

@@ -2,6 +2,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -11,7 +14,8 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-constexpr auto accept_pause = 100ms;  // after the system refused, which it will go on doing for a while
+constexpr auto accept_pause = 100ms;     // after the system refused, which it will go on doing for a while
+constexpr int keep_alive_seconds = 300;  // of silence before a dead peer is looked for, as Redis does
 
 struct HostPort {
     std::string host;
@@ -34,6 +38,22 @@ Result<HostPort> split_address(const std::string& address) {
 std::string text_of(const tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+}
+
+tcp::endpoint plain_endpoint(const tcp::endpoint& endpoint) {
+    if (!endpoint.address().is_v6() || !endpoint.address().to_v6().is_v4_mapped()) return endpoint;
+    return {boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, endpoint.address().to_v6()), endpoint.port()};
+}
+
+int take_out(tcp::socket& socket) {
+    boost::system::error_code error;
+    socket.set_option(tcp::no_delay(true), error);
+    socket.set_option(boost::asio::socket_base::keep_alive(true), error);
+    const int bare = socket.release(error);
+    if (error) return -1;
+    ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPIDLE, &keep_alive_seconds, sizeof keep_alive_seconds);
+    ::fcntl(bare, F_SETFL, ::fcntl(bare, F_GETFL) | O_NONBLOCK);
+    return bare;
 }
 
 struct Listener::Impl : std::enable_shared_from_this<Impl> {

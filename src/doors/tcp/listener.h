@@ -12,6 +12,13 @@ namespace holdfast {
 /// An endpoint as HOST:PORT.
 std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
 
+/// Without the disguise of an IPv4 address on a socket of IPv6, so that bans know it.
+boost::asio::ip::tcp::endpoint plain_endpoint(const boost::asio::ip::tcp::endpoint& endpoint);
+
+/// The bare socket, as the doors want it that read and write by themselves: does not block, sends at once, and notices
+/// in time that the other end is dead. -1 if it cannot be had.
+int take_out(boost::asio::ip::tcp::socket& socket);
+
 /// Listens on one address and hands over whoever connects, from the loop, until it is closed. When the system refuses
 /// to accept, as it does without a free file, it asks again after a pause.
 class Listener {

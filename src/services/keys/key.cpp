@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/mutant.h"
+#include "lease/code.h"
 #include "lease/manifest.h"
 #include "lease/resource.h"
 #include "services/keys/key_limits.h"
@@ -21,6 +22,8 @@ std::string text_of(const boost::json::object& object, std::string_view name) {
 Result<Key> checked_key(Key key) {
     if (key.name_space.empty()) key.name_space = default_namespace;
     if (auto checked = check_namespace(key.name_space); !checked) return checked.error();
+    if (key.name_space.starts_with('~'))
+        return Error{std::string(name_of(Code::reserved_namespace)), "no key is in a namespace that begins with '~'"};
     if (auto checked = check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
     if (auto checked = check_text({"key.name", key.name}, limits::key_name_bytes); !checked) return checked.error();
     auto resource = normalised(std::string(key_prefix) + key.name);

@@ -143,6 +143,8 @@ void StateDb::read_policy() {
             policy.leases_per_holder_max = static_cast<std::size_t>(settings.number(1));
         }
         if (setting == "reject_above_max") policy.reject_above_max = settings.number(1) != 0;
+        if (setting == "manual_approval")
+            policy.approval = settings.number(1) != 0 ? core::Approval::manual : core::Approval::automatic;
         if (setting != "name_pattern") continue;
         auto pattern = core::NamePattern::compile(std::string(settings.bytes(1)));
         if (!pattern) return database_->fail(corrupt(*database_, pattern.error().message));
@@ -152,6 +154,10 @@ void StateDb::read_policy() {
     while (bans.step())
         policy.bans.emplace(std::string(bans.bytes(0)), core::Ban{std::string(bans.bytes(1)), bans.number(2)});
     saved_bans_ = policy.bans;
+    Statement approved(*database_, "SELECT identity FROM approved");
+    while (approved.step())
+        policy.approved.emplace(approved.bytes(0));
+    saved_approved_ = policy.approved;
     if (auto checked = policy.check(); !checked) database_->fail(corrupt(*database_, checked.error().message));
 }
 
@@ -228,9 +234,19 @@ Result<void> StateDb::save_policy(const core::Policy& policy) {
         .bind(2, static_cast<std::int64_t>(policy.leases_per_holder_max))
         .execute();
     setting.bind_text(1, "reject_above_max").bind(2, policy.reject_above_max ? 1 : 0).execute();
+    setting.bind_text(1, "manual_approval").bind(2, policy.approval == core::Approval::manual ? 1 : 0).execute();
     setting.bind_text(1, "name_pattern").bind_text(2, policy.name_pattern.text()).execute();
     Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'longest_ttl_ns' AND value < ?1");
     raise.bind(1, policy.ttl_max.count()).execute();
+    write_bans(policy);
+    write_approved(policy);
+    if (auto committed = transaction.commit(); !committed) return committed;
+    saved_bans_ = policy.bans;
+    saved_approved_ = policy.approved;
+    return {};
+}
+
+void StateDb::write_bans(const core::Policy& policy) {
     Statement lift(*database_, "DELETE FROM bans WHERE holder = ?1");
     for (const auto& [holder, ban] : saved_bans_)
         if (!policy.bans.contains(holder)) lift.bind_text(1, holder).execute();
@@ -241,9 +257,15 @@ Result<void> StateDb::save_policy(const core::Policy& policy) {
                           saved->second.since_wall_ms == ban.since_wall_ms;
         if (!same) add.bind_text(1, holder).bind_text(2, ban.reason).bind(3, ban.since_wall_ms).execute();
     }
-    if (auto committed = transaction.commit(); !committed) return committed;
-    saved_bans_ = policy.bans;
-    return {};
+}
+
+void StateDb::write_approved(const core::Policy& policy) {
+    Statement take_back(*database_, "DELETE FROM approved WHERE identity = ?1");
+    for (const std::string& identity : saved_approved_)
+        if (!policy.approved.contains(identity)) take_back.bind_text(1, identity).execute();
+    Statement add(*database_, "INSERT OR REPLACE INTO approved VALUES (?1)");
+    for (const std::string& identity : policy.approved)
+        if (!saved_approved_.contains(identity)) add.bind_text(1, identity).execute();
 }
 
 Result<void> StateDb::change_agents(const std::vector<AgentChange>& changes) {

@@ -40,6 +40,7 @@ constexpr std::array upgrades{
     "                        ('forgotten_counter', 0), ('forgotten_boot', 0), ('forgotten_node', 0),"
     "                        ('directory', random() & 0x7fffffffffffffff | 1), ('founders', '');"
     "PRAGMA user_version = 3",
+    "CREATE TABLE approved (identity TEXT PRIMARY KEY) WITHOUT ROWID; PRAGMA user_version = 4",
 };
 const char* const what_to_do =
     "; nothing was changed. Restore the file, or move the whole directory away and start afresh once every lease this "

@@ -81,7 +81,10 @@ TestDoor::TestDoor(DoorSetting setting) : loop_(std::make_unique<Loop>()), now_(
     tell_time();
     durable_.fails = false;
     controller_ = std::make_unique<core::Controller>(core::Controller::Parts{*authority_, "life-of-the-test", 1});
-    const HttpDoorServices behind{*authority_, *controller_};
+    directory_ = std::make_unique<core::Directory>(core::Directory::Parts{
+        .authority = *authority_, .relay = 0xfeed, .wall_ms = wall_ms_at_start, .started_at = now_, .seed = 1});
+    directory_->advance(now_);
+    const HttpDoorServices behind{*authority_, *controller_, *directory_};
     door_ =
         std::make_unique<HttpDoor>(loop_->context, behind, loop_->registry, setting.options, [this] { tell_time(); });
     auto address = door_->listen();
@@ -102,6 +105,7 @@ void TestDoor::tell_time() {
     }
     authority_->advance(now_);
     if (controller_) controller_->advance(now_);
+    if (directory_) directory_->advance(now_);
 }
 
 void TestDoor::run(const std::function<void()>& function) {

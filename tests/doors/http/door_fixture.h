@@ -11,6 +11,7 @@
 #include "authority/authority.h"
 #include "doors/http/http_door.h"
 #include "doors/http/test_client.h"
+#include "services/discovery/directory.h"
 #include "services/keys/controller.h"
 #include "store/memory/memory_store.h"
 
@@ -61,6 +62,7 @@ class TestDoor {
 
     core::Authority& authority() { return *authority_; }
     core::Controller& controller() { return *controller_; }
+    core::Directory& directory() { return *directory_; }
     TestDurable& durable() { return durable_; }
     std::string metrics_text();
 
@@ -72,6 +74,7 @@ class TestDoor {
     std::unique_ptr<core::Authority> authority_;
     std::unique_ptr<core::MemoryStore> store_;
     std::unique_ptr<core::Controller> controller_;
+    std::unique_ptr<core::Directory> directory_;
     std::unique_ptr<HttpDoor> door_;
     int port_ = 0;
 

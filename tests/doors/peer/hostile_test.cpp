@@ -155,7 +155,7 @@ TEST_F(PeerTest, garbage_is_shown_the_door) {
         stranger.send(bytes);
         // What is not complete yet is waited for; no more of it comes.
         std::string_view rest = bytes;
-        const auto frame = peer::take_frame(rest, 1024);
+        const auto frame = take_frame(rest, 1024);
         if (frame && !*frame) continue;
         ASSERT_TRUE(until([&] { return stranger.closed(); }));
         EXPECT_LE(stranger.received().size(), 64U);

@@ -243,5 +243,29 @@ TEST(RespLeases, are_checked_for_form_as_in_the_http_door) {
     EXPECT_EQ(client.ask({"DBSIZE"}).number, 0);
 }
 
+TEST(RespLeases, in_a_namespace_of_the_servers_own_can_be_looked_at_only) {
+    TestRespDoor door;
+    auto client = door.connect();
+    core::Token token = 0;
+    door.run([&] {
+        door.authority().quick().update(
+            {.resource = "@~services/web", .holder = "anna", .signed_for = true},
+            [](core::QuickDesk& desk) { desk.acquire(core::Predicate::mutates, 60s); },
+            [&](const core::QuickAnswer& answer) { token = answer.lease.token; });
+    });
+    const std::string text = std::to_string(token);
+    EXPECT_EQ(client.ask({"LEASE.GET", "@~services/web"}).items.size(), 1U);
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "web", "anna", "60000", "NAMESPACE", "~services"})),
+              "RESERVED_NAMESPACE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "db", "eve", "60000", "NAMESPACE", "~services"})),
+              "RESERVED_NAMESPACE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RENEW", "@~services/web", text, "anna"})), "RESERVED_NAMESPACE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "@~services/web", text, "anna"})), "RESERVED_NAMESPACE");
+    EXPECT_EQ(client.ask({"SET", "@~services/web", "eve", "NX", "PX", "60000"}).text, "OK") << "a key of Redis's own";
+    EXPECT_EQ(client.ask({"DEL", "@~services/web"}).number, 1);
+    EXPECT_EQ(client.ask({"LEASE.GET", "@~services/web"}).items.size(), 1U);
+    EXPECT_EQ(door.authority().active_leases(), 1U);
+}
+
 }  // namespace
 }  // namespace holdfast

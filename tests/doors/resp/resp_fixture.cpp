@@ -128,7 +128,7 @@ TestRespDoor::TestRespDoor(RespDoorOptions options) : loop_(std::make_unique<Loo
     authority_->use(*store_);
     tell_time();
     door_ = std::make_unique<RespDoor>(loop_->context, *authority_, std::move(options),
-                                       RespDoorTurn{[this] { tell_time(); }, [] {}});
+                                       DoorTurn{[this] { tell_time(); }, [] {}});
     const auto address = door_->listen();
     if (address) port_ = std::stoi(address->substr(address->rfind(':') + 1));
     loop_->thread = std::thread([this] { loop_->context.run(); });

@@ -283,10 +283,13 @@ TEST_F(StateDbTest, policy_and_bans_survive_whole) {
     policy.leases_per_holder_max = 12;
     policy.name_pattern = *core::NamePattern::compile("FILE:.*");
     policy.bans = {{"eve", {"greedy", 17}}, {"mallory", {"", 18}}};
+    policy.approval = core::Approval::manual;
+    policy.approved = {"anna", "ben"};
     ASSERT_TRUE(db->save_policy(policy));
     policy.bans.erase("mallory");
     policy.bans["eve"].reason = "still greedy";
     policy.bans["trudy"] = {"new", 19};
+    policy.approved = {"ben", "carla"};
     ASSERT_TRUE(db->save_policy(policy));
     db = nullptr;
 
@@ -302,6 +305,8 @@ TEST_F(StateDbTest, policy_and_bans_survive_whole) {
     EXPECT_EQ(found.leases_per_holder_max, 12U);
     EXPECT_EQ(found.name_pattern.text(), "FILE:.*");
     EXPECT_TRUE(found.name_pattern.matches("FILE:/x"));
+    EXPECT_EQ(found.approval, core::Approval::manual);
+    EXPECT_EQ(found.approved, (std::set<std::string, std::less<>>{"ben", "carla"}));
     ASSERT_EQ(found.bans.size(), 2U);
     EXPECT_EQ(found.bans.at("eve").reason, "still greedy");
     EXPECT_EQ(found.bans.at("eve").since_wall_ms, 17);
@@ -333,7 +338,7 @@ TEST_F(StateDbTest, takes_up_a_file_of_the_first_version_and_all_that_is_in_it) 
     db = nullptr;
     // What that version did not know.
     Sqlite(path()).run(
-        "DROP TABLE agents; PRAGMA user_version = 1;"
+        "DROP TABLE agents; DROP TABLE approved; PRAGMA user_version = 1;"
         "CREATE TABLE former (resource TEXT NOT NULL, record BLOB NOT NULL);"
         "INSERT INTO former SELECT resource, record FROM records; DROP TABLE records;"
         "ALTER TABLE former RENAME TO records;"
@@ -379,7 +384,7 @@ TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
 
 TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     begin({"boot", noon});
-    Sqlite(path()).run("PRAGMA user_version = 4");
+    Sqlite(path()).run("PRAGMA user_version = 5");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, "state_too_new");

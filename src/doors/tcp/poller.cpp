@@ -1,4 +1,4 @@
-#include "doors/resp/poller.h"
+#include "doors/tcp/poller.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

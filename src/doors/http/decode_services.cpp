@@ -1,0 +1,121 @@
+#include "doors/http/decode_services.h"
+
+#include "base/encodings.h"
+#include "doors/http/decode.h"
+#include "doors/http/decode_parts.h"
+#include "identity/identity.h"
+#include "lease/code.h"
+#include "services/discovery/service_limits.h"
+
+namespace holdfast::http {
+namespace {
+
+namespace limits = core::limits;
+
+constexpr std::uint64_t ttl_ms_max = UINT32_MAX;
+constexpr std::int64_t time_ms_max = 9'000'000'000'000'000;
+
+discovery::Action action_field(Fields& fields) {
+    const auto action = fields.text("action").value_or("");
+    if (action == "renew") return discovery::Action::renew;
+    if (action == "unregister") return discovery::Action::unregister;
+    if (action != "register") fields.refuse("action must be register, renew or unregister");
+    return discovery::Action::enter;
+}
+
+/// Eight bytes in hex, the highest first.
+std::uint64_t bytes_field(Fields& fields, std::string_view name) {
+    const auto bytes = from_hex(fields.text(name).value_or(""));
+    if (!bytes || bytes->size() != sizeof(std::uint64_t)) {
+        fields.refuse(std::string(name) + " must be 16 hexadecimal digits");
+        return 0;
+    }
+    std::uint64_t value = 0;
+    for (const char byte : *bytes)
+        value = value << 8 | static_cast<unsigned char>(byte);
+    return value;
+}
+
+std::vector<std::string> alpn_field(Fields& fields) {
+    std::vector<std::string> alpn;
+    const JsonValue* list = fields.array("alpn", 2 * limits::alpn_names);
+    if (list == nullptr) return alpn;
+    for (const JsonValue& name : list->items) {
+        if (name.kind != JsonValue::Kind::string) fields.refuse("alpn must be a list of text");
+        alpn.push_back(name.text);
+    }
+    return alpn;
+}
+
+std::vector<std::pair<std::string, std::string>> metadata_field(Fields& fields) {
+    std::vector<std::pair<std::string, std::string>> metadata;
+    const JsonValue* object = fields.object("metadata");
+    if (object == nullptr) return metadata;
+    for (const JsonValue::Member& member : object->members) {
+        if (member.value.kind != JsonValue::Kind::string) fields.refuse("metadata must be an object of text");
+        metadata.emplace_back(member.key, member.value.text);
+    }
+    return metadata;
+}
+
+Error bad_signature(const char* message) {
+    return {std::string(name_of(core::Code::bad_signature)), message};
+}
+
+}  // namespace
+
+Result<DecodedUpdate> decode_service_update(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    DecodedUpdate decoded;
+    discovery::Update& update = decoded.update;
+    update.action = action_field(fields);
+    update.name = fields.text("name").value_or("");
+    update.token = fields.whole("token", 0, core::token_limit - 1).value_or(0);
+    update.returning = fields.boolean("returning").value_or(false);
+    update.ttl = std::chrono::milliseconds(fields.whole("ttl_ms", 0, ttl_ms_max).value_or(0));
+    update.address = fields.text("address").value_or("");
+    update.alpn = alpn_field(fields);
+    update.metadata = metadata_field(fields);
+    update.relay = bytes_field(fields, "relay");
+    update.time_ms = fields.signed_whole("time_ms", time_ms_max).value_or(0);
+    update.nonce = bytes_field(fields, "nonce");
+    if (auto error = fields.error()) return *error;
+    const std::size_t dot = request.signature.find('.');
+    if (dot == std::string::npos) return bad_signature("the header Holdfast-Signature: PUBLICKEY.SIGNATURE is missing");
+    auto key = from_base64url(std::string_view(request.signature).substr(0, dot));
+    auto signature = from_base64url(std::string_view(request.signature).substr(dot + 1));
+    if (!key || !signature) return bad_signature("Holdfast-Signature must be two parts in base64url without padding");
+    decoded.public_key = std::move(*key);
+    decoded.signature = std::move(*signature);
+    return decoded;
+}
+
+Result<core::ServiceQuery> decode_service_query(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    core::ServiceQuery decoded;
+    decoded.name_glob = query->text("name", limits::service_name_bytes).value_or("");
+    decoded.after = query->text("after", limits::service_name_bytes).value_or("");
+    decoded.limit = query->whole("limit", 1, 1000).value_or(100);
+    if (auto error = query->error()) return *error;
+    return decoded;
+}
+
+Result<std::string> decode_service_glob(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    std::string glob = query->text("name", limits::service_name_bytes).value_or("");
+    if (auto error = query->error()) return *error;
+    return glob;
+}
+
+Result<void> decode_identity_only(const Request& request, const std::string& identity) {
+    if (auto nothing = decode_nothing(request); !nothing) return nothing;
+    if (is_identity_id(identity)) return {};
+    return Error{std::string(name_of(core::Code::invalid_identity)),
+                 "an identity has 32 characters of a-z and 2-7, as `holdfast identity show` says"};
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,88 @@
+#include "lease/ip_prefix.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+
+#include "base/text.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr unsigned ipv4_bits_before = 96;
+constexpr std::array<std::uint8_t, 12> ipv4_begins{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+bool is_ipv4(const IpPrefix& prefix) {
+    return prefix.bits >= ipv4_bits_before &&
+           std::equal(ipv4_begins.begin(), ipv4_begins.end(), prefix.address.begin());
+}
+
+IpPrefix cut(IpPrefix prefix, unsigned bits) {
+    prefix.bits = bits;
+    for (unsigned i = 0; i < prefix.address.size(); ++i) {
+        const unsigned kept = bits > 8 * i ? std::min(8U, bits - 8 * i) : 0U;
+        prefix.address[i] = static_cast<std::uint8_t>(prefix.address[i] & (0xff00U >> kept));
+    }
+    return prefix;
+}
+
+/// Without a prefix length.
+std::optional<IpPrefix> parse_address(std::string_view text) {
+    const std::string terminated(text);
+    IpPrefix parsed;
+    if (inet_pton(AF_INET6, terminated.c_str(), parsed.address.data()) == 1) return parsed;
+    std::copy(ipv4_begins.begin(), ipv4_begins.end(), parsed.address.begin());
+    if (inet_pton(AF_INET, terminated.c_str(), parsed.address.data() + ipv4_begins.size()) == 1) return parsed;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<IpPrefix> parse_ip_prefix(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    const std::string_view before = text.substr(0, slash);
+    auto prefix = parse_address(before);
+    if (!prefix || slash == std::string_view::npos) return prefix;
+    const auto length = parse_number(text.substr(slash + 1));
+    const unsigned first = before.find(':') == std::string_view::npos ? ipv4_bits_before : 0;
+    if (!length || *length > 128 - first) return std::nullopt;
+    return cut(*prefix, first + static_cast<unsigned>(*length));
+}
+
+std::string to_string(const IpPrefix& prefix) {
+    const bool ipv4 = is_ipv4(prefix);
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const std::uint8_t* from = prefix.address.data() + (ipv4 ? ipv4_begins.size() : 0);
+    inet_ntop(ipv4 ? AF_INET : AF_INET6, from, text.data(), text.size());
+    if (prefix.bits == 128) return text.data();
+    return std::string(text.data()) + "/" + std::to_string(prefix.bits - (ipv4 ? ipv4_bits_before : 0));
+}
+
+std::optional<IpPrefix> parse_caller_address(std::string_view text) {
+    if (text.starts_with('[')) {
+        const std::size_t end = text.find(']');
+        return end == std::string_view::npos ? std::nullopt : parse_address(text.substr(1, end - 1));
+    }
+    if (auto whole = parse_address(text)) return whole;
+    return parse_address(text.substr(0, text.rfind(':')));
+}
+
+std::string ban_name(std::string text) {
+    const auto prefix = parse_ip_prefix(text);
+    return prefix ? to_string(*prefix) : text;
+}
+
+AddressBans::AddressBans(const Policy& policy) {
+    for (const auto& [banned, ban] : policy.bans)
+        if (const auto prefix = parse_ip_prefix(banned)) banned_.insert(*prefix);
+    for (const IpPrefix& prefix : banned_)
+        lengths_.push_back(prefix.bits);
+    std::sort(lengths_.begin(), lengths_.end());
+    lengths_.erase(std::unique(lengths_.begin(), lengths_.end()), lengths_.end());
+}
+
+bool AddressBans::covers(const IpPrefix& address) const {
+    return std::any_of(lengths_.begin(), lengths_.end(),
+                       [&](unsigned bits) { return banned_.contains(cut(address, bits)); });
+}
+
+}  // namespace holdfast::core
