@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "lease/manifest.h"
 #include "services/discovery/directory_impl.h"
 #include "services/discovery/service_name.h"
@@ -57,6 +58,7 @@ void Directory::Impl::on_lease(EventKind kind, std::string_view resource, const 
 }
 
 bool Directory::Impl::is_banned(const Service& service) const {
+    if (mutant("banned_is_shown")) return false;
     return authority.policy().bans.contains(service.identity) || (service.from && address_bans.covers(*service.from));
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/mutant.h"
+
 namespace holdfast::core {
 
 using Change = Directory::Change;
@@ -38,7 +40,7 @@ void ServiceBook::seen(std::string_view name, const Lease& lease) {
     Service service = made_of(lease);
     if (service.connection != 0 && !is_open(service.connection)) {
         // Its connection closed while the store was asked (R8).
-        releases_.push_back({std::string(name), service.identity, service.token});
+        if (!mutant("late_grant_outlives")) releases_.push_back({std::string(name), service.identity, service.token});
         service.connection = 0;
     }
     const bool updates = known != services_.end() && known->second.identity == service.identity;
@@ -141,6 +143,7 @@ void ServiceBook::close(std::uint64_t connection) {
         Service& service = services_.find(name)->second;
         service.connection = 0;
         --connected_;
+        if (mutant("connection_outlived")) continue;
         releases_.push_back({name, service.identity, service.token});
     }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "services/discovery/service_limits.h"
 
 namespace holdfast::core {
@@ -27,8 +28,9 @@ void enter_service(QuickDesk& desk, const EnterTerms& terms) {
         return refuse(desk, *barred, limits::stand_by);
     Advert advert = terms.advert;
     for (const Lease& lease : desk.record().leases) {
-        const bool own = lease.holder == desk.holder();
-        const bool chased = own && terms.returning && *terms.returning != lease.token;
+        const bool own = lease.holder == desk.holder() || mutant("name_of_another_taken");
+        const bool chased =
+            own && terms.returning && *terms.returning != lease.token && !mutant("returning_takes_over");
         if (!own || chased) return refuse_for(desk, lease);
         if (const auto first = advert_of(lease).first_seen_ms; first > 0) advert.first_seen_ms = first;
     }
