@@ -336,8 +336,8 @@ class ServerGoneTest(HoldfastTest):
         run.err.find("renewal failed")
 
     def test_the_command_goes_on_if_the_server_comes_back_in_time(self):
-        run = self.start("run", self.resource, "--ttl", "20s", "--", "sh", "-c", f"echo pid $$; read line < {self.scratch}/go; exit 5")
         os.mkfifo(self.scratch + "/go")
+        run = self.start("run", self.resource, "--ttl", "20s", "--", "sh", "-c", f"echo pid $$; read line < {self.scratch}/go; exit 5")
         run.out.find("pid")
         address = self.server.url.removeprefix("http://")
         self.server.stop()
