@@ -230,7 +230,7 @@ class DroneTest(DroneTestCase):
         drone = self.drone()
         self.controller.renewal = "unknown_lease"
         self.controller.reassert = ["b-1"]
-        pid, end = self.stamping("b-1", ttl=SHORT)
+        pid, end = self.stamping("b-1", ttl=2 * SHORT)
         eventually(lambda: self.last_stamp("b-1.stamps") > end, "it lives on")
         self.assertEqual(self.controller.reassertions[0], {"controller": "c1"})
         self.assertTrue(lives(pid))
