@@ -12,34 +12,16 @@ import tempfile
 import threading
 import unittest
 
-from processes import BINARY, PATIENCE, HoldfastTest, Lines, clean_environment, eventually, free_port, start
+from processes import BINARY, PATIENCE, HoldfastTest, Server, eventually, free_port
 
 
-class RelayServer:
+class RelayServer(Server):
     """A server with its relay on a port that stays the same over restarts."""
 
     def __init__(self, home, relay=None):
         self.home = home
         self.relay = relay or f"127.0.0.1:{free_port()}"
-        self.process = start(
-            [BINARY, "serve", "--http", "127.0.0.1:0", "--resp", "off", "--relay", self.relay, "--state-dir",
-             home + "/state"],
-            env=clean_environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            lines = Lines(self.process.stdout)
-            self.url = lines.find(r"http://127\.0\.0\.1:\d+").group(0)
-            lines.find(r"relays to services on")
-        except AssertionError:
-            self.kill()
-            raise
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait(PATIENCE)
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(PATIENCE)
+        super().__init__(home + "/state", home, relay=self.relay)
 
 
 class Echo(socketserver.BaseRequestHandler):
