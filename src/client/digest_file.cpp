@@ -9,40 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 namespace holdfast {
 
 namespace {
 
-/// A descriptor that is closed at the end of the scope.
-class File {
- public:
-    File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-
-    bool is_open() const { return fd_ >= 0; }
-    int get() const { return fd_; }
-
- private:
-    int fd_;
-};
-
 Error failed(const std::string& what, const std::string& path) {
     const int error = errno;
     return {"storage_failed", "cannot " + what + " " + path + ": " + std::strerror(error)};
-}
-
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t wrote = ::write(fd, text.data(), text.size());
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(wrote));
-    }
-    return true;
 }
 
 Result<std::string> read_all(const File& file, const std::string& path) {

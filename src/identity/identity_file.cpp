@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/random.h"
 #include "identity/identity.h"
 #include "identity/key.h"
@@ -18,28 +19,11 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t file_bytes_most = 16 * 1024;
-constexpr mode_t for_owner_only = 0600;
 
 struct FreeBio {
     void operator()(BIO* bio) const { BIO_free(bio); }
 };
 using Bio = std::unique_ptr<BIO, FreeBio>;
-
-class File {
- public:
-    File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, for_owner_only)) {}
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-
-    bool is_open() const { return fd_ >= 0; }
-    int get() const { return fd_; }
-
- private:
-    int fd_;
-};
 
 /// Forgotten when it goes.
 struct Secret {
@@ -83,16 +67,6 @@ Result<void> read_all(int fd, const std::string& file, std::string& text) {
 /// Nobody is asked for the password of a key that has one.
 int no_password(char*, int, int, void*) {
     return -1;
-}
-
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t wrote = ::write(fd, text.data(), text.size());
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(wrote));
-    }
-    return true;
 }
 
 Result<void> write_durably(const std::string& path, std::string_view text) {

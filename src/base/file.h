@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// A descriptor that is closed at the end of the scope. What it creates only its owner can use.
+class File {
+ public:
+    /// `flags` as for open(2).
+    File(const std::string& path, int flags);
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    bool is_open() const { return fd_ >= 0; }
+    int get() const { return fd_; }
+
+ private:
+    int fd_;
+};
+
+/// False, with errno, if not all of it could be written.
+bool write_all(int fd, std::string_view text);
+
+}  // namespace holdfast
