@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "doors/http/answers.h"
+#include "doors/http/page_answer.h"
 
 namespace holdfast::http {
 namespace {
@@ -57,24 +58,16 @@ Response answer_bans(const core::Policy& policy, const std::string& after, std::
         put_ban(json, at->first, at->second);
         last = at->first;
     }
-    json.close_array().key("next");
-    at == policy.bans.end() ? json.null() : json.text(last);
-    json.close_object();
+    json.close_array().field_or_null("next", at == policy.bans.end() ? std::string() : last).close_object();
     return response;
 }
 
 Response answer_audit(const core::AuditPage& page) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("audit").open_array();
-    for (const core::AuditPage::Line& line : page.lines) {
+    const std::string next = page.more ? std::to_string(page.lines.back().number) : std::string();
+    return answer_page("audit", page.lines, next, [](JsonWriter& json, const core::AuditPage::Line& line) {
         json.open_object().field("number", line.number).field("at", format_wall_time(line.entry.at_wall_ms));
         json.field("who", line.entry.who).field("what", line.entry.what).close_object();
-    }
-    json.close_array().key("next");
-    page.more ? json.text(std::to_string(page.lines.back().number)) : json.null();
-    json.close_object();
-    return response;
+    });
 }
 
 }  // namespace holdfast::http

@@ -1,4 +1,5 @@
 #include "doors/http/answers.h"
+#include "doors/http/page_answer.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
 
@@ -37,15 +38,9 @@ Response answer_agent(const core::AgentAnswer& answer) {
 }
 
 Response answer_agents(const core::AgentPage& page) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("agents").open_array();
-    for (const core::Agent& agent : page.agents)
-        open_agent(json, agent).close_object();
-    json.close_array().key("next");
-    page.more && !page.agents.empty() ? json.text(page.agents.back().id) : json.null();
-    json.close_object();
-    return response;
+    const bool more = page.more && !page.agents.empty();
+    return answer_page("agents", page.agents, more ? page.agents.back().id : std::string(),
+                       [](JsonWriter& json, const core::Agent& agent) { open_agent(json, agent).close_object(); });
 }
 
 Response answer_restart(const core::RestartAnswer& answer) {

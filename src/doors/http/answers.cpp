@@ -1,6 +1,7 @@
 #include "doors/http/answers.h"
 
 #include "base/text.h"
+#include "doors/http/page_answer.h"
 #include "lease/manifest.h"
 
 namespace holdfast::http {
@@ -213,15 +214,10 @@ Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment) {
 }
 
 Response answer_list(const core::ListPage& page, const Moment& moment) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("leases").open_array();
-    for (const core::NamedLease& named : page.leases)
+    const std::string next = page.next == 0 ? std::string() : std::to_string(page.next);
+    return answer_page("leases", page.leases, next, [&](JsonWriter& json, const core::NamedLease& named) {
         put_lease(json, {named.resource, named.lease, core::timeline_of(named.lease, moment.now)}, {}, moment);
-    json.close_array().key("next");
-    page.next == 0 ? json.null() : json.text(std::to_string(page.next));
-    json.close_object();
-    return response;
+    });
 }
 
 Response answer_verify(const std::vector<core::VerifyAnswer>& answers) {

@@ -1,5 +1,6 @@
 #include "doors/http/key_answers.h"
 #include "doors/http/key_json.h"
+#include "doors/http/page_answer.h"
 #include "services/keys/key_limits.h"
 
 namespace holdfast::http {
@@ -7,7 +8,7 @@ namespace {
 
 void put_drone(JsonWriter& json, const core::DroneView& drone) {
     json.open_object().field("id", drone.id).field("life", drone.life).field("pool", drone.pool);
-    put_text_or_null(json, "address", drone.address);
+    json.field_or_null("address", drone.address);
     json.field("capacity", std::uint64_t{drone.capacity}).field("backends", std::uint64_t{drone.backends});
     json.field("orders", std::uint64_t{drone.orders}).flag("draining", drone.draining).flag("healthy", drone.healthy);
     json.field("heard_ms_ago", to_ms(drone.heard_ago)).close_object();
@@ -42,7 +43,7 @@ void put_spawn(JsonWriter& json, const core::Spawn& spawn) {
     for (const auto& [name, value] : spawn.env)
         json.field(name, value);
     json.close_object();
-    put_text_or_null(json, "cwd", spawn.cwd.value_or(""));
+    json.field_or_null("cwd", spawn.cwd.value_or(""));
     put_number_or_null(json, "port", spawn.port);
     put_ready(json, spawn.ready);
     put_number_or_null(json, "max_idle_s", spawn.max_idle_s);
@@ -70,24 +71,11 @@ void put_order(JsonWriter& json, const core::SentOrder& sent) {
 }  // namespace
 
 Response answer_drone(const core::DroneView& drone) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("drone");
-    put_drone(json, drone);
-    json.close_object();
-    return response;
+    return answer_one("drone", drone, put_drone);
 }
 
 Response answer_drones(const core::DronePage& page) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("drones").open_array();
-    for (const core::DroneView& drone : page.drones)
-        put_drone(json, drone);
-    json.close_array();
-    put_text_or_null(json, "next", page.more ? std::string_view(page.drones.back().id) : std::string_view());
-    json.close_object();
-    return response;
+    return answer_page("drones", page.drones, page.more ? page.drones.back().id : std::string(), put_drone);
 }
 
 Response answer_forgotten(const core::DroneView& drone) {

@@ -28,6 +28,10 @@ class JsonWriter {
     JsonWriter& field(std::string_view name, std::string_view value) { return key(name).text(value); }
     JsonWriter& field(std::string_view name, std::int64_t value) { return key(name).number(value); }
     JsonWriter& field(std::string_view name, std::uint64_t value) { return key(name).number(value); }
+    /// Null for no text.
+    JsonWriter& field_or_null(std::string_view name, std::string_view value) {
+        return value.empty() ? key(name).null() : key(name).text(value);
+    }
     JsonWriter& flag(std::string_view name, bool value) { return key(name).boolean(value); }
 
  private:

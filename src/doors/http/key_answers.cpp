@@ -1,19 +1,14 @@
 #include "doors/http/key_answers.h"
 
 #include "base/text.h"
-#include "doors/http/json_writer.h"
 #include "doors/http/key_json.h"
+#include "doors/http/page_answer.h"
 
 namespace holdfast::http {
 
 void put_key(JsonWriter& json, const core::Key& key) {
     json.key("key").open_object().field("namespace", key.name_space).field("name", key.name);
     json.field("tag", key.tag).close_object();
-}
-
-void put_text_or_null(JsonWriter& json, std::string_view name, std::string_view text) {
-    json.key(name);
-    text.empty() ? json.null() : json.text(text);
 }
 
 namespace {
@@ -25,10 +20,10 @@ void put_backend(JsonWriter& json, const core::BackendView& view, Instant now) {
     put_key(json, backend.key);
     json.field("token", backend.token).field("drone", backend.drone);
     json.field("state", core::to_string(progress.state));
-    put_text_or_null(json, "reason", progress.reason ? core::to_string(*progress.reason) : std::string_view());
+    json.field_or_null("reason", progress.reason ? core::to_string(*progress.reason) : std::string_view());
     json.key("exit_code");
     progress.exit_code ? json.number(*progress.exit_code) : json.null();
-    put_text_or_null(json, "address", progress.address);
+    json.field_or_null("address", progress.address);
     json.field("state_for_ms", to_ms(now - backend.since));
     if (!backend.user.empty()) json.field("user", backend.user);
     if (!progress.message.empty()) json.field("message", progress.message);
@@ -40,7 +35,7 @@ void put_held_key(JsonWriter& json, const core::HeldKey& held) {
     json.open_object();
     put_key(json, held.key);
     json.field("backend", held.backend).field("drone", held.drone).field("token", held.token);
-    put_text_or_null(json, "state", held.state ? core::to_string(*held.state) : std::string_view());
+    json.field_or_null("state", held.state ? core::to_string(*held.state) : std::string_view());
     json.flag("renewable", held.renewable).field("ttl_ms", to_ms(held.ttl));
     json.field("expires_in_ms", to_ms(held.expires_in)).close_object();
 }
@@ -55,22 +50,14 @@ Response answer_connect(const core::Connected& connected) {
     put_key(json, backend.key);
     json.flag("spawned", connected.spawned).field("status", core::to_string(backend.progress.state));
     json.field("token", backend.token);
-    put_text_or_null(json, "address", backend.progress.address);
+    json.field_or_null("address", backend.progress.address);
     json.field("status_url", "/v1/backends/" + percent_encode(backend.id) + "/status");
     json.field("drone", backend.drone).close_object();
     return response;
 }
 
 Response answer_keys(const core::KeyPage& page) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("keys").open_array();
-    for (const core::HeldKey& held : page.keys)
-        put_held_key(json, held);
-    json.close_array();
-    put_text_or_null(json, "next", page.next == 0 ? std::string() : std::to_string(page.next));
-    json.close_object();
-    return response;
+    return answer_page("keys", page.keys, page.next == 0 ? std::string() : std::to_string(page.next), put_held_key);
 }
 
 Response answer_key(const core::HeldKey& key) {
@@ -81,24 +68,13 @@ Response answer_key(const core::HeldKey& key) {
 }
 
 Response answer_backend(const core::BackendView& backend, Instant now) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("backend");
-    put_backend(json, backend, now);
-    json.close_object();
-    return response;
+    return answer_one("backend", backend,
+                      [now](JsonWriter& json, const core::BackendView& view) { put_backend(json, view, now); });
 }
 
 Response answer_backends(const core::BackendPage& page, Instant now) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("backends").open_array();
-    for (const core::BackendView& backend : page.backends)
-        put_backend(json, backend, now);
-    json.close_array();
-    put_text_or_null(json, "next", page.next);
-    json.close_object();
-    return response;
+    return answer_page("backends", page.backends, page.next,
+                       [now](JsonWriter& json, const core::BackendView& view) { put_backend(json, view, now); });
 }
 
 std::string status_event(const core::BackendView& backend, Instant now) {

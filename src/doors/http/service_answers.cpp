@@ -4,7 +4,7 @@
 
 #include "base/encodings.h"
 #include "base/text.h"
-#include "doors/http/json_writer.h"
+#include "doors/http/page_answer.h"
 
 namespace holdfast::http {
 namespace {
@@ -65,24 +65,11 @@ Response answer_update(const discovery::UpdateResponse& told, discovery::Action 
 }
 
 Response answer_service(const core::ServiceEntry& entry) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("service");
-    put_entry(json, entry);
-    json.close_object();
-    return response;
+    return answer_one("service", entry, put_entry);
 }
 
 Response answer_services(const core::ServicePage& page) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("services").open_array();
-    for (const core::ServiceEntry& entry : page.services)
-        put_entry(json, entry);
-    json.close_array().key("next");
-    page.more ? json.text(page.services.back().name) : json.null();
-    json.close_object();
-    return response;
+    return answer_page("services", page.services, page.more ? page.services.back().name : std::string(), put_entry);
 }
 
 Response answer_relay(const RelayView& view) {
@@ -122,9 +109,7 @@ Response answer_approvals(const core::Policy& policy, const std::vector<core::Di
         json.text(*at);
         last = *at;
     }
-    json.close_array().key("next");
-    at == policy.approved.end() ? json.null() : json.text(last);
-    json.close_object();
+    json.close_array().field_or_null("next", at == policy.approved.end() ? std::string() : last).close_object();
     return response;
 }
 
