@@ -4,18 +4,17 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
-#include <unistd.h>
-#include <unordered_map>
 
 #include "doors/relay/relay_desk.h"
 #include "doors/relay/relay_metrics.h"
+#include "doors/relay/session_roll.h"
 #include "doors/tcp/listener.h"
 
 namespace holdfast {
 
 using boost::asio::ip::tcp;
-using relay::DeadlineList;
 using relay::RelaySession;
+using relay::SessionRoll;
 using Clock = std::chrono::steady_clock;
 using Role = RelaySession::Role;
 
@@ -26,7 +25,7 @@ constexpr int updates_per_turn = 32;   // each checks a signature
 constexpr int updates_per_clock = 16;  // in a long turn the clock is read again (T2)
 constexpr int updates_of_one = 8;      // of one connection, before the others have their turn
 constexpr std::size_t closed_per_turn = 64;
-constexpr auto linger_for = 2s;  // so that who was told why can read it
+constexpr Duration linger_for = 2s;  // so that who was told why can read it
 constexpr auto stop_grace = 2s;
 constexpr Duration sweep_every = 500ms;
 
@@ -46,6 +45,7 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
           listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           sweep_timer(loop),
           stop_timer(loop),
+          roll({options.stranger_timeout, options.publisher_timeout, linger_for}),
           buffer(buffer_bytes, '\0') {}
 
     Result<std::string> listen();
@@ -60,9 +60,7 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
     void send(RelaySession& session);
     void depart(RelaySession& session);
     void close_departed();
-    void relist(RelaySession& session, DeadlineList* list, Duration timeout);
     void sweep();
-    void sweep(DeadlineList& list);
     void on_streams_ended(std::vector<std::uint64_t> ids);
     Counts counts() const;
     void stop(std::function<void()> done);
@@ -71,7 +69,7 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
     void shut();
 
     // What the desk asks for.
-    RelaySession* find(std::uint64_t id) override;
+    RelaySession* find(std::uint64_t id) override { return roll.find(id); }
     void wake(RelaySession& session) override;
     void is_now(RelaySession& session, Role role) override;
     int hand_over(RelaySession& session) override;
@@ -86,10 +84,9 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
     relay::RelayMetrics metrics;
     Listener listener;
     boost::asio::steady_timer sweep_timer, stop_timer;
+    SessionRoll roll;
     std::string buffer;
 
-    std::unordered_map<std::uint64_t, std::unique_ptr<RelaySession>> sessions;
-    DeadlineList strangers, publishers, leaving;
     std::deque<std::uint64_t> woken;     // can go on
     std::deque<std::uint64_t> in_line;   // have updates beyond what a turn allows; first come, first served
     std::deque<std::uint64_t> departed;  // to be closed, in bounded steps
@@ -118,61 +115,30 @@ void RelayDoor::Impl::admit(tcp::socket socket) {
     const int bare = error ? -1 : take_out(socket);
     if (bare < 0) return;
     auto made = std::make_unique<RelaySession>(bare, ++last_id, text_of(peer), poller);
-    RelaySession& session = *made;
-    if (!poller.add(bare, &session)) return;
-    sessions.emplace(session.id(), std::move(made));
-    relist(session, &strangers, options.stranger_timeout);
-    if (strangers.size() > options.strangers_most) depart(*strangers.front());
+    if (!poller.add(bare, made.get())) return;
+    RelaySession& session = roll.add(std::move(made));
+    if (roll.strangers() > options.strangers_most) depart(roll.oldest_stranger());
     if (directory.address_banned(session.peer()))
         desk->fail(session, "banned", "an admin has banned the address you come from");
 }
 
-RelaySession* RelayDoor::Impl::find(std::uint64_t id) {
-    const auto found = sessions.find(id);
-    return found == sessions.end() || found->second->is_departed ? nullptr : found->second.get();
-}
-
-void RelayDoor::Impl::relist(RelaySession& session, DeadlineList* list, Duration timeout) {
-    if (session.listed_in != nullptr && session.listed_in != list)
-        std::exchange(session.listed_in, nullptr)->erase(session.listed_at);
-    if (list == nullptr) return;
-    session.deadline = Clock::now() + timeout;
-    if (session.listed_in == list) return list->splice(list->end(), *list, session.listed_at);
-    session.listed_in = list;
-    session.listed_at = list->insert(list->end(), &session);
-}
-
 void RelayDoor::Impl::is_now(RelaySession& session, Role role) {
-    const bool is_new = session.role != role;
-    session.role = role;
-    switch (role) {
-        case Role::stranger:
-            return relist(session, &strangers, options.stranger_timeout);
-        case Role::publisher:
-            relist(session, &publishers, options.publisher_timeout);
-            if (is_new && publishers.size() > options.publishers_most)
-                desk->fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
-            return;
-        case Role::consumer:
-            return relist(session, nullptr, {});
-        case Role::leaving:
-            return relist(session, &leaving, linger_for);
-    }
+    const bool is_new_publisher = role == Role::publisher && session.role != role;
+    roll.list(session, role);
+    if (is_new_publisher && roll.publishers() > options.publishers_most)
+        desk->fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
 }
 
 int RelayDoor::Impl::hand_over(RelaySession& session) {
     const int bare = session.release();
-    relist(session, nullptr, {});
-    const auto found = sessions.find(session.id());
-    gone.push_back(std::move(found->second));
-    sessions.erase(found);
+    gone.push_back(roll.take(session.id()));
     return bare;
 }
 
 /// Nobody finds it any more. Closing is left for later: renewals come first.
 void RelayDoor::Impl::depart(RelaySession& session) {
     if (std::exchange(session.is_departed, true)) return;
-    relist(session, nullptr, {});
+    roll.unlist(session);
     poller.remove(session.socket());
     departed.push_back(session.id());
     turn_soon();
@@ -233,7 +199,7 @@ void RelayDoor::Impl::handle_line() {
 
 /// Those that are woken meanwhile too.
 void RelayDoor::Impl::handle_woken() {
-    for (std::size_t left = woken.size() + sessions.size(); left > 0 && !woken.empty(); --left) {
+    for (std::size_t left = woken.size() + roll.all().size(); left > 0 && !woken.empty(); --left) {
         RelaySession* session = find(woken.front());
         woken.pop_front();
         if (session == nullptr) continue;
@@ -275,11 +241,9 @@ void RelayDoor::Impl::send(RelaySession& session) {
 
 void RelayDoor::Impl::close_departed() {
     for (std::size_t i = 0; i < closed_per_turn && !departed.empty(); ++i) {
-        const auto found = sessions.find(departed.front());
+        auto session = roll.take(departed.front());
         departed.pop_front();
-        if (found == sessions.end()) continue;
-        auto session = std::move(found->second);
-        sessions.erase(found);
+        if (!session) continue;
         desk->forget(*session);
         session->close();
         gone.push_back(std::move(session));
@@ -291,8 +255,8 @@ void RelayDoor::Impl::close_departed() {
 
 /// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
 void RelayDoor::Impl::sweep() {
-    for (DeadlineList* list : {&strangers, &publishers, &leaving})
-        sweep(*list);
+    for (RelaySession* session : roll.overdue(4 * closed_per_turn))
+        depart(*session);
     turn.begins();
     desk->advance(Clock::now(), 4 * closed_per_turn);
     turn.ends();
@@ -305,14 +269,8 @@ void RelayDoor::Impl::sweep() {
     });
 }
 
-void RelayDoor::Impl::sweep(DeadlineList& list) {
-    const auto now = Clock::now();
-    for (std::size_t i = 0; i < 4 * closed_per_turn && !list.empty() && now >= list.front()->deadline; ++i)
-        depart(*list.front());
-}
-
 RelayDoor::Counts RelayDoor::Impl::counts() const {
-    return {strangers.size(), publishers.size(), desk->book().counts(), desk->book().carried()};
+    return {roll.strangers(), roll.publishers(), desk->book().counts(), desk->book().carried()};
 }
 
 // ---- the end ----
@@ -333,7 +291,7 @@ void RelayDoor::Impl::stop(std::function<void()> done) {
     on_stopped = std::move(done);
     stopping = true;
     desk->stop();
-    for (const auto& [id, session] : sessions) {
+    for (const auto& [id, session] : roll.all()) {
         if (session->is_departed) continue;
         if (session->role == Role::consumer) desk->fail(*session, "stopping", "the relay is about to stop");
         if (session->role != Role::leaving) depart(*session);
@@ -346,7 +304,7 @@ void RelayDoor::Impl::stop(std::function<void()> done) {
 }
 
 void RelayDoor::Impl::stop_if_idle() {
-    if (stopping && desk->book().counts().open == 0 && leaving.empty()) stopped();
+    if (stopping && desk->book().counts().open == 0 && roll.leaving() == 0) stopped();
 }
 
 void RelayDoor::Impl::stopped() {
@@ -366,9 +324,9 @@ void RelayDoor::Impl::shut() {
     listener.close();
     for (auto* timer : {&sweep_timer, &stop_timer})
         timer->cancel();
-    for (const auto& entry : sessions)
+    for (const auto& entry : roll.all())
         entry.second->close();
-    sessions.clear();
+    roll.clear();
     poller.stop();
     pump.stop();
 }

@@ -8,6 +8,14 @@
 namespace holdfast::relay {
 namespace {
 
+/// Registers so many services in one piece.
+std::string registrations(TestPublisher& publisher, const std::string& prefix, int many) {
+    std::string bytes;
+    for (int i = 0; i < many; ++i)
+        discovery::append_frame(publisher.signed_update({.name = prefix + std::to_string(i)}), bytes);
+    return bytes;
+}
+
 TEST(RelayPublishers, register_and_renew_over_their_connection) {
     TestRelay relay;
     TestPublisher publisher(relay);
@@ -21,21 +29,42 @@ TEST(RelayPublishers, register_and_renew_over_their_connection) {
 TEST(RelayPublishers, are_answered_by_number_also_when_they_ask_for_many_things_at_once) {
     TestRelay relay;
     TestPublisher publisher(relay);
-    std::string bytes;
-    std::vector<std::uint32_t> numbers;
-    for (int i = 0; i < 300; ++i) {
-        const auto update =
-            publisher.signed_update({.action = discovery::Action::enter, .name = "s" + std::to_string(i)});
-        numbers.push_back(update.number);
-        discovery::append_frame(update, bytes);
-    }
-    publisher.frames().socket().send(bytes);
-    for (const std::uint32_t number : numbers) {
+    publisher.frames().socket().send(registrations(publisher, "s", 300));
+    for (std::uint32_t number = 1; number <= 300; ++number) {
         const auto response = publisher.frames().expect<discovery::UpdateResponse>();
         ASSERT_EQ(response.number, number);
         ASSERT_EQ(response.code, "ok");
     }
     EXPECT_EQ(relay.connected_services(), 300u);
+}
+
+TEST(RelayPublishers, whose_updates_wait_are_not_overtaken_by_those_that_come_later) {
+    constexpr std::size_t in_one_turn = 32;
+    constexpr int of_one = 8;
+    TestRelay relay;
+    std::vector<std::unique_ptr<TestPublisher>> publishers;
+    for (int i = 0; i < 5; ++i)
+        publishers.push_back(std::make_unique<TestPublisher>(relay));
+    const auto deliver_all = [&](const std::string& prefix) {
+        for (std::size_t i = 0; i < publishers.size(); ++i)
+            publishers[i]->frames().socket().deliver(
+                registrations(*publishers[i], prefix + std::to_string(i) + "-", of_one));
+    };
+    relay.after_each_turn([&, done = false](std::size_t connected) mutable {  // one of the five waits now
+        if (connected == in_one_turn && !std::exchange(done, true)) deliver_all("late-");
+    });
+    relay.run([&] { deliver_all("early-"); });
+    std::uint64_t last_early = 0, first_late = UINT64_MAX;
+    for (const auto& publisher : publishers)
+        for (int i = 0; i < 2 * of_one; ++i) {
+            const auto response = publisher->frames().expect<discovery::UpdateResponse>();
+            if (i < of_one)
+                last_early = std::max(last_early, response.token);
+            else
+                first_late = std::min(first_late, response.token);
+        }
+    relay.after_each_turn([](std::size_t) {});
+    EXPECT_LT(last_early, first_late);
 }
 
 TEST(RelayPublishers, lose_their_leases_at_once_when_their_connection_ends) {

@@ -67,12 +67,15 @@ struct TestRelay::Behind {
     std::optional<core::Directory> directory;
     prometheus::Registry registry;
     std::unique_ptr<RelayDoor> door;
+    std::function<void(std::size_t)> after_turn = [](std::size_t) {};
 };
 
 TestRelay::TestRelay(RelayDoorOptions options) : behind_(std::make_unique<Behind>()) {
     options.address = "127.0.0.1:0";
-    behind_->door = std::make_unique<RelayDoor>(behind_->context, *behind_->directory, behind_->registry,
-                                                std::move(options), DoorTurn{[this] { behind_->tell_time(); }, [] {}});
+    behind_->door =
+        std::make_unique<RelayDoor>(behind_->context, *behind_->directory, behind_->registry, std::move(options),
+                                    DoorTurn{[this] { behind_->tell_time(); },
+                                             [this] { behind_->after_turn(behind_->directory->counts().connected); }});
     const auto address = behind_->door->listen();
     if (address) port_ = std::stoi(address->substr(address->rfind(':') + 1));
     EXPECT_TRUE(address);
@@ -118,6 +121,10 @@ void TestRelay::stop() {
         behind_->door->stop([&] { done.set_value(); });
     });
     if (done.get_future().wait_for(patience) != std::future_status::ready) std::abort();
+}
+
+void TestRelay::after_each_turn(std::function<void(std::size_t)> function) {
+    run([&] { behind_->after_turn = std::move(function); });
 }
 
 void TestRelay::ban(const std::string& whom) {
@@ -187,8 +194,7 @@ discovery::UpdateResponse TestPublisher::renew(const std::string& name, std::uin
 }
 
 TestSocket TestPublisher::accept(const discovery::StreamOffer& offer) {
-    TestFrames data(TestSocket::connect(relay_.port()));
-    data.send(discovery::StreamAccept{.ticket = offer.ticket});
+    TestFrames data = use_ticket(relay_, offer.ticket);
     (void)data.expect<discovery::StreamOpened>();
     return std::move(data.socket());
 }
@@ -199,6 +205,12 @@ TestFrames ask_for(TestRelay& relay, const std::string& name, std::string_view e
     discovery::append_frame(discovery::StreamRequest{.name = name}, bytes);
     bytes += early;
     frames.socket().send(bytes);
+    return frames;
+}
+
+TestFrames use_ticket(TestRelay& relay, const std::string& ticket) {
+    TestFrames frames(TestSocket::connect(relay.port()));
+    frames.send(discovery::StreamAccept{.ticket = ticket});
     return frames;
 }
 

@@ -28,6 +28,8 @@ class TestRelay {
     /// Lets the loop run until this is true of what the door counts. Fails the test if it never is.
     void wait_until(const std::function<bool(const RelayDoor::Counts&)>& condition);
     RelayDoor::Counts counts();
+    /// Called on the loop's thread whenever the door has done a turn, with how many services are connected then.
+    void after_each_turn(std::function<void(std::size_t)> function);
     /// Stops the door as the server does; returns when it is done.
     void stop();
     /// As an admin does.
@@ -88,6 +90,8 @@ class TestPublisher {
 
 /// A connection that asks for a service.
 TestFrames ask_for(TestRelay& relay, const std::string& name, std::string_view early = {});
+/// A connection that would be the publisher's end of a stream.
+TestFrames use_ticket(TestRelay& relay, const std::string& ticket);
 /// The code of the refusal that comes; fails the test if none does.
 std::string refusal(TestFrames& frames);
 

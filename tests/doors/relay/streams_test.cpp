@@ -124,8 +124,7 @@ TEST(RelayStreams, fail_when_the_publisher_does_not_answer) {
     TestFrames consumer = ask_for(relay, "web");
     const auto offer = publisher.offer();
     EXPECT_EQ(refusal(consumer), "no_answer");
-    TestFrames late(TestSocket::connect(relay.port()));
-    late.send(discovery::StreamAccept{.ticket = offer.ticket});
+    TestFrames late = use_ticket(relay, offer.ticket);
     EXPECT_EQ(refusal(late), "unknown_ticket");
     EXPECT_EQ(relay.counts().streams.unanswered, 1u);
 }
@@ -146,12 +145,10 @@ TEST(RelayStreams, take_a_ticket_once_and_no_other) {
     (void)publisher.advertise("web");
     TestFrames consumer = ask_for(relay, "web");
     const auto offer = publisher.offer();
-    TestFrames wrong(TestSocket::connect(relay.port()));
-    wrong.send(discovery::StreamAccept{.ticket = std::string(discovery::ticket_bytes, 'x')});
+    TestFrames wrong = use_ticket(relay, std::string(discovery::ticket_bytes, 'x'));
     EXPECT_EQ(refusal(wrong), "unknown_ticket");
     TestSocket data = publisher.accept(offer);
-    TestFrames again(TestSocket::connect(relay.port()));
-    again.send(discovery::StreamAccept{.ticket = offer.ticket});
+    TestFrames again = use_ticket(relay, offer.ticket);
     EXPECT_EQ(refusal(again), "unknown_ticket");
     (void)consumer.expect<discovery::StreamOpened>();
     consumer.socket().send("still there");
@@ -166,8 +163,7 @@ TEST(RelayStreams, void_the_ticket_of_a_consumer_that_left) {
     const auto offer = publisher.offer();
     consumer.socket().reset();
     relay.wait_until([](const RelayDoor::Counts& counts) { return counts.streams.waiting == 0; });
-    TestFrames late(TestSocket::connect(relay.port()));
-    late.send(discovery::StreamAccept{.ticket = offer.ticket});
+    TestFrames late = use_ticket(relay, offer.ticket);
     EXPECT_EQ(refusal(late), "unknown_ticket");
 }
 

@@ -3,11 +3,14 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -56,6 +59,12 @@ bool TestSocket::try_send(std::string_view bytes) {
 
 void TestSocket::send(std::string_view bytes) {
     if (!try_send(bytes)) ADD_FAILURE() << "the connection ended or took nothing";
+}
+
+void TestSocket::deliver(std::string_view bytes) {
+    send(bytes);
+    for (int unacknowledged = 1; unacknowledged > 0; std::this_thread::yield())
+        if (::ioctl(socket_, SIOCOUTQ, &unacknowledged) != 0) return;
 }
 
 std::string TestSocket::receive(std::size_t bytes) {

@@ -22,6 +22,8 @@ class TestSocket {
     void send(std::string_view bytes);
     /// Like send(), but false if the other end has gone.
     bool try_send(std::string_view bytes);
+    /// Like send(), but returns when the other end's system has it all.
+    void deliver(std::string_view bytes);
     /// So many bytes.
     std::string receive(std::size_t bytes);
     /// Up to the end.
