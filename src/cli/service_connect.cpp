@@ -17,8 +17,15 @@ namespace json = boost::json;
 
 constexpr Duration timeout = 15s;
 
+/// What may be done about it.
+std::string_view advice(std::string_view code) {
+    if (code == "unreachable") return "; start a server with 'holdfast serve' or say where its relay is with --relay";
+    if (code == "unknown_service") return "; 'holdfast discover' shows those that there are";
+    return "";
+}
+
 int fail(const Screen& screen, const Error& error) {
-    screen.complain(error);  // standard output is the stream's
+    screen.complain(Error{error.code, error.message + std::string(advice(error.code))});  // stdout is the stream's
     return exit_code_of(error.code);
 }
 

@@ -52,12 +52,12 @@ void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random
     const Pending asked = *pending_;
     pending_.reset();
     if (asked.action == Action::unregister) {
-        lease_.reset();
-        due_ = never;
         events.push_back({.what = Happening::unregistered,
-                          .service = what_.name,
+                          .service = name(),
                           .message = label() + " is not advertised any more",
                           .token = last_token_});
+        lease_.reset();
+        due_ = never;
         return;
     }
     if (response.code == "ok") return granted(response, asked.sent_at, now, random, events);

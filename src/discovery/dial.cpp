@@ -105,12 +105,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
 
  private:
     void read_length() {
-        heard_.resize(frame_header_bytes);
-        boost::asio::async_read(socket_, boost::asio::buffer(heard_),
-                                [self = shared_from_this()](error_code error, std::size_t) {
-                                    if (error) return self->fail("unreachable", "the relay closed the connection");
-                                    self->read_body();
-                                });
+        read(frame_header_bytes, [this] { read_body(); });
     }
 
     void read_body() {
@@ -118,11 +113,15 @@ class Opening : public std::enable_shared_from_this<Opening> {
         for (const char byte : heard_)
             bytes = bytes << 8 | static_cast<unsigned char>(byte);
         if (bytes > frame_bytes_most) return fail("malformed", "what answers is not a relay");
+        read(bytes, [this] { judge(); });
+    }
+
+    void read(std::size_t bytes, std::function<void()> then) {
         heard_.resize(bytes);
         boost::asio::async_read(socket_, boost::asio::buffer(heard_),
-                                [self = shared_from_this()](error_code error, std::size_t) {
+                                [self = shared_from_this(), then = std::move(then)](error_code error, std::size_t) {
                                     if (error) return self->fail("unreachable", "the relay closed the connection");
-                                    self->judge();
+                                    then();
                                 });
     }
 

@@ -129,7 +129,7 @@ std::size_t Publisher::streams() const {
 
 ServiceConnection connect_service(const std::string& relay, const std::string& name,
                                   std::chrono::milliseconds timeout) {
-    const auto address = discovery::parse_host_port(relay, discovery::relay_port);
+    const auto address = discovery::parse_host_port(relay_of(relay), discovery::relay_port);
     if (!address) return {.failure = refused(address.error())};
     const auto opened = discovery::open_service(*address, name, timeout);
     if (opened) return {.fd = *opened};

@@ -45,6 +45,8 @@ struct PublisherLoop::Impl {
     }
 
     void turn();
+    void end();
+    void stream_ended();
     void show();
     void carry_out(const Connect&);
     void carry_out(const Disconnect&);
@@ -66,7 +68,8 @@ struct PublisherLoop::Impl {
     std::shared_ptr<Control> control;
     std::uint64_t attempt = 0;  ///< of the connection that counts; what comes of earlier ones is dropped
     std::atomic<std::size_t> streams = 0;
-    std::mutex mutex;  ///< of the names in `shown`
+    bool ending = false;  ///< waits for the streams that are left
+    std::mutex mutex;     ///< of the names in `shown`
     std::vector<Shown> shown;
 };
 
@@ -76,11 +79,24 @@ void PublisherLoop::Impl::turn() {
     show();  // before anybody is told of it
     for (const Effect& effect : effects)
         std::visit([this](const auto& what) { carry_out(what); }, effect);
-    if (core.finished(now)) return loop.stop();
+    if (core.finished(now)) return end();
     timer.expires_after(std::clamp<Duration>(core.next_due() - now, 1ms, turn_max));
     timer.async_wait([this](boost::system::error_code error) {
         if (!error) turn();
     });
+}
+
+/// Nothing new comes from now on; streams may end by themselves, without the relay's leave.
+void PublisherLoop::Impl::end() {
+    if (streams == 0) return loop.stop();
+    if (std::exchange(ending, true)) return;
+    carry_out(Disconnect{});
+    timer.expires_after(options.streams_grace);
+    timer.async_wait([this](boost::system::error_code) { loop.stop(); });
+}
+
+void PublisherLoop::Impl::stream_ended() {
+    if (--streams == 0 && ending) loop.stop();
 }
 
 void PublisherLoop::Impl::show() {
@@ -144,7 +160,7 @@ void PublisherLoop::Impl::carry_out(const Serve& serve) {
     dial(loop, options.services[serve.service].target, target_timeout, [this, serve](Result<Socket> target) {
         tell_target(serve, target ? std::string() : target.error().message);
         if (target) return join(std::move(*target), serve);
-        --streams;
+        stream_ended();
         refuse(serve.offer, target.error().message);
     });
 }
@@ -164,8 +180,8 @@ void PublisherLoop::Impl::join(Socket target, const Serve& serve) {
     dial_stream(loop, options.relay, StreamAccept{.ticket = serve.offer.ticket}, data_timeout,
                 [this, kept](StreamResult data) {
                     if (auto* socket = std::get_if<Socket>(&data))
-                        return splice(std::move(*socket), std::move(*kept), [this] { --streams; });
-                    --streams;
+                        return splice(std::move(*socket), std::move(*kept), [this] { stream_ended(); });
+                    stream_ended();
                 });
 }
 

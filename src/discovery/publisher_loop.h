@@ -25,13 +25,15 @@ class PublisherLoop {
         std::vector<Served> services;  ///< each check()ed
         std::size_t streams_most = 1000;
         std::function<void(const PublisherEvent&)> on_event;  ///< in the thread of run()
+        Duration streams_grace = 2s;  ///< for streams to end by themselves after a stop; then they are reset
     };
     explicit PublisherLoop(Options options);
     ~PublisherLoop();
     PublisherLoop(const PublisherLoop&) = delete;
     PublisherLoop& operator=(const PublisherLoop&) = delete;
 
-    /// Until stop(), after which everything is unregistered, or until nothing is left to advertise: then false. Once.
+    /// Until stop(), after which everything is unregistered and streams end, or until nothing is left to advertise:
+    /// then false. Once.
     bool run();
 
     // From any thread:

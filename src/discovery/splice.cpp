@@ -13,6 +13,11 @@ class Pair : public std::enable_shared_from_this<Pair> {
  public:
     Pair(Socket one, Socket other, std::function<void()> done)
         : sockets_{std::move(one), std::move(other)}, done_(std::move(done)) {}
+    ~Pair() {
+        if (done_) cut();
+    }
+    Pair(const Pair&) = delete;
+    Pair& operator=(const Pair&) = delete;
 
     void start() {
         read(0);
@@ -46,11 +51,17 @@ class Pair : public std::enable_shared_from_this<Pair> {
     }
 
     void reset() {
+        cut();
+        finish();
+    }
+
+    /// So that neither side takes what it has for all there is.
+    void cut() {
         for (Socket& socket : sockets_) {
             error_code ignored;
             socket.set_option(boost::asio::socket_base::linger(true, 0), ignored);
+            socket.close(ignored);
         }
-        finish();
     }
 
     void finish() {

@@ -2,6 +2,7 @@
 
 #include <holdfast/discovery.h>
 
+#include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "discovery/host_port.h"
+#include "discovery/publisher_loop.h"
 #include "discovery/test_relay.h"
 
 namespace holdfast {
@@ -242,6 +245,64 @@ TEST_F(Advertising, waits_for_a_relay_that_is_away_and_can_be_ended_meanwhile) {
     EXPECT_FALSE(published.publisher().held());
     const auto stream = connect_service(away.relay, "web");
     EXPECT_EQ(stream.failure.outcome, Outcome::unreachable);
+}
+
+/// A publisher of `web` that has a stream, and is told to stop.
+class Stopping : public Advertising {
+ protected:
+    void stop_with_a_stream(const std::string& target, Duration grace) {
+        discovery::PublisherLoop loop{
+            {.identity = identity_,
+             .relay = relay.address(),
+             .services = {{{.name = "web"}, *discovery::parse_host_port(target)}},
+             .on_event = [this](const discovery::PublisherEvent& event) { told.add({.event = to_string(event.what)}); },
+             .streams_grace = grace}};
+        std::thread thread{[&] { loop.run(); }};
+        EXPECT_TRUE(told.wait_for("registered"));
+        stream = connect_service(relay_address(), "web");
+        EXPECT_TRUE(stream) << stream.failure.message;
+        loop.stop();
+        thread.join();
+    }
+    ~Stopping() override { ::close(stream.fd); }
+
+    ServiceConnection stream;
+
+ private:
+    const Identity identity_ = Identity::generate();
+};
+
+TEST_F(Stopping, lets_its_streams_come_to_their_end) {
+    TestService service{[&](Socket socket) {
+        EXPECT_TRUE(told.wait_for("unregistered"));
+        boost::asio::write(socket, boost::asio::buffer(std::string_view("all there is")));
+        socket.shutdown(Socket::shutdown_send);
+        char byte = 0;
+        boost::system::error_code ended;
+        socket.read_some(boost::asio::buffer(&byte, 1), ended);
+        EXPECT_EQ(ended, boost::asio::error::eof);
+    }};
+    std::thread consumer{[&] {
+        EXPECT_TRUE(told.wait_for("unregistered"));
+        EXPECT_EQ(rest_of(stream.fd), "all there is");
+        ::shutdown(stream.fd, SHUT_WR);
+    }};
+    stop_with_a_stream(service.address(), patience);
+    consumer.join();
+}
+
+TEST_F(Stopping, resets_a_stream_that_does_not_end_so_that_nobody_takes_it_for_whole) {
+    TestService service{[open = std::make_shared<std::vector<Socket>>()](Socket socket) {
+        boost::asio::write(socket, boost::asio::buffer(std::string_view("begun")));
+        open->push_back(std::move(socket));
+    }};
+    stop_with_a_stream(service.address(), 0s);
+    char byte = 0;
+    ssize_t got = 1;
+    while (got > 0)
+        got = ::recv(stream.fd, &byte, 1, 0);
+    EXPECT_EQ(got, -1);
+    EXPECT_EQ(errno, ECONNRESET);
 }
 
 TEST_F(Advertising, follows_a_service_to_the_relay_that_it_is_at) {

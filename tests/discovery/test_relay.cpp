@@ -93,8 +93,9 @@ void TestRelay::publish(const std::shared_ptr<Socket>& socket) {
 
 void TestRelay::hear(std::uint64_t connection, const Message& message) {
     if (const auto* update = std::get_if<SignedUpdate>(&message)) {
-        publishers_[connection]->send(relay_.answer(*update, connection, holder_clock_now()));
-        registered_ = relay_.leases.size();
+        const UpdateResponse answer = relay_.answer(*update, connection, holder_clock_now());
+        registered_ = relay_.leases.size();  // before anybody can know of it
+        publishers_[connection]->send(answer);
     }
     if (const auto* refused = std::get_if<StreamRefused>(&message))
         if (const auto consumer = waiting_.extract(refused->ticket))

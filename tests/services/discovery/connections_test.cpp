@@ -1,3 +1,4 @@
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "services/discovery/directory_desk.h"
@@ -104,33 +105,30 @@ TEST(ServiceConnection, has_a_limit_on_its_services) {
     EXPECT_EQ(desk.enter("anna", "one more", over(2)).code, "ok");
 }
 
-TEST(ServiceConnection, that_closes_while_the_store_decides_leaves_nothing_behind) {
-    DirectoryDesk desk;
+/// How many answers a registration gets if this happens while the store decides.
+int answers_if(DirectoryDesk& desk, const std::function<void()>& happens) {
     LateStore late(desk.store, 5);
     desk.authority.use(late);
     int answers = 0;
     desk.directory->update(desk.signed_by("anna", desk.named("web")), over(1),
                            [&](const discovery::UpdateResponse&) { ++answers; });
-    desk.directory->connection_closed(1);
+    happens();
     while (late.step()) {
     }
-    EXPECT_EQ(answers, 1);
-    EXPECT_EQ(desk.store.active_leases(), 0u);
     desk.authority.use(desk.store);
+    return answers;
+}
+
+TEST(ServiceConnection, that_closes_while_the_store_decides_leaves_nothing_behind) {
+    DirectoryDesk desk;
+    EXPECT_EQ(answers_if(desk, [&] { desk.directory->connection_closed(1); }), 1);
+    EXPECT_EQ(desk.store.active_leases(), 0u);
     EXPECT_FALSE(desk.find("web"));
 }
 
 TEST(ServiceConnection, of_a_directory_that_is_gone_gets_no_answer_and_does_no_harm) {
     DirectoryDesk desk;
-    LateStore late(desk.store, 5);
-    desk.authority.use(late);
-    int answers = 0;
-    desk.directory->update(desk.signed_by("anna", desk.named("web")), over(1),
-                           [&](const discovery::UpdateResponse&) { ++answers; });
-    desk.directory.reset();
-    while (late.step()) {
-    }
-    EXPECT_EQ(answers, 0);
+    EXPECT_EQ(answers_if(desk, [&] { desk.directory.reset(); }), 0);
     EXPECT_EQ(desk.store.active_leases(), 0u);
 }
 

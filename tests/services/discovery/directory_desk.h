@@ -52,6 +52,12 @@ struct DirectoryDesk : Desk {
         update.nonce = ++nonce;
         return update;
     }
+    discovery::Update of_lease(discovery::Action action, const std::string& name, Token token) {
+        discovery::Update update = named(name);
+        update.action = action;
+        update.token = token;
+        return update;
+    }
     discovery::SignedUpdate signed_by(const std::string& publisher, const discovery::Update& update) {
         discovery::SignedUpdate made;
         made.request = discovery::encode(update);
@@ -81,23 +87,16 @@ struct DirectoryDesk : Desk {
     }
     discovery::UpdateResponse renew(const std::string& publisher, const std::string& name, Token token,
                                     const Caller& caller = over(1)) {
-        discovery::Update update = named(name);
-        update.action = discovery::Action::renew;
-        update.token = token;
-        return say(publisher, update, caller);
+        return say(publisher, of_lease(discovery::Action::renew, name, token), caller);
     }
     discovery::UpdateResponse leave(const std::string& publisher, const std::string& name, Token token,
                                     const Caller& caller = over(1)) {
-        discovery::Update update = named(name);
-        update.action = discovery::Action::unregister;
-        update.token = token;
-        return say(publisher, update, caller);
+        return say(publisher, of_lease(discovery::Action::unregister, name, token), caller);
     }
     discovery::UpdateResponse come_back(const std::string& publisher, const std::string& name, Token token,
                                         const Caller& caller = over(1)) {
-        discovery::Update update = named(name);
+        discovery::Update update = of_lease(discovery::Action::enter, name, token);
         update.returning = true;
-        update.token = token;
         return say(publisher, update, caller);
     }
 
