@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import socketserver
@@ -160,6 +161,8 @@ class PublishTest(HoldfastTest):
         for name in names:
             self.assertRegex(name, "^~[0-9a-f]{16}$")
             self.assertEqual(self.fetch(b"x", name=name).stdout, b"x|bye")
+        publisher.terminate()
+        self.assertIn(json.loads(publisher.out.find('.*"event":"unregistered".*').group(0))["service"], names)
 
     def test_names_are_one_in_every_spelling(self):
         self.registered(name="cafe\u0301-" + self.name)
@@ -206,8 +209,24 @@ class PublishTest(HoldfastTest):
             self.assertEqual(self.holdfast(*arguments).returncode, 2, arguments)
 
     def test_no_relay_is_told_apart_from_no_service(self):
-        self.assertEqual(self.fetch(HOLDFAST_RELAY_SERVER=f"127.0.0.1:{free_port()}").returncode, 105)
-        self.assertEqual(self.fetch(name="nobody").returncode, 106)
+        for done, code, advice in (
+                (self.fetch(HOLDFAST_RELAY_SERVER=f"127.0.0.1:{free_port()}"), 105, b"--relay"),
+                (self.fetch(name="nobody"), 106, b"'holdfast discover'")):
+            self.assertEqual(done.returncode, code)
+            self.assertIn(advice, done.stderr)
+
+    # without a connection
+
+    def test_shell_example_of_the_documentation_registers_over_http(self):
+        with open(os.environ["HOLDFAST_SOURCE"] + "/docs/discovery.md", encoding="utf-8") as page:
+            [example] = re.findall(r"^```sh\n(.*?)^```", page.read(), re.MULTILINE | re.DOTALL)
+        self.ok("identity", "new", self.scratch + "/.config/holdfast/identity.pem")
+        done = subprocess.run(["bash", "-euc", example], cwd=self.scratch, env=self.environment(HOME=self.scratch),
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done)
+        entry = self.json("discover", "printer")["service"]
+        self.assertEqual((entry["address"], entry["stale"], entry["token"]),
+                         ("192.0.2.7:631", True, json.loads(done.stdout)["token"]))
 
     # connect --listen
 

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs the library into an empty prefix, builds the example project against it as a stranger would, by CMake and by
-# pkg-config, and runs both with an authority of their own and with a real server.
+# pkg-config, and runs both with an authority of their own and with a real server, and a service behind its relay.
 set -eu
 
 : "${HOLDFAST_BUILD:?}" "${HOLDFAST_SOURCE:?}" "${HOLDFAST_BIN:?}"
 scratch=$(mktemp -d)
 server=
+service=
 finish() {
-    if [ -n "$server" ]; then kill "$server" 2>/dev/null && wait "$server" || true; fi
+    for process in $service $server; do kill "$process" 2>/dev/null && wait "$process" || true; done
     rm -rf "$scratch"
 }
 trap finish EXIT
@@ -56,21 +57,41 @@ check_run() {
 check_run "$scratch/by-cmake/worker" --local
 check_run "$scratch/by-pkg-config" --local
 
+# await PID FILE PATTERN: waits until the process has written this, and prints the first of it.
+await() {
+    tries=0
+    until found=$(grep -o "$3" "$2"); do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] && kill -0 "$1" 2>/dev/null || fail "it never wrote $3: $(cat "$2")"
+        sleep 0.05
+    done
+    echo "$found" | head -n 1
+}
 "$HOLDFAST_BIN" serve --http 127.0.0.1:0 --state-dir "$scratch/state" >"$scratch/serve.log" 2>&1 &
 server=$!
-tries=0
-until address=$(grep -o 'http://127.0.0.1:[0-9]*' "$scratch/serve.log"); do
-    tries=$((tries + 1))
-    [ $tries -lt 600 ] && kill -0 $server 2>/dev/null || fail "the server did not start: $(cat "$scratch/serve.log")"
-    sleep 0.05
-done
-HOLDFAST_SERVER=$(echo "$address" | head -n 1)
-export HOLDFAST_SERVER
+HOLDFAST_SERVER=$(await $server "$scratch/serve.log" 'http://127.0.0.1:[0-9]*')
+HOLDFAST_RELAY_SERVER=$(await $server "$scratch/serve.log" 'relays to services on .*' | sed 's/.* //')
+export HOLDFAST_SERVER HOLDFAST_RELAY_SERVER HOLDFAST_IDENTITY="$scratch/identity.pem"
 check_run "$scratch/by-cmake/worker"
 check_run "$scratch/by-pkg-config"
 output=$("$scratch/by-cmake/agent" writer "$scratch/digest" 3 2>"$scratch/steps") || fail "the agent: $(cat "$scratch/steps")"
 echo "$output" | grep -q 'page 3, written with token [0-9]' || fail "the agent said: $output"
 grep -q 'EXECUTING -> COMPLETED' "$scratch/steps" || fail "the agent told no steps: $(cat "$scratch/steps")"
+
+"$scratch/by-cmake/service" offer oracle 2 >"$scratch/asked" 2>"$scratch/events" &
+service=$!
+await $service "$scratch/events" 'oracle is registered' >"$scratch/found"
+for question in why when; do
+    output=$("$scratch/by-cmake/service" ask oracle $question) || fail "asking: $output $(cat "$scratch/events")"
+    [ "$output" = "$question? That is a good question." ] || fail "the service said: $output"
+done
+wait $service || fail "the service ended with $?: $(cat "$scratch/events")"
+service=
+[ "$(cat "$scratch/asked")" = "oracle was asked: why
+oracle was asked: when" ] || fail "the service heard: $(cat "$scratch/asked")"
+grep -q 'oracle is not advertised any more' "$scratch/events" || fail "the service did not leave: $(cat "$scratch/events")"
+if "$scratch/by-cmake/service" ask oracle who 2>"$scratch/refused"; then fail "somebody answered"; fi
+grep -q '^unknown_service' "$scratch/refused" || fail "the asker was told: $(cat "$scratch/refused")"
 
 kill $server
 wait $server || true
