@@ -6,7 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/mcp_agent.h"
 #include "client/http_connection.h"
-#include "client/redis_address.h"
+#include "wire/redis_address.h"
 
 namespace holdfast {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "client/redis_address.h"
+#include "wire/redis_address.h"
 #include "wire/resp_value.h"
 
 namespace holdfast {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "lease/limits.h"
-#include "store/state/record_codec.h"
 #include "store/state/state_file.h"
+#include "wire/record/record_codec.h"
 
 namespace holdfast {
 namespace {

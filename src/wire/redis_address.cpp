@@ -1,4 +1,4 @@
-#include "client/redis_address.h"
+#include "wire/redis_address.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-/// A record as bytes that a later version of the program can read (record.proto).
+/// A record as bytes that a later version of the program can read (proto/record.proto).
 std::string encode_record(const core::Record& record);
 
 /// Nothing if the bytes are not a record or break what a record promises.

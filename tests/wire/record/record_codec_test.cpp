@@ -1,4 +1,4 @@
-#include "store/state/record_codec.h"
+#include "wire/record/record_codec.h"
 
 #include <gtest/gtest.h>
 
