@@ -23,7 +23,7 @@ void AbsentWaiters::put_back(Record& record) {
     waiters_.clear();
 }
 
-Sight without_absent(Sight sight, const Mail& mail, Instant now) {
+Shown without_absent(Shown sight, const Mail& mail, Instant now) {
     for (Seen::Entry& entry : sight.entries)
         std::erase_if(entry.record.record.waiters,
                       [&](const Waiter& waiter) { return mail.is_gone(origin_of(waiter.id), now); });

@@ -22,6 +22,6 @@ class AbsentWaiters {
 };
 
 /// Takes them out of all records.
-Sight without_absent(Sight sight, const Mail& mail, Instant now);
+Shown without_absent(Shown sight, const Mail& mail, Instant now);
 
 }  // namespace holdfast::core

@@ -6,7 +6,7 @@
 #include "lease/limits.h"
 #include "store/memory/memory_store.h"
 #include "store/quorum/ballot_table.h"
-#include "store/quorum/changes.h"
+#include "store/remote/changes.h"
 
 namespace holdfast::core {
 namespace {
@@ -29,23 +29,6 @@ class Read final : public Update {
  private:
     Record& into_;
 };
-
-template <class Entries, class Same>
-bool all_still_there(const Entries& before, const Entries& after, Same same) {
-    return std::all_of(before.begin(), before.end(), [&](const auto& entry) {
-        return std::any_of(after.begin(), after.end(), [&](const auto& other) { return same(entry, other); });
-    });
-}
-
-/// True if something is gone that may have been in somebody's way.
-bool frees_something(const Record& before, const Record& after) {
-    const auto lease = [](const Lease& a, const Lease& b) { return a.token == b.token; };
-    const auto kept = [](const Reservation& a, const Reservation& b) { return a.lease.token == b.lease.token; };
-    const auto waiter = [](const Waiter& a, const Waiter& b) { return a.id == b.id; };
-    return !all_still_there(before.leases, after.leases, lease) ||
-           !all_still_there(before.reserved, after.reserved, kept) ||
-           !all_still_there(before.waiters, after.waiters, waiter);
-}
 
 class Overwrite final : public Update {
  public:

@@ -6,7 +6,7 @@
 #include "base/mutant.h"
 #include "lease/resource.h"
 #include "store/quorum/absent.h"
-#include "store/quorum/overlapping.h"
+#include "store/remote/overlapping.h"
 
 namespace holdfast::core {
 namespace {
@@ -17,6 +17,16 @@ constexpr std::size_t abandoned_most = 10'000;  ///< tokens of one register
 const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
 const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
 const Error too_many{"unavailable", "too many updates are under way on this node"};
+
+SeenNeighbours neighbours_in(const Shown& sight, const ClockRates& rates, Instant now) {
+    SeenNeighbours neighbours;
+    for (const Seen::Entry& entry : sight.entries) {
+        Record record = arrive(entry.record, now);
+        rates.to_usable(record, now);
+        neighbours.add(entry.resource, std::move(record));
+    }
+    return neighbours;
+}
 
 }  // namespace
 
@@ -165,7 +175,7 @@ void Attempts::wait_less(Register& reg) {
     if (until < reg.timer) set_timer(reg, until);
 }
 
-void Attempts::decide(Register& reg, const Sight* sight) {
+void Attempts::decide(Register& reg, const Shown* sight) {
     Attempt& attempt = reg.attempt;
     const ClockRates rates = config_.rates();
     const Duration lost = mutant("time_diminished") ? config_.attempt_time : Duration::zero();
@@ -174,7 +184,8 @@ void Attempts::decide(Register& reg, const Sight* sight) {
     record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
     rates.to_usable(record, now_);
     const UnknownNeighbours unknown;
-    const SeenNeighbours seen(sight != nullptr ? without_absent(*sight, mail_, now_) : Sight{}, rates, now_);
+    const SeenNeighbours seen =
+        neighbours_in(sight != nullptr ? without_absent(*sight, mail_, now_) : Shown{}, rates, now_);
     const Neighbours& neighbours = sight != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
     AbsentWaiters absent(record, mail_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
@@ -225,12 +236,12 @@ void Attempts::look(Register& reg, Phase phase) {
     look.name = reg.resource;
     look.most = limits::obstacles + 1;
     looks_.ask(std::move(look), now_,
-               [this, resource = reg.resource, number = reg.attempt.number](Result<Sight> sight) {
+               [this, resource = reg.resource, number = reg.attempt.number](Result<Shown> sight) {
                    on_sight(resource, number, std::move(sight));
                });
 }
 
-void Attempts::on_sight(std::string_view resource, std::uint64_t number, Result<Sight> sight) {
+void Attempts::on_sight(std::string_view resource, std::uint64_t number, Result<Shown> sight) {
     const auto found = registers_.find(resource);
     if (found == registers_.end()) return;
     Register& reg = *found->second;
@@ -238,7 +249,7 @@ void Attempts::on_sight(std::string_view resource, std::uint64_t number, Result<
     if (!looking || reg.attempt.number != number) return;
     if (!sight || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
     if (reg.phase == Phase::looking_before) return decide(reg, &*sight);
-    SeenNeighbours neighbours(*sight, config_.rates(), now_);
+    SeenNeighbours neighbours = neighbours_in(*sight, config_.rates(), now_);
     neighbours.leave_out_waiters();
     const Record& result = reg.attempt.result;
     const auto meets_another = [&](Token token) {

@@ -13,7 +13,7 @@
 #include "store/quorum/mail.h"
 #include "store/quorum/quorum_store.h"
 #include "store/quorum/register.h"
-#include "store/quorum/text_map.h"
+#include "store/remote/text_map.h"
 
 namespace holdfast::core {
 
@@ -67,11 +67,11 @@ class Attempts {
     void start(Register& reg, Ballot ballot, Phase phase);
     void on_promise(Register& reg, Vote vote);
     void on_refusal(Register& reg, NodeIndex from, const Vote& vote);
-    void decide(Register& reg, const Sight* sight);
+    void decide(Register& reg, const Shown* sight);
     void accept(Register& reg, Record record);
     void on_accepted(Register& reg);
     void look(Register& reg, Phase phase);
-    void on_sight(std::string_view resource, std::uint64_t attempt, Result<Sight> sight);
+    void on_sight(std::string_view resource, std::uint64_t attempt, Result<Shown> sight);
     void take_back(Register& reg);
     void conclude(Register& reg);
     void pause(Register& reg);

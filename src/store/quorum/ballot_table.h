@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/time.h"
 #include "store/quorum/ballot.h"
-#include "store/quorum/text_map.h"
+#include "store/remote/text_map.h"
 
 namespace holdfast::core {
 

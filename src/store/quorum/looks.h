@@ -15,7 +15,7 @@ namespace holdfast::core {
 
 /// What a majority of the acceptors showed, one after the other: a resource may be there several times, and not each
 /// time the same.
-struct Sight {
+struct Shown {
     std::vector<Seen::Entry> entries;
     bool cut = false;  ///< there is more than was asked for
 };
@@ -28,7 +28,7 @@ class Looks {
 
     /// Asks all; the reply comes when a majority has answered, perhaps before this returns, or with the error
     /// `unavailable` after the time of an attempt.
-    using Reply = Callback<Result<Sight>>;
+    using Reply = Callback<Result<Shown>>;
     void ask(Look look, Instant now, Reply reply);
 
     void on_seen(NodeIndex from, const Seen& seen);
@@ -42,7 +42,7 @@ class Looks {
 
  private:
     struct Looking {
-        Sight sight;
+        Shown sight;
         NodeSet answered;
         Reply reply;
     };

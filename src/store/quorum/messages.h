@@ -7,7 +7,7 @@
 
 #include "lease/lease.h"
 #include "store/quorum/ballot.h"
-#include "store/quorum/travelling.h"
+#include "store/remote/travelling.h"
 
 namespace holdfast::core {
 

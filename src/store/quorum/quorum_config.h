@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 #include "store/quorum/ballot.h"
-#include "store/quorum/travelling.h"
+#include "store/remote/travelling.h"
 
 namespace holdfast::core {
 

@@ -7,7 +7,7 @@
 #include "store/quorum/attempts.h"
 #include "store/quorum/looks.h"
 #include "store/quorum/mail.h"
-#include "store/quorum/turns.h"
+#include "store/remote/turns.h"
 
 namespace holdfast::core {
 namespace {
@@ -28,7 +28,10 @@ struct QuorumStore::Impl {
           mail(config, std::move(parts.send)),
           looks(config, acceptor, mail),
           attempts({config, acceptor, mail, looks, parts.hash_key, parts.seed, parts.ballots_from}),
-          turns(parts.listener, attempts, parts.hash_key, parts.seed + 1) {
+          turns({.listener = parts.listener,
+                 .update = [this](std::string_view resource, Update& update) { attempts.update(resource, update); },
+                 .hash_key = parts.hash_key,
+                 .seed = parts.seed + 1}) {
         HOLDFAST_ASSERT(config.members > 0 && config.members <= NodeSet::most && config.node < config.members);
         attempts.counter().heard(acceptor.forgotten());
         attempts.on_enqueued([this](std::string_view resource, const std::vector<std::uint64_t>& waiters) {
@@ -77,7 +80,7 @@ struct QuorumStore::Impl {
         look.kind = asked->which == Which::active ? Look::Kind::of_holder : Look::Kind::of_holder_or_reserved;
         look.name = asked->holder;
         look.most = static_cast<std::uint32_t>(std::min(asked->most, limits::obstacles));
-        looks.ask(std::move(look), now, [this, asked = std::move(asked)](Result<Sight> sight) mutable {
+        looks.ask(std::move(look), now, [this, asked = std::move(asked)](Result<Shown> sight) mutable {
             if (!sight && now < asked->give_up_at && !looks.stopped()) return ask_for_leases(std::move(asked));
             if (!sight) return asked->reply(sight.error());
             asked->reply(names_in(*sight, asked->most));
@@ -85,7 +88,7 @@ struct QuorumStore::Impl {
     }
 
     /// What any of the majority has: whoever goes on to use a name finds out whether its lease is still there.
-    static std::vector<LeaseName> names_in(const Sight& sight, std::size_t most) {
+    static std::vector<LeaseName> names_in(const Shown& sight, std::size_t most) {
         std::vector<LeaseName> names;
         for (const Seen::Entry& entry : sight.entries)
             for (const Lease& lease : entry.record.record.leases)

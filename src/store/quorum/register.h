@@ -5,7 +5,7 @@
 
 #include "store/quorum/messages.h"
 #include "store/quorum/node_set.h"
-#include "store/store.h"
+#include "store/remote/pending.h"
 
 namespace holdfast::core {
 
@@ -17,12 +17,6 @@ enum class Phase : std::uint8_t {
     accepting,       ///< waits for a majority to accept
     looking_after,   ///< a majority has accepted; looks whether something that overlaps came at the same time
     pausing,         ///< lets others have their turn
-};
-
-/// An update that has not been answered.
-struct Pending {
-    Update* update;
-    Instant give_up_at;
 };
 
 /// One attempt at one register, as data.

@@ -6,7 +6,7 @@
 #include "lease/limits.h"
 #include "peer.pb.h"
 #include "store/quorum/ballot.h"
-#include "store/quorum/travelling.h"
+#include "store/remote/travelling.h"
 
 namespace holdfast::peer {
 

@@ -1,4 +1,4 @@
-#include "store/quorum/changes.h"
+#include "store/remote/changes.h"
 
 #include <array>
 #include <gtest/gtest.h>

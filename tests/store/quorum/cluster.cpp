@@ -239,11 +239,13 @@ Token Cluster::acquired(std::size_t node, const std::string& resource, const Ask
     return later->value.value_or(0);
 }
 
-void Cluster::Node::on_expired(std::string_view resource, const Lease& lease, Duration) {
+void Cluster::Node::on_expired(std::string_view resource, const Lease& lease, Duration late) {
+    if (other != nullptr) other->on_expired(resource, lease, late);
     told.push_back("expired " + to_string(LeaseName{std::string(resource), lease.token}));
 }
 
 void Cluster::Node::on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) {
+    if (other != nullptr) other->on_due(resource, waiters);
     std::string line = "due " + std::string(resource);
     for (const std::uint64_t id : waiters)
         line += " " + std::to_string(id);

@@ -117,12 +117,18 @@ class Cluster {
 
     std::vector<std::string> told(std::size_t node) const { return nodes_[node]->told; }
     void forget_told(std::size_t node) { nodes_[node]->told.clear(); }
+    /// Somebody else who is told the same; of the changes besides.
+    void listen(std::size_t node, StoreListener& listener) { nodes_[node]->other = &listener; }
 
  private:
     struct Node final : StoreListener {
-        void on_expired(std::string_view resource, const Lease& lease, Duration) override;
+        void on_expired(std::string_view resource, const Lease& lease, Duration late) override;
         void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
+        void on_changed(std::string_view resource, const Lease& lease, LeaseChange change) override {
+            if (other != nullptr) other->on_changed(resource, lease, change);
+        }
 
+        StoreListener* other = nullptr;
         std::unique_ptr<QuorumStore> store;
         BootNumber boot = 0;
         Token ceiling = 0;

@@ -1,4 +1,4 @@
-#include "store/quorum/overlapping.h"
+#include "store/remote/overlapping.h"
 
 #include <algorithm>
 
@@ -35,12 +35,12 @@ void merge(Record& into, Record from) {
 
 }  // namespace
 
-SeenNeighbours::SeenNeighbours(const Sight& sight, const ClockRates& rates, Instant now) {
-    for (const Seen::Entry& entry : sight.entries) {
-        Record record = arrive(entry.record, now);
-        rates.to_usable(record, now);
-        merge(records_[entry.resource], std::move(record));
-    }
+void SeenNeighbours::add(std::string_view resource, Record record) {
+    const auto found = records_.find(resource);
+    if (found == records_.end())
+        records_.emplace(std::string(resource), std::move(record));
+    else
+        merge(found->second, std::move(record));
 }
 
 void SeenNeighbours::visit(Predicate, const Visit& visit) const {

@@ -1,4 +1,4 @@
-#include "store/quorum/travelling.h"
+#include "store/remote/travelling.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

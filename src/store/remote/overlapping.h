@@ -2,11 +2,9 @@
 
 #include <map>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "lease/neighbours.h"
-#include "store/quorum/looks.h"
-#include "store/quorum/travelling.h"
 
 namespace holdfast::core {
 
@@ -20,11 +18,11 @@ class UnknownNeighbours final : public Neighbours {
     mutable bool asked_ = false;
 };
 
-/// The records that overlap, as a majority of the acceptors showed them, in the holder's measure of time. What any of
-/// them showed counts: a lease that another has seen the end of is honoured until its own end at most.
+/// The records that overlap, as others showed them, in the holder's measure of time. One may be shown several times;
+/// then what any of them showed counts: a lease that another has seen the end of is honoured until its own end at most.
 class SeenNeighbours final : public Neighbours {
  public:
-    SeenNeighbours(const Sight& sight, const ClockRates& rates, Instant now);
+    void add(std::string_view resource, Record record);
 
     void visit(Predicate predicate, const Visit& visit) const override;
 
