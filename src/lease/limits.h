@@ -16,6 +16,7 @@ inline constexpr std::size_t reason_bytes = 1024;
 inline constexpr std::size_t metadata_bytes = 8192;
 inline constexpr std::size_t idempotency_key_bytes = 256;
 inline constexpr std::size_t pattern_bytes = 1024;
+inline constexpr std::size_t cursor_bytes = 16 * 1024;  ///< of where a listing goes on: it may name a resource, encoded
 
 inline constexpr std::size_t intents_per_manifest = 256;  // G1
 inline constexpr std::size_t leases_per_request = 1000;

@@ -66,11 +66,11 @@ struct ListQuery {
     std::string_view prefix;  ///< of the resource within its namespace
     std::string_view holder;
     std::size_t limit = 100;
-    std::uint64_t after = 0;  ///< `next` of the page before; 0 to start
+    std::string_view after{};  ///< `next` of the page before; empty to start
 };
 struct ListPage {
     std::vector<NamedLease> leases;
-    std::uint64_t next = 0;  ///< 0 at the end
+    std::string next{};  ///< text of the store's own; empty at the end
 };
 
 /// A resource that is about to be updated, and by whom. The holder may be empty, and should be if neither a lease of it
@@ -101,7 +101,8 @@ class Store {
                            Callback<Result<std::vector<LeaseName>>> reply) = 0;
 
     /// A page of active leases. Looks at a bounded number of records, so a page may be short and still have a next one.
-    /// The leases of one record come together, even over the limit. Those active throughout a listing are listed once.
+    /// The leases of one record come together, even over the limit. Those active throughout a listing are listed once,
+    /// at least. Error `invalid_argument`: `after` is not of this store.
     virtual void list(const ListQuery& query, Callback<Result<ListPage>> reply) = 0;
 
     virtual std::size_t active_leases() const = 0;

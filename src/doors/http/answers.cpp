@@ -214,8 +214,7 @@ Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment) {
 }
 
 Response answer_list(const core::ListPage& page, const Moment& moment) {
-    const std::string next = page.next == 0 ? std::string() : std::to_string(page.next);
-    return answer_page("leases", page.leases, next, [&](JsonWriter& json, const core::NamedLease& named) {
+    return answer_page("leases", page.leases, page.next, [&](JsonWriter& json, const core::NamedLease& named) {
         put_lease(json, {named.resource, named.lease, core::timeline_of(named.lease, moment.now)}, {}, moment);
     });
 }

@@ -259,7 +259,7 @@ Result<DecodedList> decode_list(const Request& request) {
     list.prefix = query->text("prefix", limits::resource_bytes).value_or("");
     list.name_space = namespace_parameter(*query);
     list.limit = query->whole("limit", 1, 1000).value_or(100);
-    list.after = query->whole("after", 0, UINT64_MAX).value_or(0);
+    list.after = query->text("after", core::limits::cursor_bytes).value_or("");
     if (auto error = query->error()) return *error;
     return list;
 }

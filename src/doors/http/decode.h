@@ -43,7 +43,7 @@ Result<DecodedVerify> decode_verify(const Request& request);
 struct DecodedList {
     std::string name_space, prefix, holder;
     std::size_t limit = 100;
-    std::uint64_t after = 0;
+    std::string after;
 };
 Result<DecodedList> decode_list(const Request& request);
 

@@ -152,7 +152,7 @@ Result<DecodedKeys> decode_keys(const Request& request) {
     DecodedKeys keys;
     keys.name_space = query->text("namespace", limits::namespace_bytes).value_or("");
     keys.limit = query->whole("limit", 1, 1000).value_or(100);
-    keys.after = query->whole("after", 0, UINT64_MAX).value_or(0);
+    keys.after = query->text("after", limits::cursor_bytes).value_or("");
     query->check(core::check_namespace(keys.name_space));
     if (auto error = query->error()) return *error;
     return keys;

@@ -23,7 +23,7 @@ Result<core::Severity> decode_terminate(const Request& request);
 struct DecodedKeys {
     std::string name_space;
     std::size_t limit = 100;
-    std::uint64_t after = 0;
+    std::string after;
 };
 Result<DecodedKeys> decode_keys(const Request& request);
 /// `name`, or `namespace/name`, as the path has it.

@@ -57,7 +57,7 @@ Response answer_connect(const core::Connected& connected) {
 }
 
 Response answer_keys(const core::KeyPage& page) {
-    return answer_page("keys", page.keys, page.next == 0 ? std::string() : std::to_string(page.next), put_held_key);
+    return answer_page("keys", page.keys, page.next, put_held_key);
 }
 
 Response answer_key(const core::HeldKey& key) {

@@ -55,9 +55,7 @@ Result<ListQuery> read_list(std::span<const std::string_view> words) {
             if (!limit || *limit == 0 || *limit > page_most) return invalid_argument("LIMIT takes 1 to 1000");
             query.limit = *limit;
         } else if (same_word(words[i], "AFTER")) {
-            const auto after = parse_number(value);
-            if (!after) return invalid_argument("AFTER takes `next` of the page before");
-            query.after = *after;
+            query.after = value;
         } else {
             return invalid_argument("there is no option " + std::string(words[i].substr(0, 64)));
         }
@@ -129,10 +127,10 @@ void list_command(Exchange& exchange) {
         for (const NamedLease& named : page.leases)
             put_lease(reply, named.resource, named.lease, exchange.authority().now());
         reply.bulk("next");
-        if (page.next == 0)
+        if (page.next.empty())
             reply.null();
         else
-            reply.bulk(std::to_string(page.next));
+            reply.bulk(page.next);
         exchange.finish();
     });
 }

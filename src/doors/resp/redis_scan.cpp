@@ -25,7 +25,7 @@ struct Listing {
     std::string prefix;
     std::string type{};  ///< empty: any
     std::size_t limit = leases_per_page;
-    std::uint64_t after = 0;
+    std::string after{};  ///< empty: the beginning, or the end
     std::vector<std::string> keys{};
 
     /// The leases of one record come together: a key with several is told once.
@@ -78,7 +78,7 @@ void next_page(const ListingPtr& listing, Then then) {
 
 void gather_all(const ListingPtr& listing) {
     if (listing->keys.size() > keys_most) return fail(listing->exchange, "too many keys for one answer: use SCAN");
-    if (listing->after != 0) return next_page(listing, gather_all);
+    if (!listing->after.empty()) return next_page(listing, gather_all);
     write_keys(listing->exchange.reply(), *listing);
     listing->exchange.finish();
 }
@@ -86,7 +86,7 @@ void gather_all(const ListingPtr& listing) {
 void reply_with_page(const ListingPtr& listing) {
     resp::ReplyWriter reply = listing->exchange.reply();
     reply.array(2);
-    reply.bulk(std::to_string(listing->after));
+    reply.bulk(listing->exchange.session().client().cursors.number_of(listing->after));
     write_keys(reply, *listing);
     listing->exchange.finish();
 }
@@ -106,7 +106,7 @@ void redis_scan_command(Exchange& exchange) {
     const ScanOptions& options = std::get<ScanOptions>(parsed);
     const ListingPtr page = listing(exchange, options.pattern);
     page->limit = options.count;
-    page->after = *cursor;
+    page->after = exchange.session().client().cursors.next_of(*cursor);
     if (options.type) page->type = *options.type;
     next_page(page, reply_with_page);
 }

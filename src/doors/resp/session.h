@@ -9,6 +9,7 @@
 
 #include "doors/resp/door_parts.h"
 #include "doors/resp/exchange.h"
+#include "doors/resp/scan_cursors.h"
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
 #include "wire/resp_command.h"
@@ -21,6 +22,7 @@ struct RespClient {
     std::string library, library_version;
     resp::Protocol protocol = resp::Protocol::resp2;
     unsigned database = 0;  ///< as SELECT says
+    ScanCursors cursors;
 };
 
 /// One client's connection: commands in, replies out in the order of the commands, though several may be under way.

@@ -155,8 +155,8 @@ void Directory::Impl::loaded(const Answer<ListPage>& answer) {
     if (found != nullptr)
         for (const NamedLease& named : found->leases)
             book.seen(service_name_of(named.resource), named.lease);
-    load_after = found != nullptr ? found->next : 0;
-    if (load_after != 0) return;  // the next page with the next turn
+    load_after = found != nullptr ? found->next : std::string();
+    if (!load_after.empty()) return;  // the next page with the next turn
     known_all = true;
     const bool others_write = authority.events().teller() == Events::Teller::store;
     load_at = others_write ? authority.now() + look_every : Instant::max();
@@ -279,7 +279,7 @@ void Directory::advance(Instant now) {
     impl_->nonces.advance(now);
     impl_->applicants.advance(now);
     if (now >= impl_->load_at && !impl_->loading) {
-        if (impl_->known_all && impl_->load_after == 0) impl_->book.expire(now);
+        if (impl_->known_all && impl_->load_after.empty()) impl_->book.expire(now);
         impl_->load_page();
     }
     impl_->settle();

@@ -95,7 +95,7 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
         Callback<Answer<ServicePage>> reply;
     };
     Instant load_at{};  ///< the next page, or the next time
-    std::uint64_t load_after = 0;
+    std::string load_after;
     bool loading = false;
     bool known_all = false;
     std::vector<Waiter> waiting_for_all;

@@ -116,7 +116,7 @@ struct HeldKey {
 };
 struct KeyPage {
     std::vector<HeldKey> keys;
-    std::uint64_t next = 0;  ///< 0 at the end
+    std::string next;  ///< empty at the end
 };
 
 }  // namespace holdfast::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "lease/manifest.h"
 #include "lease/standing.h"
 #include "store/memory/path_tree.h"
@@ -224,7 +225,9 @@ struct MemoryStore::Impl {
         return false;
     }
 
-    ListPage list(const ListQuery& query) {
+    Result<ListPage> list(const ListQuery& query) {
+        const auto after = query.after.empty() ? 0 : parse_number(query.after);
+        if (!after) return Error{"invalid_argument", "after is not `next` of a page of this store"};
         const bool all = query.holder.empty();
         const std::vector<SlotId> candidates = all ? std::vector<SlotId>{} : table.slots_of(query.holder);
         const auto next_after = [&](std::uint64_t id) -> SlotId {
@@ -233,13 +236,13 @@ struct MemoryStore::Impl {
             return found == candidates.end() ? 0 : *found;
         };
         ListPage page;
-        std::uint64_t last = query.after;
+        std::uint64_t last = *after;
         std::size_t looked_at = 0;
         for (SlotId id = next_after(last); id != 0; id = next_after(id)) {
             const bool room = page.leases.size() < query.limit && looked_at++ < slots_per_page &&
                               (!table.used(id) || add_to_page(query, id, page));
             if (!room) {
-                page.next = last;
+                page.next = std::to_string(last);
                 break;
             }
             last = id;
