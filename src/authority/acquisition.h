@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,17 @@ struct Acquisitions::Request {
     bool again = false;                   // its turn may have come during the attempt
     std::optional<AcquireAnswer> ending;  // its wait is over: answer this once the attempt under way has ended
 
+    std::optional<AcquireAnswer> leaving;  // while it leaves the queues
+    std::size_t missing = 0;               // answers, of those that were asked for at once
+    Callback<> then;                       // what comes after them
+    std::optional<Refused> failure;        // of one of them
+
+    Steps all() const { return {0, order.size()}; }
+    /// True if everything before this step was taken.
+    bool holds(std::size_t steps) const {
+        return std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(steps),
+                           [this](std::size_t place) { return held[place].lease.token != 0; });
+    }
     const Intent& intent(std::size_t step) const { return asked.intents[order[step]]; }
 
     /// Adds who was found in the way at one of its resources.
@@ -51,6 +63,17 @@ struct Acquisitions::Request {
                 .queued = wait_until.has_value()};
     }
 };
+
+/// Some of its records are asked for at once: where the store is elsewhere, they take one way there and back together.
+/// `ask(step)` sees to it that arrived() is called once for each.
+template <class Ask>
+void Acquisitions::at_steps(const RequestPtr& request, Steps steps, const Ask& ask, Callback<> then) {
+    request->missing = steps.end - steps.begin + 1;
+    request->then = std::move(then);
+    for (std::size_t step = steps.begin; step < steps.end; ++step)
+        ask(step);
+    arrived(request);
+}
 
 /// The answer to a request that was not granted.
 inline AcquireBusy busy_answer(Code code, Standing standing) {

@@ -110,39 +110,70 @@ void Acquisitions::count(const RequestPtr& request) {
 
 void Acquisitions::begin(const RequestPtr& request) {
     if (request->order.size() == 1)
-        take(request, 0);
+        take(request);
     else
-        look(request, 0);
+        look(request);
 }
 
-void Acquisitions::look(const RequestPtr& request, std::size_t step) {
-    if (step == request->order.size()) return looked(request);
+void Acquisitions::arrived(const RequestPtr& request) {
+    if (--request->missing > 0) return;
+    Callback<> then = std::move(request->then);
+    then();
+}
+
+void Acquisitions::look(const RequestPtr& request) {
+    at_steps(
+        request, request->all(), [this, request](std::size_t step) { look_at(request, step); },
+        [this, request] {
+            if (request->failure) return fail(request, *std::exchange(request->failure, {}));
+            looked(request);
+        });
+}
+
+void Acquisitions::look_at(const RequestPtr& request, std::size_t step) {
     apply_rule(
         *store_, request->intent(step).resource,
         [request, step](Record& record, const Neighbours& neighbours, Instant now) {
             return Ruling{standing_of(record, neighbours, request->claim(step), now)};
         },
         [this, request, step](Result<Standing> found) {
-            if (!found) return fail(request, storage_failure(found.error()));
-            request->stands(step, std::move(*found));
-            look(request, step + 1);
+            if (found)
+                request->stands(step, std::move(*found));
+            else
+                request->failure = storage_failure(found.error());
+            arrived(request);
         });
 }
 
 void Acquisitions::looked(const RequestPtr& request) {
     if (request->standing.free() && !request->ending)
-        take(request, 0);
+        take(request);
     else
         busy(request);
 }
 
-void Acquisitions::take(const RequestPtr& request, std::size_t step) {
-    if (request->ending) return give_back(request, step);
-    if (step == request->order.size()) return grant(request);
+/// The first by name alone, so that of two that want the same things one fails there and the other gets them all; then
+/// the rest.
+void Acquisitions::take(const RequestPtr& request) {
+    if (request->ending) return busy(request);
+    take_steps(request, {0, 1});
+}
+
+void Acquisitions::take_steps(const RequestPtr& request, Steps steps) {
+    at_steps(
+        request, steps, [this, request](std::size_t step) { take_at(request, step); },
+        [this, request, taken = steps.end] {
+            if (request->ending || !request->holds(taken)) return give_back(request);
+            if (taken == request->order.size()) return grant(request);
+            take_steps(request, {taken, request->order.size()});
+        });
+}
+
+void Acquisitions::take_at(const RequestPtr& request, std::size_t step) {
     const auto token = parts_.tokens.take();
     if (!token) {
         request->ending = Refused{Code::tokens_exhausted, {}, Duration{100ms}};
-        return give_back(request, step);
+        return arrived(request);
     }
     // Only agents outrank others.
     const auto outranked = request->agent ? std::make_shared<std::vector<std::uint64_t>>() : nullptr;
@@ -165,6 +196,7 @@ void Acquisitions::take(const RequestPtr& request, std::size_t step) {
         [this, request, step, outranked](Result<AcquireVerdict> verdict) {
             if (outranked) judge_again(*outranked);
             taken(request, step, std::move(verdict));
+            arrived(request);
         });
 }
 
@@ -175,27 +207,30 @@ void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<Acq
         for (const Lease& lease : granted->superseded)
             parts_.events.publish_own(EventKind::released, request->intent(step).resource, lease, now_);
         request->held[request->order[step]].lease = std::move(granted->lease);
-        return take(request, step + 1);
     } else if (auto* busy = std::get_if<Busy>(&*verdict)) {
         request->stands(step, std::move(busy->standing));
     } else {
         request->ending = Refused{std::get<Rejected>(*verdict).code, {}, {}};
     }
-    give_back(request, step);
 }
 
-/// Gives back, last first, what was taken before `step`, keeping the request's place in the queues.
-void Acquisitions::give_back(const RequestPtr& request, std::size_t step) {
-    if (step == 0) return busy(request);
-    const std::size_t last = step - 1;
-    apply_rule(
-        *store_, request->intent(last).resource,
-        [request, last](Record& record, Instant) {
-            roll_back(record, request->held[request->order[last]].lease.token);
-            if (request->wait_until) enqueue(record, request->claim(last), *request->wait_until);
-            return Ruling{true, Effect::freed};
+/// Gives back what was taken, keeping the request's place in the queues.
+void Acquisitions::give_back(const RequestPtr& request) {
+    at_steps(
+        request, request->all(),
+        [this, request](std::size_t step) {
+            const Token token = request->held[request->order[step]].lease.token;
+            if (token == 0) return arrived(request);
+            apply_rule(
+                *store_, request->intent(step).resource,
+                [request, step, token](Record& record, Instant) {
+                    roll_back(record, token);
+                    if (request->wait_until) enqueue(record, request->claim(step), *request->wait_until);
+                    return Ruling{true, Effect::freed};
+                },
+                [this, request](const Result<bool>&) { arrived(request); });
         },
-        [this, request, last](const Result<bool>&) { give_back(request, last); });
+        [this, request] { busy(request); });
 }
 
 void Acquisitions::grant(const RequestPtr& request) {

@@ -25,7 +25,7 @@ namespace holdfast::core {
 /// between (G6).
 ///
 /// A request first looks at all its records, so that a refusal names everyone in the way. If the way is free it takes
-/// them in the order of their names; should one have been taken in between, it gives the others back. A request that
+/// the first by name, then the others; should one have been taken in between, it gives all back. A request that
 /// waits has an entry in the queue of each of its records and tries again when the store says that its turn may have
 /// come. An agent that must not wait, or must not go on waiting, is told to die (G5).
 class Acquisitions {
@@ -87,14 +87,23 @@ class Acquisitions {
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     void count(const RequestPtr& request);
     void begin(const RequestPtr& request);
-    void look(const RequestPtr& request, std::size_t step);
+    struct Steps {
+        std::size_t begin = 0;
+        std::size_t end = 0;
+    };
+    template <class Ask>
+    void at_steps(const RequestPtr& request, Steps steps, const Ask& ask, Callback<> then);
+    void arrived(const RequestPtr& request);
+    void look(const RequestPtr& request);
+    void look_at(const RequestPtr& request, std::size_t step);
     void looked(const RequestPtr& request);
-    void take(const RequestPtr& request, std::size_t step);
+    void take(const RequestPtr& request);
+    void take_steps(const RequestPtr& request, Steps steps);
+    void take_at(const RequestPtr& request, std::size_t step);
     void taken(const RequestPtr& request, std::size_t step, Result<AcquireVerdict> verdict);
-    void give_back(const RequestPtr& request, std::size_t step);
-    void queue(const RequestPtr& request, std::size_t step);
+    void give_back(const RequestPtr& request);
+    void queue(const RequestPtr& request);
     void leave(const RequestPtr& request, AcquireAnswer answer);
-    void leave_queue(const RequestPtr& request, std::size_t step, AcquireAnswer answer);
     void grant(const RequestPtr& request);
     void busy(const RequestPtr& request);
     void judged(const RequestPtr& request, bool holds_something);

@@ -246,6 +246,10 @@ Duration Authority::recovering_for() const {
     return impl_->now < impl_->recovering_until ? impl_->recovering_until - impl_->now : Duration::zero();
 }
 
+void Authority::recover_until(Instant until) {
+    impl_->recovering_until = std::max(impl_->recovering_until, until);
+}
+
 void Authority::stop() {
     impl_->stopping = true;
     impl_->acquisitions.stop(impl_->now);

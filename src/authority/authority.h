@@ -43,6 +43,7 @@ class Authority : private StoreListener {
         /// of one, may use the same numbers.
         std::uint64_t first_request = 1;
         Events::Teller teller = Events::Teller::authority;
+        bool store_gives_tokens = false;  ///< above its own, whatever a claim brings along (G3)
     };
     explicit Authority(Parts parts);
     ~Authority() override;
@@ -105,6 +106,9 @@ class Authority : private StoreListener {
     /// Bans the identity, and takes back that it was approved.
     void deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
     AuditPage audit(std::uint64_t after, std::size_t limit) const;
+
+    /// Leases that are not known here may be held until then: nothing is granted before (S1).
+    void recover_until(Instant until);
 
     // What has become of the policy and of agents, through this node or another: in force from now on. Where the
     // durable state is shared with other nodes, it says so before it answers.

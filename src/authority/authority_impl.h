@@ -38,7 +38,7 @@ struct Authority::Impl {
     Impl(Authority& authority, Parts parts)
         : durable(parts.durable),
           book(parts.durable, std::move(parts.policy)),
-          tokens(TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
+          tokens(parts.store_gives_tokens ? 0 : TokenSource::first_after(parts.tokens_issued, parts.wall_ms)),
           agents({parts.durable, std::move(parts.agents), parts.started_at, Random{parts.seed},
                   [this](const std::string& id) { acquisitions.nudge(id); }}),
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),

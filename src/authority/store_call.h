@@ -13,7 +13,8 @@ namespace holdfast::core {
 
 /// What a failure of the store or of the disk is called.
 inline Code code_of_failure(const Error& error) {
-    for (const Code code : {Code::unavailable, Code::invalid_policy, Code::stale_epoch, Code::too_many_agents})
+    for (const Code code : {Code::unavailable, Code::store_unavailable, Code::invalid_argument, Code::invalid_policy,
+                            Code::stale_epoch, Code::too_many_agents})
         if (error.code == name_of(code)) return code;
     return Code::storage_failed;
 }
@@ -21,7 +22,7 @@ inline Code code_of_failure(const Error& error) {
 /// The answer when the store could not.
 inline Refused storage_failure(const Error& error) {
     const Code code = code_of_failure(error);
-    if (code == Code::unavailable) return {code, error.message, Duration{1s}};
+    if (code == Code::unavailable || code == Code::store_unavailable) return {code, error.message, Duration{1s}};
     return {code, error.message, {}};
 }
 

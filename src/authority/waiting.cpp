@@ -44,32 +44,38 @@ void Acquisitions::wait(const RequestPtr& request) {
     deadlines_.emplace(*request->wait_until, request->id);
     by_holder_.emplace(request->asked.holder, request->id);
     request->trying = true;
-    queue(request, 0);
+    queue(request);
 }
 
-void Acquisitions::queue(const RequestPtr& request, std::size_t step) {
-    // Between looking and queueing a place may have been freed without anyone to tell: look once more.
-    if (step == request->order.size()) {
-        request->trying = false;
-        return try_again(request);
-    }
+void Acquisitions::queue(const RequestPtr& request) {
     struct Queued {
         bool full = false;
         std::vector<std::uint64_t> outranked;
     };
-    apply_rule(
-        *store_, request->intent(step).resource,
-        [request, step](Record& record, const Neighbours& neighbours, Instant) {
-            const Claim claim = request->claim(step);
-            if (enqueue(record, claim, *request->wait_until)) return Ruling{Queued{true, {}}, Effect::none};
-            return Ruling{Queued{false, outranked_by(record, neighbours, claim)}, Effect::changed};
-        },
-        [this, request, step](const Result<Queued>& queued) {
-            if (!queued) return fail(request, storage_failure(queued.error()));
-            if (queued->full) return fail(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
-            judge_again(queued->outranked);
-            queue(request, step + 1);
-        });
+    const auto ask = [this, request](std::size_t step) {
+        apply_rule(
+            *store_, request->intent(step).resource,
+            [request, step](Record& record, const Neighbours& neighbours, Instant) {
+                const Claim claim = request->claim(step);
+                if (enqueue(record, claim, *request->wait_until)) return Ruling{Queued{true, {}}, Effect::none};
+                return Ruling{Queued{false, outranked_by(record, neighbours, claim)}, Effect::changed};
+            },
+            [this, request](const Result<Queued>& queued) {
+                if (!queued)
+                    request->failure = storage_failure(queued.error());
+                else if (queued->full)
+                    request->failure = Refused{Code::too_many_waiters, {}, Duration{1s}};
+                else
+                    judge_again(queued->outranked);
+                arrived(request);
+            });
+    };
+    at_steps(request, request->all(), ask, [this, request] {
+        if (request->failure) return fail(request, *std::exchange(request->failure, {}));
+        // Between looking and queueing a place may have been freed without anyone to tell: look once more.
+        request->trying = false;
+        try_again(request);
+    });
 }
 
 /// An older request has come before these. Those whose agent holds something may have to die (judge()); the others wait
@@ -93,21 +99,18 @@ void Acquisitions::fail(const RequestPtr& request, Refused refused) {
 /// Takes a request that is not granted out of the queues, then answers it.
 void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
     if (!request->wait_until) return answer(request, std::move(answered));
-    leave_queue(request, 0, std::move(answered));
-}
-
-void Acquisitions::leave_queue(const RequestPtr& request, std::size_t step, AcquireAnswer answered) {
-    if (step == request->order.size()) return answer(request, std::move(answered));
     request->trying = true;  // so that nobody lets it try while it leaves
-    apply_rule(
-        *store_, request->intent(step).resource,
-        [request](Record& record, Instant) {
-            dequeue(record, request->id);
-            return Ruling{true, Effect::freed};
-        },
-        [this, request, step, answered = std::move(answered)](const Result<bool>&) mutable {
-            leave_queue(request, step + 1, std::move(answered));
-        });
+    const auto ask = [this, request](std::size_t step) {
+        apply_rule(
+            *store_, request->intent(step).resource,
+            [request](Record& record, Instant) {
+                dequeue(record, request->id);
+                return Ruling{true, Effect::freed};
+            },
+            [this, request](const Result<bool>&) { arrived(request); });
+    };
+    request->leaving = std::move(answered);
+    at_steps(request, request->all(), ask, [this, request] { answer(request, std::move(*request->leaving)); });
 }
 
 void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
@@ -157,7 +160,7 @@ void Acquisitions::advance(Instant now) {
         if (request->trying) continue;
         request->trying = true;
         request->standing = {};
-        look(request, 0);
+        look(request);
     }
 }
 

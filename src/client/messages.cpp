@@ -113,7 +113,7 @@ Outcome outcome_of(std::string_view code, int status) {
 
 std::optional<Absence> absence_of(std::string_view code) {
     if (code == "stopping") return Absence::nothing_done;
-    if (code == "unavailable" || code == "storage_failed") return Absence::unknown;
+    if (code == "unavailable" || code == "store_unavailable" || code == "storage_failed") return Absence::unknown;
     return std::nullopt;
 }
 

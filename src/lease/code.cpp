@@ -104,6 +104,8 @@ constexpr std::array<Text, code_count> texts{{
     {Code::request_timeout, "request_timeout", "the request did not arrive in time"},
     {Code::unavailable, "unavailable",
      "no majority of the cluster answered in time, so what became of this is not known; ask again"},
+    {Code::store_unavailable, "store_unavailable",
+     "the engine that keeps the leases cannot be reached or did not answer in time; ask again after retry_in_ms"},
     {Code::storage_failed, "storage_failed", "the disk refused; nothing was changed"},
 }};
 

@@ -78,6 +78,7 @@ enum class Code : std::uint8_t {
     header_too_large,
     request_timeout,
     unavailable,
+    store_unavailable,
     storage_failed,
 };
 inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::storage_failed) + 1;

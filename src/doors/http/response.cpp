@@ -149,6 +149,7 @@ int status_of(Code code) {
         case Code::too_many_backends:
         case Code::too_many_connections:
         case Code::unavailable:
+        case Code::store_unavailable:
             return 503;
         case Code::storage_failed:
             break;
