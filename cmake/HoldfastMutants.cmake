@@ -7,7 +7,7 @@ foreach(folder base lease store_memory store_remote store_quorum log log_state a
   list(TRANSFORM folder_sources PREPEND ${folder_dir}/)
   list(APPEND mutable_sources ${folder_sources})
 endforeach()
-list(APPEND mutable_sources ${HOLDFAST_ROOT}/src/services/candidate.cpp ${HOLDFAST_ROOT}/src/services/glob.cpp)
+list(APPEND mutable_sources ${HOLDFAST_ROOT}/src/services/agreed_state.cpp ${HOLDFAST_ROOT}/src/services/candidate.cpp ${HOLDFAST_ROOT}/src/services/glob.cpp)
 add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL ${mutable_sources})
 target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src)
 target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)

@@ -21,15 +21,16 @@ ReplicatedState::Impl::Impl(Parts given, Local known)
     : parts(std::move(given)),
       local(std::move(known)),
       members(recorded_members(parts.members)),
-      next_id_(Random(parts.seed).next()),
-      state({.command_done =
-                 [this](std::uint64_t id, CommandOutcome outcome) {
-                     if (const auto mine = under_way.find(id); mine != under_way.end()) mine->second.outcome = outcome;
-                 },
-             .policy_changed = [this](const core::Policy&) { policy_changed = true; },
-             .agent_changed = [this](const core::SavedAgent& agent,
-                                     bool forgotten) { agents_changed.emplace_back(agent, forgotten); },
-             .replaced = [this] { replaced = true; }}) {
+      agreed({.append = [this](std::string entry,
+                               Callback<Result<void>> done) { append(std::move(entry), std::move(done)); },
+              .refusal = [this] { return refusal(); },
+              .on_policy =
+                  [this] {
+                      policy->agree(state().policy());
+                      authority->take_policy(policy->in_force());
+                  },
+              .on_failure = [this](const Error& error) { report(error); },
+              .first_id = Random(parts.seed).next()}) {
     log.emplace(core::ReplicatedLog::Parts{
         .node = parts.node,
         .members = static_cast<std::uint8_t>(members.size()),
@@ -40,31 +41,28 @@ ReplicatedState::Impl::Impl(Parts given, Local known)
         .send = [this](core::NodeIndex to, core::LogMessage message) { parts.send(to, std::move(message)); },
         .apply =
             [this](LogIndex index, const std::string& value) {
-                state.apply(index, value);
+                agreed.apply(index, value);
                 if (parts.on_applied) parts.on_applied(index, value);
             },
-        .take_snapshot = [this] { return state.snapshot(); },
+        .take_snapshot = [this] { return agreed.snapshot(); },
         .install =
             [this](const std::string& snapshot) {
-                if (const auto installed = state.install(snapshot); !installed) trouble = installed.error();
+                if (const auto installed = agreed.install(snapshot); !installed) trouble = installed.error();
             }});
-    // The authority starts with what is there by now.
-    agents_changed.clear();
-    policy_changed = replaced = false;
-    shown_version = state.policy_version();
+    agreed.delivered();  // the authority starts with it
     policy.emplace(
         PolicyInForce::Parts{.local = parts.local,
                              .local_ttl_max = local.policy.ttl_max,
                              // Until a cluster's log is founded, what it will be founded with is as good as any.
-                             .agreed = state.members().empty() ? local.policy : state.policy(),
+                             .agreed = state().members().empty() ? local.policy : state().policy(),
                              .on_told = [this](const Result<void>& told) { on_local_told(told); }});
 }
 
 Result<void> ReplicatedState::Impl::check() const {
     if (trouble) return *trouble;
-    if (state.trouble()) return *state.trouble();
-    if (state.members() == members || state.members().empty()) return {};
-    if (state.members().size() != 1 && members.size() != 1) return state.check_members(members);
+    if (state().trouble()) return *state().trouble();
+    if (state().members() == members || state().members().empty()) return {};
+    if (state().members().size() != 1 && members.size() != 1) return state().check_members(members);
     return Error{"members_differ",
                  members.size() == 1
                      ? "this state directory is that of a member of a cluster; start it with the same --peers"
@@ -101,15 +99,16 @@ core::Policy ReplicatedState::policy() const {
 }
 
 std::vector<core::SavedAgent> ReplicatedState::agents() const {
-    if (impl_->state.members().empty()) return impl_->local.agents;
+    if (impl_->state().members().empty()) return impl_->local.agents;
     std::vector<core::SavedAgent> agents;
-    for (const auto& [id, agent] : impl_->state.agents())
+    for (const auto& [id, agent] : impl_->state().agents())
         agents.push_back(agent);
     return agents;
 }
 
 void ReplicatedState::use(core::Authority& authority) {
     impl_->authority = &authority;
+    impl_->agreed.use(authority);
     if (impl_->members.size() == 1) return impl_->log->lead(impl_->log->ballot().term + 1);
     impl_->candidate.emplace(core::Candidate::Parts{.authority = authority,
                                                     .group = std::string(group),
@@ -170,36 +169,23 @@ void ReplicatedState::save_policy_by(const core::AuditEntry& audit, const core::
 }
 
 void ReplicatedState::save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) {
-    impl_->submit(std::nullopt, core::AgentCommand{agent},
-                  [this, agent, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
-                      if (!outcome) return done(outcome.error());
-                      const auto known = impl_->state.agents().find(agent.id);
-                      const bool there = known != impl_->state.agents().end() && known->second.epoch >= agent.epoch;
-                      if (*outcome == CommandOutcome::applied || (!*outcome && there)) return done({});
-                      if (*outcome == CommandOutcome::conflict)
-                          return done(Error{"stale_epoch", "a newer life of this agent is known"});
-                      done(Error{"too_many_agents", "as many agents are registered as there is room for"});
-                  });
+    impl_->agreed.save_agent(agent, std::move(done));
 }
 
 void ReplicatedState::forget_agent(std::string_view id, Callback<Result<void>> done) {
-    impl_->forget_agent(std::nullopt, std::string(id), std::move(done));
+    impl_->agreed.forget_agent(std::nullopt, std::string(id), std::move(done));
 }
 
 void ReplicatedState::forget_agent_by(const core::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
-    impl_->forget_agent(audit, std::string(id), std::move(done));
+    impl_->agreed.forget_agent(audit, std::string(id), std::move(done));
 }
 
 void ReplicatedState::note(const core::AuditEntry& audit) {
-    impl_->submit(audit, core::AuditCommand{}, [this, audit](const Result<std::optional<CommandOutcome>>& outcome) {
-        if (outcome) return;
-        impl_->report({"unavailable",
-                       "not in the audit: " + audit.who + " did " + audit.what + " (" + outcome.error().message + ")"});
-    });
+    impl_->agreed.note(audit);
 }
 
 core::AuditPage ReplicatedState::audit(std::uint64_t after, std::size_t limit) const {
-    return impl_->state.audit(after, limit);
+    return impl_->state().audit(after, limit);
 }
 
 ReplicatedState::Status ReplicatedState::status() const {
@@ -208,7 +194,7 @@ ReplicatedState::Status ReplicatedState::status() const {
 }
 
 const core::ClusterState& ReplicatedState::agreed() const {
-    return impl_->state;
+    return impl_->state();
 }
 
 void ReplicatedState::drain() {

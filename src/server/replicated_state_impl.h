@@ -1,14 +1,13 @@
 #pragma once
 
 #include <deque>
-#include <map>
 
 #include "authority/authority.h"
-#include "log/cluster_state.h"
 #include "log/replicated_log.h"
 #include "server/replicated_founding.h"
 #include "server/replicated_policy.h"
 #include "server/replicated_state.h"
+#include "services/agreed_state.h"
 #include "services/candidate.h"
 
 namespace holdfast {
@@ -36,21 +35,17 @@ struct ReplicatedState::Impl {
     };
 
     // ---- commands ----
-    std::uint64_t next_id() { return next_id_++; }
-    using Done = Callback<Result<std::optional<CommandOutcome>>>;  // nothing: known only to be in a snapshot
-    void append(std::uint64_t id, std::string value, Done done);
-    void submit(const std::optional<core::AuditEntry>& audit, const core::ClusterCommand& command, Done done);
     std::optional<Error> refusal() const;
+    void append(std::string entry, Callback<Result<void>> done);
     void stop();
     void save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& policy,
                      Callback<Result<void>> done);
-    bool is_audited(const core::AuditEntry& audit) const;
-    void forget_agent(const std::optional<core::AuditEntry>& audit, std::string id, Callback<Result<void>> done);
 
     // ---- what was agreed on reaches this node ----
     void deliver();
-    void deliver_policy();
     void on_local_told(const Result<void>& told);
+
+    const core::ClusterState& state() const { return agreed.state(); }
 
     // ---- the first entries of a cluster's log ----
     void found_if_needed();
@@ -60,23 +55,12 @@ struct ReplicatedState::Impl {
     Local local;
     std::vector<std::string> members;
     std::shared_ptr<bool> alive = std::make_shared<bool>(true);
-    std::uint64_t next_id_;
     bool stopped = false;
     std::optional<Error> trouble;
 
-    struct UnderWay {
-        Done done;
-        std::optional<CommandOutcome> outcome{};
-    };
-    std::map<std::uint64_t, UnderWay> under_way;                    // by id
-    std::vector<std::pair<core::SavedAgent, bool>> agents_changed;  // true: forgotten
-    bool policy_changed = false;
-    bool replaced = false;
-    bool delivering = false;
-    std::uint64_t shown_version = 0;  // of the policy that the authority was told
     std::vector<Callback<Result<void>>> until_complete;
 
-    core::ClusterState state;
+    core::AgreedState agreed;
     std::optional<PolicyInForce> policy;
     Disk disk{*this};
     std::optional<core::ReplicatedLog> log;

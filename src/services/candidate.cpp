@@ -94,15 +94,17 @@ void Candidate::Impl::renew() {
     request.caller.node = parts.node;
     request.holder = parts.id;
     request.leases = {{{resource, *term}, std::nullopt}};
-    parts.authority.renew(std::move(request), later([asked_for = *term](Impl& self, std::vector<RenewAnswer> answers) {
-                              self.renewing = false;
-                              if (self.term != asked_for) return;
-                              if (const auto* renewed = std::get_if<RenewedLease>(&answers.front().result))
-                                  return self.leads(renewed->held.lease);
-                              const Code code = std::get<Refused>(answers.front().result).code;
-                              self.act_at = self.now + pause_after_failure;
-                              if (code != Code::storage_failed && code != Code::unavailable) self.cease();
-                          }));
+    parts.authority.renew(
+        std::move(request), later([asked_for = *term](Impl& self, std::vector<RenewAnswer> answers) {
+            self.renewing = false;
+            if (self.term != asked_for) return;
+            if (const auto* renewed = std::get_if<RenewedLease>(&answers.front().result))
+                return self.leads(renewed->held.lease);
+            const Code code = std::get<Refused>(answers.front().result).code;
+            self.act_at = self.now + pause_after_failure;
+            if (code != Code::storage_failed && code != Code::unavailable && code != Code::store_unavailable)
+                self.cease();
+        }));
 }
 
 /// A lease that may still be there is given back, so that nobody waits for its end.
