@@ -1,7 +1,7 @@
 # The code that has rules to switch off (base/mutant.h), once more and all in one library, for the tests that switch them
 # off. What ships has no such switch.
 set(mutable_sources)
-foreach(folder base lease store_memory store_remote store_quorum log log_state authority server_replicated sim services_keys services_discovery)
+foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery)
   get_target_property(folder_sources holdfast_${folder} SOURCES)
   get_target_property(folder_dir holdfast_${folder} SOURCE_DIR)
   list(TRANSFORM folder_sources PREPEND ${folder_dir}/)
@@ -11,7 +11,7 @@ list(APPEND mutable_sources ${HOLDFAST_ROOT}/src/services/agreed_state.cpp ${HOL
 add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL ${mutable_sources})
 target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src)
 target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
-target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_wire_record holdfast_wire_discovery holdfast_identity Boost::json
+target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_wire_record holdfast_wire_discovery holdfast_identity Boost::json
                       PkgConfig::utf8proc)
 
 # holdfast_mutants(NAME SOURCES … USES …): tests of which each can be run with a rule switched off.

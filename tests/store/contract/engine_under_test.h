@@ -1,0 +1,24 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <map>
+
+#include "store/contract/store_under_test.h"
+#include "store/engine/engine.h"
+
+namespace holdfast::core {
+
+/// Fronts on a real engine, each an EngineStore with an Engine of its own, all on one loop in real time: what a test of
+/// an engine needs to say is how an engine is made, and how life is made hard for the server behind it.
+struct EngineUnderTest {
+    std::function<std::unique_ptr<Engine>(boost::asio::io_context&)> make_engine;  ///< not started
+    std::map<Ordeal, std::string> why_not{};
+    std::function<void()> restart{};    ///< returns when it answers again
+    std::function<void(bool)> reach{};  ///< SIGSTOP, a proxy that is cut …
+    std::function<void(Duration)> slow{};
+    std::function<void(Duration)> step_clock{};
+    std::shared_ptr<void> keeps{};  ///< let go after all fronts: the server itself, perhaps
+};
+std::unique_ptr<StoreUnderTest> under_test(EngineUnderTest engine, const ContractShape& shape);
+
+}  // namespace holdfast::core
