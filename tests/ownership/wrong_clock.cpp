@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 namespace {
@@ -35,4 +36,11 @@ extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t cl
     const long failed = ::syscall(SYS_clock_gettime, clock, reading);
     if (failed == 0 && clock == CLOCK_REALTIME) reading->tv_sec += shift();
     return static_cast<int>(failed);
+}
+
+extern "C" __attribute__((visibility("default"))) int gettimeofday(timeval* __restrict reading, void*) noexcept {
+    timespec precise{};
+    const int failed = ::clock_gettime(CLOCK_REALTIME, &precise);
+    if (failed == 0) *reading = {precise.tv_sec, precise.tv_nsec / 1000};
+    return failed;
 }

@@ -24,9 +24,9 @@ def lives(pid):
         return False
 
 
-def start_redis(port, directory):
-    """A Redis that keeps nothing. Debian's redis-tools has the server under another name; it acts by what it is called."""
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
-               directory]
+def start_redis(port, directory, durable=False):
+    """A Redis that keeps nothing, or loses nothing. Debian's redis-tools has the server under another name; it acts by what it is called."""
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", directory,
+               "--appendonly", "yes" if durable else "no", "--appendfsync", "always"]
     return start(command, executable=shutil.which("redis-server") or shutil.which("redis-check-rdb"),
                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

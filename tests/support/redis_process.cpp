@@ -1,15 +1,22 @@
 #include "support/redis_process.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <chrono>
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <poll.h>
+#include <random>
 #include <signal.h>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "support/scratch.h"
 
 namespace holdfast {
 
@@ -30,15 +37,9 @@ std::string binary() {
     throw std::runtime_error("there is no Redis here: scripts/setup installs redis-tools");
 }
 
-std::uint16_t free_port() {
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    const bool bound = ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                       ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    ::close(socket);
-    if (!bound) throw std::runtime_error("no free port");
-    return ntohs(address.sin_port);
+std::string new_folder() {
+    const std::string pattern = make_scratch_folder("redis");
+    return pattern;
 }
 
 bool listens(std::uint16_t port) {
@@ -51,18 +52,46 @@ bool listens(std::uint16_t port) {
 
 }  // namespace
 
-RedisProcess::RedisProcess(std::vector<std::string> options) : options_(std::move(options)), port_(free_port()) {
-    start();
+/// Below those that the system gives to whoever connects: one of those may be taken the next moment.
+std::uint16_t free_port() {
+    unsigned first_of_connections = 32768;
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first_of_connections;
+    constexpr unsigned lowest = 10000;
+    const unsigned ports = std::max(first_of_connections, lowest + 1000) - lowest;
+    std::random_device random;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const sockaddr_in address = loopback(static_cast<std::uint16_t>(lowest + random() % ports));
+        const bool bound = ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        ::close(socket);
+        if (bound) return ntohs(address.sin_port);
+    }
+    throw std::runtime_error("no free port");
+}
+
+RedisProcess::RedisProcess(std::vector<std::string> options, std::vector<std::string> environment)
+    : options_(std::move(options)), environment_(std::move(environment)), folder_(new_folder()) {
+    for (int attempt = 1;; ++attempt) {
+        port_ = free_port();
+        try {
+            start();
+            return;
+        } catch (const std::runtime_error&) {
+            if (attempt == 5) throw;  // otherwise somebody else may have taken the port meanwhile
+        }
+    }
 }
 
 RedisProcess::~RedisProcess() {
     kill();
+    std::error_code failed;
+    std::filesystem::remove_all(folder_, failed);
 }
 
 void RedisProcess::start() {
     const std::string path = binary();
     std::vector<std::string> words{"redis-server", "--port", std::to_string(port_), "--bind", "127.0.0.1", "--save", "",
-                                   "--dir",        "/tmp"};
+                                   "--dir",        folder_};
     words.insert(words.end(), options_.begin(), options_.end());
     std::vector<char*> pointers;
     for (std::string& word : words)
@@ -70,6 +99,8 @@ void RedisProcess::start() {
     pointers.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
+        for (std::string& one : environment_)
+            ::putenv(one.data());
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         const int nothing = ::open("/dev/null", O_RDWR);
         ::dup2(nothing, STDOUT_FILENO);
@@ -79,6 +110,10 @@ void RedisProcess::start() {
     }
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!listens(port_)) {
+        if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+            pid_ = -1;
+            throw std::runtime_error("Redis ended instead of starting");
+        }
         if (std::chrono::steady_clock::now() > until) throw std::runtime_error("Redis did not start");
         ::poll(nullptr, 0, 10);
     }

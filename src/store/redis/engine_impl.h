@@ -1,0 +1,150 @@
+#pragma once
+
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/redis/indices.h"
+#include "store/redis/nodes.h"
+#include "store/redis/redis_engine.h"
+
+namespace holdfast::redis_engine {
+
+class RedisEngine final : public core::Engine {
+ public:
+    RedisEngine(boost::asio::io_context& loop, RedisEngineOptions options);
+    ~RedisEngine() override;
+
+    void fetch(Kind kind, std::string_view name, Callback<Result<core::Reading>> reply) override;
+    void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::Sight>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::Sight>> reply) override;
+    void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<core::Page>> reply) override;
+    void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
+
+    Duration swap_lingers() const override { return lingers() + options_.answer_within; }
+    void start(core::EngineListener& listener) override;
+    void stop() override;
+    std::string status() const override;
+
+ private:
+    /// A swap under way, with what has to be in the indices before.
+    struct SwapCall {
+        Callback<Result<core::Swapped>> reply;
+        WriteId expected = 0;
+        WriteId becomes = 0;
+        Indexed indexed{};                       ///< how it is if the swap is done
+        std::vector<Indexed::Holder> dropped{};  ///< no longer in the record then
+        std::string name{};                      ///< only if some are
+        std::string key{};
+        std::string command{};  ///< in a cluster: to be sent when the indices are written
+        std::size_t missing = 0;
+        bool is_answered = false;
+        core::Swapped swapped{};
+        std::optional<Error> index_error{};
+    };
+    using SwapPointer = std::shared_ptr<SwapCall>;
+
+    /// What is to be written to one index in this turn, and the swaps that need it.
+    struct IndexBatch {
+        Script script = Script::cover;
+        std::string key{};
+        Node* node = nullptr;
+        std::string arguments{};
+        std::size_t words = 0;
+        std::vector<SwapPointer> calls{};
+    };
+
+    /// Several values, as they were at `now` or later.
+    struct Got {
+        std::vector<std::string> names{};
+        std::vector<std::optional<Stored>> values{};
+        EngineTime now = EngineTime::max();
+    };
+    struct Getting {
+        Got got{};
+        std::size_t missing = 0;
+        std::optional<Error> error{};
+        Callback<Result<Got>> reply{};
+    };
+    struct Scanning {
+        Kind kind = Kind::record;
+        std::string pattern{};
+        std::string count{};
+        std::size_t node = 0;
+        std::string cursor = "0";
+        std::size_t rounds = 0;
+        std::vector<std::string> names{};
+        Callback<Result<core::Page>> reply{};
+    };
+    struct Taking {
+        struct Taken {
+            std::uint32_t set = 0;
+            std::string mark{};
+        };
+        std::vector<std::string> names{};
+        std::vector<Taken> from{};  ///< of each name
+        std::size_t missing = 0;
+        std::size_t most = 0;
+        std::optional<Error> error{};
+        Callback<Result<std::vector<std::string>>> reply{};
+    };
+
+    template <class T>
+    void fail(Callback<Result<T>> reply, Error error) {
+        boost::asio::post(loop_, [reply = std::move(reply), error = std::move(error)]() mutable { reply(error); });
+    }
+    Result<Node*> node_of(std::string_view key, std::size_t bytes);
+    Error unreadable(const Node& node, std::string_view what) const;
+    Result<EngineTime> time_in(const resp::Value& answer, bool passed_on = false);
+    Result<Stored> stored_in(resp::Value& value);
+
+    Duration lingers() const { return options_.answer_within + 500ms; }
+    void write_swap(std::string& out, const Node& node, const core::Swap& swap, std::string_view key);
+    void send_swap(const SwapPointer& call, Node& node);
+    void swap_answered(const SwapPointer& call, Result<resp::Value> answer);
+    Result<core::Swapped> read_swapped(const SwapCall& call, resp::Value answer);
+    void finish(SwapCall& call);
+
+    Result<void> plan_indices(const core::Swap& swap, const SwapPointer& call, const Node& node);
+    void cover_holders(const core::Swap& swap, const SwapPointer& call, Micros keep);
+    void cover_folders(const core::Swap& swap, const SwapPointer& call, Micros keep);
+    void set_due(const core::Swap& swap, const SwapPointer& call, const Node& node);
+    std::int64_t cover(const std::string& key, Micros until, std::string_view member, const SwapPointer& call);
+    void add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
+                      const SwapPointer& call);
+    void send_batches(Node& node);
+    void send_batch(IndexBatch batch);
+    void index_answered(const SwapPointer& call, const Result<resp::Value>& answer);
+    void drop_batches();
+
+    void look(const std::string& index, std::size_t most, Callback<Result<Got>> reply);
+    void get_all(Kind kind, std::vector<std::string> names, std::string_view at_least, Callback<Result<Got>> reply);
+    void get_times(const std::vector<Node*>& nodes, const std::shared_ptr<Getting>& getting);
+    void get_values(Kind kind, const std::shared_ptr<Getting>& getting);
+    void got_one(const std::shared_ptr<Getting>& getting);
+    void show(Got found, bool cut, std::string_view at_least, Callback<Result<core::Sight>> reply);
+    void scan_on(const std::shared_ptr<Scanning>& scanning);
+    void scanned(const std::shared_ptr<Scanning>& scanning, Result<resp::Value> answer);
+    void scan_done(const std::shared_ptr<Scanning>& scanning);
+    std::string cursor_text(const Scanning& scanning) const;
+    bool read_cursor(std::string_view text, Scanning& scanning) const;
+    void taken(const std::shared_ptr<Taking>& taking, std::uint32_t set, Result<resp::Value> answer);
+    void taken_all(const std::shared_ptr<Taking>& taking);
+    std::vector<std::string> settle(const Taking& taking, const Got& got);
+
+    boost::asio::io_context& loop_;
+    const RedisEngineOptions options_;
+    const Keys keys_;
+    std::shared_ptr<Nodes> nodes_;
+    IndexMemory memory_;
+    std::vector<IndexBatch> batches_;  // of this turn
+    std::unordered_map<std::string, std::size_t> batch_of_;
+    std::size_t batch_bytes_ = 0;
+};
+
+}  // namespace holdfast::redis_engine

@@ -1,0 +1,137 @@
+#include "store/redis/greeting.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+
+#include "base/text.h"
+#include "store/redis/link.h"
+#include "wire/resp_command.h"
+
+namespace holdfast::redis_engine {
+namespace {
+
+using Type = resp::Value::Type;
+
+constexpr std::uint64_t version_least = 7;
+
+std::string command(std::initializer_list<std::string_view> words) {
+    std::string out;
+    resp::write_command(out, words);
+    return out;
+}
+
+/// The value of a line `name:value` of INFO; empty if there is none.
+std::string_view info_field(std::string_view info, std::string_view name) {
+    while (!info.empty()) {
+        const auto end = std::min(info.find("\r\n"), info.size());
+        const auto line = info.substr(0, end);
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) return line.substr(name.size() + 1);
+        info.remove_prefix(std::min(end + 2, info.size()));
+    }
+    return {};
+}
+
+/// What stands behind this name in a list of names and values.
+std::string_view setting(const resp::Value& answer, std::string_view name) {
+    for (std::size_t i = 0; i + 1 < answer.items.size(); i += 2)
+        if (answer.items[i].text == name) return answer.items[i + 1].text;
+    return {};
+}
+
+std::string why_not(std::string_view info) {
+    const auto version = info_field(info, "redis_version");
+    const auto major = parse_number(version.substr(0, version.find('.')));
+    if (!major || *major < version_least) return "it is Redis " + quoted(version) + ", and 7 is needed";
+    if (info_field(info, "loading") == "1") return "it is still loading";
+    if (info_field(info, "role") != "master" && info_field(info, "cluster_enabled") != "1") return "it is a replica";
+    const auto policy = info_field(info, "maxmemory_policy");
+    if (info_field(info, "maxmemory") != "0" && policy != "noeviction")
+        return "it may throw leases away when its memory is full; set its maxmemory-policy, which is " +
+               quoted(policy) + ", to noeviction";
+    if (info_field(info, "run_id").empty()) return "it does not say its run_id";
+    return {};
+}
+
+/// A replica may take its place, and lack what was written last, whatever is on the disk.
+bool may_forget(std::string_view info, const resp::Value& config) {
+    return setting(config, "appendonly") != "yes" || setting(config, "appendfsync") != "always" ||
+           info_field(info, "connected_slaves") != "0";
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+    constexpr std::size_t bytes_most = 200;
+    std::string out(text.substr(0, bytes_most));
+    std::ranges::replace_if(
+        out, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    return text.size() > bytes_most ? out + "…" : out;
+}
+
+std::string key_of(std::string_view sent) {
+    resp::CommandReader reader;
+    if (reader.read(sent) != resp::CommandReader::Outcome::command) return {};
+    const auto words = reader.words();
+    if (words.size() >= 4 && words[0].starts_with("EVAL")) return std::string(words[3]);
+    return words.size() == 2 ? std::string(words[1]) : "";
+}
+
+std::vector<std::string> credentials(const RedisAddress& address) {
+    if (address.password.empty()) return {};
+    if (address.user.empty()) return {command({"AUTH", address.password})};
+    return {command({"AUTH", address.user, address.password})};
+}
+
+std::vector<std::string> Greeting::commands(const RedisAddress& address) {
+    auto out = credentials(address);
+    if (address.database != 0) out.push_back(command({"SELECT", std::to_string(address.database)}));
+    out.push_back(command({"CLIENT", "ID"}));
+    out.push_back(command({"INFO"}));
+    out.push_back(command({"CONFIG", "GET", "append*"}));
+    out.push_back(command({"CLUSTER", "MYID"}));
+    out.push_back(command({"TIME"}));
+    for (std::size_t i = 1; i < script_count; ++i)
+        out.push_back(command({"SCRIPT", "LOAD", text_of(static_cast<Script>(i))}));
+    return out;
+}
+
+Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp::Value>& answers) {
+    const auto refuse = [&](const std::string& why) {
+        return unavailable(address.shown() + " cannot be used: " + why);
+    };
+    std::span<const resp::Value> left = answers;
+    for (std::size_t needed = (address.password.empty() ? 0 : 1) + (address.database != 0 ? 1 : 0); needed > 0;
+         --needed) {
+        if (left.front().is_error()) return refuse(quoted(left.front().text));
+        left = left.subspan(1);
+    }
+    const resp::Value& client = left[0];
+    const resp::Value& info = left[1];
+    const resp::Value& config = left[2];
+    const resp::Value& node = left[3];
+    const resp::Value& time = left[4];
+    if (!info.is_text()) return refuse(info.is_error() ? quoted(info.text) : "it does not answer INFO");
+    if (const std::string why = why_not(info.text); !why.empty()) return refuse(why);
+    Facts facts;
+    facts.run_id = info_field(info.text, "run_id");
+    facts.version = quoted(info_field(info.text, "redis_version"));
+    facts.in_cluster = info_field(info.text, "cluster_enabled") == "1";
+    facts.is_master = info_field(info.text, "role") == "master";
+    facts.forgets = may_forget(info.text, config);
+    facts.client_id = client.type == Type::integer ? client.number : 0;
+    if (node.is_text()) facts.node_id = node.text;
+    if (time.is_error()) return refuse(quoted(time.text));
+    const auto said = time.items.size() == 2 ? read_time(time.items[0].text, time.items[1].text) : std::nullopt;
+    if (!said) return refuse("it does not say what time it is");
+    facts.time = *said;
+    for (std::size_t i = 1; i < script_count; ++i) {
+        const resp::Value& name = left[4 + i];
+        if (!name.is_text() || name.text.size() != 40)
+            return refuse(name.is_error() ? quoted(name.text) : "it does not take scripts");
+        facts.scripts[i] = name.text;
+    }
+    return facts;
+}
+
+}  // namespace holdfast::redis_engine

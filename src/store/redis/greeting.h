@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/redis/scripts.h"
+#include "store/redis/stored.h"
+#include "wire/redis_address.h"
+#include "wire/resp_value.h"
+
+namespace holdfast::redis_engine {
+
+/// What a Redis says of itself when it is greeted.
+struct Facts {
+    std::string run_id{};
+    std::string version{};
+    std::string node_id{};  ///< of a node of a cluster
+    std::int64_t client_id = 0;
+    bool is_master = false;  ///< always, unless in a cluster
+    bool in_cluster = false;
+    bool forgets = true;
+    Micros time = 0;
+    ScriptNames scripts{};
+};
+
+/// The commands of a greeting, each whole, in the order of their answers.
+struct Greeting {
+    static std::vector<std::string> commands(const RedisAddress& address);
+
+    /// Error: it cannot be used, and why. The answers as they came; errors among them as values.
+    static Result<Facts> read(const RedisAddress& address, const std::vector<resp::Value>& answers);
+};
+
+/// Only what is needed before a subscription.
+std::vector<std::string> credentials(const RedisAddress& address);
+
+/// The key that a command of ours is about; empty if it is about none.
+std::string key_of(std::string_view command);
+
+/// What an engine says, fit for a message: bounded, and without control characters.
+std::string quoted(std::string_view text);
+
+}  // namespace holdfast::redis_engine

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "store/engine/engine.h"
+#include "wire/redis_address.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace holdfast {
+
+struct RedisEngineOptions {
+    RedisAddress address;
+    std::string prefix = "holdfast";  ///< of all keys, and of the channel
+    bool cluster = false;             ///< it must be one; otherwise that is found out
+    unsigned wait = 0;                ///< how many replicas must have a write before it counts as done
+    Duration wait_within = 1s;        ///< for the replicas
+    Duration connect_within = 2s;
+    Duration answer_within = 2s;
+    std::size_t calls_most = 100'000;          ///< under way on one connection
+    std::size_t unsent_bytes_most = 64 << 20;  ///< on one connection
+};
+
+/// Of `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=holdfast&wait=1&wait_ms=500&cluster=1]`. Error code
+/// `invalid_argument`, also for a parameter that is not known. No message repeats the password.
+Result<RedisEngineOptions> parse_redis_engine(std::string_view url);
+
+/// An engine on Redis 7 or a Redis Cluster (docs/decisions/0010-engines.md).
+///
+/// *Where things are.* What is kept under a name is one string, `PREFIX:r:RESOURCE` or `PREFIX:d:DOCUMENT` (stored.h);
+/// it expires at its `keep_until`. A swap is one script on that one key, and publishes its notice on `PREFIX:notices`.
+/// `PREFIX:h:HOLDER`, `PREFIX:f:FOLDER` and `PREFIX:due:0` to `15` are sorted sets by which records are found
+/// (indices.h). They are written before the record is, so that they may name what is not there, but never miss what is.
+///
+/// *Time* is Redis's, in whole microseconds: `from` is rounded up and `until` down, so a swap that is done was in its
+/// window. No swap is done much later than it was called, be it that Redis slept with it in its hands: `until` is never
+/// further away than swaps may linger. The masters of a cluster have a clock each, none of which is compared with
+/// another (T1): times go to each of them on its own clock (node_clock.h).
+///
+/// *What it refuses*: a replica, a Redis before 7, and one that may throw records away when its memory is full
+/// (`maxmemory-policy` other than `noeviction`): a lease that vanished would be granted twice.
+///
+/// *Connections.* One for commands to each master and one for notices. When any of them breaks, does not answer in
+/// time, or says that it is no master, all are given up and made again: its life may be another, and that is told
+/// first.
+std::unique_ptr<core::Engine> make_redis_engine(boost::asio::io_context& loop, RedisEngineOptions options);
+
+}  // namespace holdfast

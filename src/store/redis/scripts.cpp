@@ -1,0 +1,186 @@
+#include "store/redis/scripts.h"
+
+#include "base/assert.h"
+#include "wire/resp_number.h"
+
+namespace holdfast::redis_engine {
+namespace {
+
+// Numbers of Lua's are turned into text by format('%.0f') only: left alone, they lose digits.
+
+constexpr std::string_view fetch_text = R"(local t = redis.call('TIME')
+local v = redis.call('GET', KEYS[1])
+if v then return {t[1], t[2], v} end
+return {t[1], t[2]})";
+
+// The beginning of the value says whose write it is: a large one is not looked at as a whole unless it is to be shown.
+constexpr std::string_view swap_text = R"(local t = redis.call('TIME')
+local k = KEYS[1]
+local m = redis.call('GETRANGE', k, 0, 19)
+if m ~= ARGV[1] or (m == '' and redis.call('EXISTS', k) == 1) then
+  local v = redis.call('GET', k)
+  if v then return {t[1], t[2], 'other', v} end
+  return {t[1], t[2], 'other'}
+end
+local now = t[1] * 1000000 + t[2]
+if now < tonumber(ARGV[3]) or now >= tonumber(ARGV[4]) then return {t[1], t[2], 'time'} end
+if ARGV[2] == '' then redis.call('DEL', k)
+elseif ARGV[5] == '' then redis.call('SET', k, ARGV[2])
+else redis.call('SET', k, ARGV[2], 'PXAT', ARGV[5]) end
+if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[7], ARGV[6]) end
+return {t[1], t[2], 'done'})";
+
+// A score always grows, so that drop can tell that nobody has covered the member since.
+constexpr std::string_view cover_text = R"(local t = redis.call('TIME')
+local k = KEYS[1]
+redis.call('ZREMRANGEBYSCORE', k, '-inf', t[1] .. string.format('%06d', t[2]))
+for i = 1, #ARGV, 2 do
+  local score = ARGV[i]
+  local old = redis.call('ZSCORE', k, ARGV[i + 1])
+  if old and tonumber(old) >= tonumber(score) then
+    score = old
+    if old ~= 'inf' then score = string.format('%.0f', tonumber(old) + 1) end
+  end
+  redis.call('ZADD', k, score, ARGV[i + 1])
+end
+local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
+if last == 'inf' then redis.call('PERSIST', k)
+else redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000))) end
+return redis.status_reply('OK'))";
+
+constexpr std::string_view drop_text = R"(for i = 1, #ARGV, 2 do
+  local old = redis.call('ZSCORE', KEYS[1], ARGV[i + 1])
+  if old and tonumber(old) == tonumber(ARGV[i]) then redis.call('ZREM', KEYS[1], ARGV[i + 1]) end
+end
+return redis.status_reply('OK'))";
+
+// A score always falls, so that settle can tell that somebody named the member meanwhile. The set outlives its last
+// member's time by an hour: the records in it are gone long before.
+constexpr std::string_view due_text = R"(local k = KEYS[1]
+for i = 1, #ARGV, 2 do
+  local score = tonumber(ARGV[i])
+  local old = redis.call('ZSCORE', k, ARGV[i + 1])
+  if old then score = math.min(score, tonumber(old) - 1) end
+  redis.call('ZADD', k, string.format('%.0f', score), ARGV[i + 1])
+end
+local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
+redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000))
+return redis.status_reply('OK'))";
+
+constexpr std::string_view take_text = R"(local t = redis.call('TIME')
+local k = KEYS[1]
+local now = t[1] * 1000000 + t[2]
+local late = string.format('%.0f', now - tonumber(ARGV[2]))
+local again = string.format('%.0f', now + tonumber(ARGV[3]))
+local found = redis.call('ZRANGEBYSCORE', k, '-inf', late, 'LIMIT', 0, ARGV[1])
+local out = {t[1], t[2], again}
+for i = 1, #found do
+  redis.call('ZADD', k, again, found[i])
+  out[i + 3] = found[i]
+end
+if #found > 0 then
+  local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
+  redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000))
+end
+return out)";
+
+constexpr std::string_view settle_text = R"(local k = KEYS[1]
+for i = 1, #ARGV, 3 do
+  local old = redis.call('ZSCORE', k, ARGV[i + 2])
+  if old and tonumber(old) == tonumber(ARGV[i]) then
+    if ARGV[i + 1] == '' then redis.call('ZREM', k, ARGV[i + 2])
+    else redis.call('ZADD', k, ARGV[i + 1], ARGV[i + 2]) end
+  end
+end
+local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
+if last then redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000)) end
+return redis.status_reply('OK'))";
+
+constexpr std::string_view look_text = R"(local t = redis.call('TIME')
+local now = t[1] .. string.format('%06d', t[2])
+local found = redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'LIMIT', 0, ARGV[1])
+table.insert(found, 1, t[1])
+table.insert(found, 2, t[2])
+return found)";
+
+constexpr std::string_view evalsha_word = "$7\r\nEVALSHA\r\n$40\r\n";
+
+}  // namespace
+
+std::string_view text_of(Script script) {
+    switch (script) {
+        case Script::none:
+            break;
+        case Script::fetch:
+            return fetch_text;
+        case Script::swap:
+            return swap_text;
+        case Script::cover:
+            return cover_text;
+        case Script::drop:
+            return drop_text;
+        case Script::due:
+            return due_text;
+        case Script::take:
+            return take_text;
+        case Script::settle:
+            return settle_text;
+        case Script::look:
+            return look_text;
+    }
+    return {};
+}
+
+CommandWriter::CommandWriter(std::string& out, std::size_t words) : out_(out) {
+    resp::append_header(out_, '*', words);
+}
+
+CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
+                             std::size_t arguments)
+    : CommandWriter(out, arguments + 4) {
+    out_ += evalsha_word;
+    out_ += names[static_cast<std::size_t>(script)];
+    out_ += "\r\n$1\r\n1\r\n";
+    add(key);
+}
+
+CommandWriter& CommandWriter::add(std::string_view word) {
+    return add_joined(word, {});
+}
+
+CommandWriter& CommandWriter::add(std::int64_t number) {
+    return add(std::to_string(number));
+}
+
+CommandWriter& CommandWriter::add_joined(std::string_view first, std::string_view second) {
+    resp::append_header(out_, '$', first.size() + second.size());
+    out_ += first;
+    out_ += second;
+    out_ += "\r\n";
+    return *this;
+}
+
+void CommandWriter::append(std::string& out, std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words) {
+        resp::append_header(out, '$', word.size());
+        out += word;
+        out += "\r\n";
+    }
+}
+
+std::string with_text(std::string_view evalsha, Script script) {
+    constexpr std::size_t sha_bytes = 40;
+    const auto count = evalsha.find('\n') + 1;
+    const auto rest = count + evalsha_word.size() + sha_bytes + 2;
+    HOLDFAST_ASSERT(evalsha.substr(count).starts_with(evalsha_word) && evalsha.size() > rest);
+    const auto text = text_of(script);
+    std::string out(evalsha.substr(0, count));
+    out += "$4\r\nEVAL\r\n";
+    resp::append_header(out, '$', text.size());
+    out += text;
+    out += "\r\n";
+    out += evalsha.substr(rest);
+    return out;
+}
+
+}  // namespace holdfast::redis_engine

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace holdfast::redis_engine {
+
+/// What runs inside Redis. Each script touches one key, so that it runs in a cluster as well. Times are microseconds as
+/// text; all answers are arrays of bulk strings that begin with what TIME says, or the status OK.
+enum class Script : std::uint8_t {
+    none,
+    /// → [time, value if there is one].
+    fetch,
+    /// MARK|'' VALUE|'' FROM UNTIL PXAT|'' NOTICE|'' CHANNEL → [time, `done`], [time, `time`] if it is not in the
+    /// window, or [time, `other`, value if there is one].
+    swap,
+    /// (SCORE MEMBER)…: names the members until then, and for longer than anyone did before; forgets those of the past.
+    cover,
+    /// (SCORE MEMBER)…: no longer names those that nobody covered since they had this score.
+    drop,
+    /// (SCORE MEMBER)…: names the members then, or earlier if that was said before.
+    due,
+    /// MOST BEHIND AGAIN: takes the first members that have been due for that long, and names them again after that
+    /// long, lest somebody else take them at once → [time, new score, members…].
+    take,
+    /// (SCORE NEW|'' MEMBER)…: names the members at another time, or no longer, unless somebody did since take.
+    settle,
+    /// MOST → [time, members that are covered…].
+    look,
+};
+inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::look) + 1;
+
+std::string_view text_of(Script script);
+
+/// The names that a Redis gave them.
+using ScriptNames = std::array<std::string, script_count>;
+
+/// Appends a command word by word.
+class CommandWriter {
+ public:
+    CommandWriter(std::string& out, std::size_t words);
+    /// EVALSHA with one key and so many arguments.
+    CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
+                  std::size_t arguments);
+
+    CommandWriter& add(std::string_view word);
+    CommandWriter& add(std::int64_t number);
+    /// One word of two parts.
+    CommandWriter& add_joined(std::string_view first, std::string_view second);
+
+    /// Words for a command that is begun later.
+    static void append(std::string& out, std::initializer_list<std::string_view> words);
+
+ private:
+    std::string& out_;
+};
+
+/// The same command with the text of the script instead of its name: for a Redis that has forgotten it.
+std::string with_text(std::string_view evalsha, Script script);
+
+}  // namespace holdfast::redis_engine

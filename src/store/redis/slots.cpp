@@ -1,0 +1,110 @@
+#include "store/redis/slots.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace holdfast::redis_engine {
+namespace {
+
+constexpr std::size_t masters_most = 1000;
+
+constexpr std::array<std::uint16_t, 256> crc_table = [] {
+    std::array<std::uint16_t, 256> table{};
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        unsigned crc = byte << 8;
+        for (int bit = 0; bit < 8; ++bit)
+            crc = (crc & 0x8000) != 0 ? crc << 1 ^ 0x1021 : crc << 1;
+        table[byte] = static_cast<std::uint16_t>(crc);
+    }
+    return table;
+}();
+
+Error malformed(std::string what) {
+    return {"store_unavailable", "the Redis cluster's list of slots cannot be read: " + std::move(what)};
+}
+
+struct Range {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    Master master;
+};
+
+Result<Range> read_range(const resp::Value& row, const std::string& asked) {
+    using Type = resp::Value::Type;
+    if (row.type != Type::array || row.items.size() < 3 || row.items[0].type != Type::integer ||
+        row.items[1].type != Type::integer || row.items[2].items.size() < 3)
+        return malformed("a row is not FROM, TO and nodes");
+    const auto first = row.items[0].number;
+    const auto last = row.items[1].number;
+    if (first < 0 || last < first || last >= static_cast<std::int64_t>(slot_count))
+        return malformed("there is no such slot");
+    const auto& node = row.items[2].items;
+    if (node[1].type != Type::integer || node[1].number < 1 || node[1].number > 65535 || !node[2].is_text())
+        return malformed("a node has no port or no id");
+    const bool unknown = !node[0].is_text() || node[0].text.empty() || node[0].text == "?";
+    return Range{static_cast<std::size_t>(first),
+                 static_cast<std::size_t>(last),
+                 {node[2].text, {unknown ? asked : node[0].text, static_cast<std::uint16_t>(node[1].number)}}};
+}
+
+}  // namespace
+
+std::uint16_t crc16(std::string_view text) {
+    unsigned crc = 0;
+    for (const char c : text)
+        crc = (crc << 8 & 0xffff) ^ crc_table[(crc >> 8 ^ static_cast<unsigned char>(c)) & 0xff];
+    return static_cast<std::uint16_t>(crc);
+}
+
+std::uint16_t slot_of(std::string_view key) {
+    const auto open = key.find('{');
+    const auto close = open == std::string_view::npos ? open : key.find('}', open + 1);
+    if (close != std::string_view::npos && close > open + 1) key = key.substr(open + 1, close - open - 1);
+    return crc16(key) % slot_count;
+}
+
+std::uint64_t SlotMap::version() const {
+    std::string text;
+    for (const Master& master : masters)
+        text += master.id + ' ';
+    text.append(reinterpret_cast<const char*>(of_slot.data()), sizeof of_slot);
+    return hash_text({}, text);
+}
+
+Result<SlotMap> read_slots(const resp::Value& answer, const std::string& asked) {
+    if (answer.type != resp::Value::Type::array) return malformed("it is no list");
+    std::vector<Range> ranges;
+    std::map<std::string, Place> masters;
+    for (const resp::Value& row : answer.items) {
+        auto range = read_range(row, asked);
+        if (!range) return range.error();
+        masters[range->master.id] = range->master.place;
+        ranges.push_back(std::move(*range));
+    }
+    if (masters.empty()) return malformed("nobody has a slot");
+    if (masters.size() > masters_most) return malformed("there are more than 1000 masters");
+    SlotMap map;
+    map.of_slot.fill(SlotMap::nobody);
+    for (const auto& [id, place] : masters)
+        map.masters.push_back({id, place});
+    for (const Range& range : ranges) {
+        const auto found = std::ranges::find(map.masters, range.master.id, &Master::id);
+        std::fill(map.of_slot.begin() + static_cast<std::ptrdiff_t>(range.first),
+                  map.of_slot.begin() + static_cast<std::ptrdiff_t>(range.last + 1),
+                  static_cast<std::uint16_t>(found - map.masters.begin()));
+    }
+    return map;
+}
+
+Result<Place> read_place(std::string_view text, const std::string& asked) {
+    const auto colon = text.rfind(':');
+    const auto port = colon == std::string_view::npos ? std::nullopt : parse_number(text.substr(colon + 1));
+    if (!port || *port == 0 || *port > 65535) return malformed("a redirection names no port");
+    const auto host = text.substr(0, colon);
+    return Place{host.empty() || host == "?" ? asked : std::string(host), static_cast<std::uint16_t>(*port)};
+}
+
+}  // namespace holdfast::redis_engine

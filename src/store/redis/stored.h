@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/engine/engine.h"
+
+namespace holdfast::redis_engine {
+
+using core::EngineTime;
+using core::Kind;
+using core::WriteId;
+
+/// How something is kept in Redis: a line that people can read, then the bytes.
+///
+///     hf1 <write: 16 hexadecimal digits> <written_at: ns> <due: ns, or -> LF <bytes>
+///
+/// Scripts compare the beginning, up to the write, as text: a number of Lua's is exact only up to 2^53.
+struct Stored {
+    core::Kept kept;
+    std::optional<EngineTime> due{};
+};
+inline constexpr std::size_t mark_bytes = 4 + 16;
+
+/// What a value that this write made begins with.
+std::string mark_of(WriteId write);
+
+/// Everything before the bytes.
+std::string stored_header(WriteId write, EngineTime written_at, EngineTime due);
+
+/// Nothing if it was not written like this.
+std::optional<Stored> read_stored(std::string text);
+
+/// Whole microseconds of a clock of Redis; exact as a number of Lua's for centuries. The limits of EngineTime stay out
+/// of reach of any comparison.
+using Micros = std::int64_t;
+Micros micros_down(EngineTime time);
+Micros micros_up(EngineTime time);
+EngineTime from_micros(Micros micros);
+
+/// What a command TIME, or a script that asks it, says; nothing if that is no time.
+std::optional<Micros> read_time(std::string_view seconds, std::string_view micros);
+
+/// The keys of one store in a Redis.
+class Keys {
+ public:
+    static constexpr std::uint32_t due_sets = 16;
+
+    Keys(std::string_view prefix, std::uint32_t database);
+
+    std::string kept(Kind kind, std::string_view name) const {
+        return (kind == Kind::record ? record_ : document_) + std::string(name);
+    }
+    std::string holder(std::string_view holder) const { return holder_ + std::string(holder); }
+    std::string folder(std::string_view scope, std::string_view path) const;
+    std::string due(std::uint32_t set) const { return due_ + std::to_string(set); }
+    std::string due_of(std::string_view resource) const;
+    const std::string& notices() const { return notices_; }
+
+    /// As SCAN wants it: those whose names begin like this.
+    std::string pattern(Kind kind, std::string_view name_prefix) const;
+    std::string_view name_of(Kind kind, std::string_view key) const;
+
+ private:
+    std::string record_, document_, holder_, folder_, due_, notices_;
+};
+
+}  // namespace holdfast::redis_engine

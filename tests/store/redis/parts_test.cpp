@@ -1,0 +1,228 @@
+#include <gtest/gtest.h>
+
+#include "store/redis/indices.h"
+#include "store/redis/node_clock.h"
+#include "store/redis/redis_engine.h"
+#include "store/redis/scripts.h"
+#include "store/redis/slots.h"
+#include "store/redis/stored.h"
+#include "wire/resp_command.h"
+
+namespace holdfast::redis_engine {
+namespace {
+
+EngineTime at(Duration time) {
+    return EngineTime{time};
+}
+
+TEST(RedisOptions, reads_every_part_of_the_address) {
+    const auto options =
+        parse_redis_engine("redis://me:p%3Fss@db.example:7000/3?prefix=a.b:c&wait=2&wait_ms=250&cluster=0");
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->address, (RedisAddress{"db.example", 7000, "me", "p?ss", 3}));
+    EXPECT_EQ(options->prefix, "a.b:c");
+    EXPECT_EQ(options->wait, 2U);
+    EXPECT_EQ(options->wait_within, Duration{250ms});
+    EXPECT_FALSE(options->cluster);
+    EXPECT_EQ(parse_redis_engine("redis://localhost")->prefix, "holdfast");
+    EXPECT_TRUE(parse_redis_engine("redis://localhost?cluster=1")->cluster);
+}
+
+TEST(RedisOptions, refuses_what_it_does_not_know_and_keeps_the_password_to_itself) {
+    for (const char* bad :
+         {"redis://h?colour=1", "redis://h?wait", "redis://h?wait=x", "redis://h?wait=101", "redis://h?wait_ms=0",
+          "redis://h?cluster=2", "redis://h?prefix=", "redis://h?prefix=a%20b", "redis://h?prefix=%7Ba",
+          "redis://h/1?cluster=1", "redis://h?prefix=%zz", "rediss://h", "redis://h?&"}) {
+        const auto options = parse_redis_engine(bad);
+        ASSERT_FALSE(options) << bad;
+        EXPECT_EQ(options.error().code, "invalid_argument") << bad;
+    }
+    EXPECT_EQ(parse_redis_engine("redis://:secret@h?colour=1").error().message.find("secret"), std::string::npos);
+    EXPECT_EQ(parse_redis_engine("redis://:secret@h:x").error().message.find("secret"), std::string::npos);
+}
+
+TEST(Stored, is_read_as_it_was_written) {
+    for (const WriteId write : {WriteId{1}, WriteId{0xfedcba9876543210}, ~WriteId{0}})
+        for (const EngineTime due : {at(-1ns), at(1'700'000'000'123'456'789ns), EngineTime::max()}) {
+            const auto stored = read_stored(stored_header(write, at(1'700'000'000'999'999'999ns), due) + "by\ntes");
+            ASSERT_TRUE(stored);
+            EXPECT_EQ(stored->kept.write, write);
+            EXPECT_EQ(stored->kept.written_at, at(1'700'000'000'999'999'999ns));
+            EXPECT_EQ(stored->kept.bytes, "by\ntes");
+            EXPECT_EQ(stored->due.value_or(EngineTime::max()), due);
+        }
+    EXPECT_EQ(mark_of(0xab), "hf1 00000000000000ab");
+}
+
+TEST(Stored, is_nothing_that_somebody_else_wrote) {
+    for (const char* bad :
+         {"", "hf1 ", "hf1 00000000000000ab", "hf1 00000000000000ab 1 2", "hf1 0000000000000000 1 2\n", "hf1 ab 1 2\n",
+          "hf2 00000000000000ab 1 2\n", "hf1 00000000000000ab x 2\n", "hf1 00000000000000ab 1 x\n",
+          "hf1 00000000000000ab 1\n", "hf1 00000000000000ab 1 2 3\n", "hf1 00000000000000ab 99999999999999999999 2\n",
+          "{\"json\":1}\n"})
+        EXPECT_FALSE(read_stored(bad)) << bad;
+}
+
+TEST(Micros, are_rounded_so_that_a_window_only_becomes_narrower) {
+    EXPECT_EQ(micros_up(at(1001ns)), 2);
+    EXPECT_EQ(micros_down(at(1999ns)), 1);
+    EXPECT_EQ(micros_up(at(-1001ns)), -1);
+    EXPECT_EQ(micros_down(at(-1ns)), -1);
+    EXPECT_EQ(from_micros(5), at(5us));
+    EXPECT_EQ(read_time("1700000000", "000042"), 1'700'000'000'000'042);
+    for (const auto& [seconds, micros] :
+         {std::pair{"", "1"}, {"1", ""}, {"1", "1000000"}, {"-1", "0"}, {"1", "x"}, {"99999999999", "0"}})
+        EXPECT_FALSE(read_time(seconds, micros)) << seconds << ' ' << micros;
+}
+
+TEST(Keys, escape_what_a_pattern_means) {
+    const Keys keys{"hf", 0};
+    EXPECT_EQ(keys.pattern(Kind::record, "a*[b]?\\"), "hf:r:a\\*\\[b\\]\\?\\\\*");
+    EXPECT_EQ(keys.name_of(Kind::document, "hf:d:policy"), "policy");
+    EXPECT_EQ(keys.notices(), "hf:notices");
+    EXPECT_EQ((Keys{"hf", 3}.notices()), "hf:3:notices");
+}
+
+TEST(Slots, are_those_of_redis) {
+    EXPECT_EQ(crc16("123456789"), 0x31c3);
+    EXPECT_EQ(slot_of("foo"), 12182);
+    EXPECT_EQ(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
+    EXPECT_EQ(slot_of("foo{}{bar}"), crc16("foo{}{bar}") % slot_count);
+    EXPECT_EQ(slot_of("foo{{bar}}zap"), crc16("{bar") % slot_count);
+    EXPECT_EQ(slot_of("foo{bar}{zap}"), crc16("bar") % slot_count);
+    EXPECT_EQ(slot_of("foo{bar"), crc16("foo{bar") % slot_count);
+}
+
+resp::Value number(std::int64_t value) {
+    return {.type = resp::Value::Type::integer, .number = value};
+}
+resp::Value text(const std::string& value) {
+    return {.type = resp::Value::Type::text, .text = value};
+}
+resp::Value list(std::vector<resp::Value> items) {
+    return {.type = resp::Value::Type::array, .items = std::move(items)};
+}
+
+TEST(Slots, are_read_from_what_a_cluster_says) {
+    const auto map =
+        read_slots(list({list({number(8192), number(16383), list({text("10.0.0.2"), number(7001), text("bb")})}),
+                         list({number(0), number(8191), list({text(""), number(7000), text("aa")})})}),
+                   "seed");
+    ASSERT_TRUE(map) << map.error().message;
+    ASSERT_EQ(map->masters.size(), 2U);
+    EXPECT_EQ(map->masters[0].place, (Place{"seed", 7000}));
+    EXPECT_EQ(map->masters[1].id, "bb");
+    EXPECT_EQ(map->of_slot[8191], 0);
+    EXPECT_EQ(map->of_slot[8192], 1);
+    EXPECT_EQ(*read_place("10.0.0.2:7001", "seed"), (Place{"10.0.0.2", 7001}));
+    EXPECT_EQ(*read_place("::1:7001", "seed"), (Place{"::1", 7001}));
+    EXPECT_EQ(*read_place(":7001", "seed"), (Place{"seed", 7001}));
+    EXPECT_FALSE(read_place("nonsense", "seed"));
+}
+
+TEST(Slots, are_refused_if_they_make_no_sense) {
+    const auto node = list({text("h"), number(7000), text("aa")});
+    for (const resp::Value& bad :
+         {number(1), list({}), list({number(1)}), list({list({number(0), number(1)})}),
+          list({list({number(5), number(1), node})}), list({list({number(0), number(16384), node})}),
+          list({list({number(0), number(1), list({text("h"), number(0), text("aa")})})}),
+          list({list({number(0), number(1), list({text("h"), number(1), number(2)})})})})
+        EXPECT_FALSE(read_slots(bad, "seed"));
+}
+
+TEST(Scripts, go_out_by_name_or_in_full_with_the_same_arguments) {
+    ScriptNames names;
+    names[static_cast<std::size_t>(Script::look)] = std::string(40, 'a');
+    std::string by_name;
+    CommandWriter(by_name, names, Script::look, "the key", 1).add(7);
+    std::string in_full;
+    resp::write_command(in_full, {"EVAL", text_of(Script::look), "1", "the key", "7"});
+    EXPECT_EQ(with_text(by_name, Script::look), in_full);
+}
+
+TEST(Folders, have_sets_down_to_a_depth) {
+    EXPECT_EQ(folders_above("/a/b/c"), (std::vector<std::string_view>{"", "/a", "/a/b"}));
+    EXPECT_EQ(folders_above("a/b"), (std::vector<std::string_view>{"a"}));
+    EXPECT_TRUE(folders_above("").empty());
+    std::string deep;
+    for (int i = 0; i < 500; ++i)
+        deep += "/x";
+    EXPECT_EQ(folders_above(deep).size(), folder_depth_most + 1);
+    EXPECT_EQ(folder_with_set(deep), folders_above(deep).back());
+    EXPECT_EQ(folder_with_set(deep.substr(0, 2 * folder_depth_most)), deep.substr(0, 2 * folder_depth_most));
+    EXPECT_EQ(folders_above(deep.substr(0, 2 * folder_depth_most) + "/y").back(),
+              deep.substr(0, 2 * folder_depth_most));
+}
+
+TEST(IndexMemory, forgets_what_was_used_longest_ago) {
+    IndexMemory memory{{.entries = 10, .bytes = 1 << 20}};
+    for (WriteId write = 1; write <= 100; ++write) {
+        memory.put(write, {.due = static_cast<Micros>(write)});
+        EXPECT_LE(memory.size(), 11U);
+        EXPECT_EQ(memory.take(write).due, static_cast<Micros>(write));
+        memory.put(write, {.due = static_cast<Micros>(write)});
+    }
+    EXPECT_EQ(memory.take(100).due, 100);
+    EXPECT_EQ(memory.take(100).due, 0) << "taken";
+    EXPECT_EQ(memory.take(1).due, 0);
+    IndexMemory small{{.entries = 1000, .bytes = 10'000}};
+    for (WriteId write = 1; write <= 100; ++write)
+        small.put(write, {.holders = {{.name = std::string(1000, 'h')}}});
+    EXPECT_LE(small.size(), 12U);
+}
+
+Instant here(Duration time) {
+    return Instant{time};
+}
+
+TEST(NodeClock, is_taken_as_it_is_where_it_is_the_only_one) {
+    NodeClock clock{NodeClock::Kind::alone};
+    EXPECT_FALSE(clock.observe({.said = 5'000'000, .asked = here(1s), .received = here(1100ms)}));
+    EXPECT_EQ(clock.seen(at(7s)), at(7s));
+    EXPECT_EQ(clock.at_most(here(2s)), at(6s)) << "as if it had been read when it was asked for";
+    EXPECT_TRUE(clock.observe({.said = 10'000'000, .asked = here(2s), .received = here(2100ms)})) << "4 s ahead";
+    EXPECT_FALSE(clock.observe({.said = 11'000'000, .asked = here(3s), .received = here(3100ms)}));
+    EXPECT_TRUE(clock.observe({.said = 9'000'000, .asked = here(4s), .received = here(4100ms)})) << "3 s back";
+}
+
+TEST(NodeClock, of_a_cluster_is_seen_on_this_machines_but_for_a_round_trip_and_its_drift_is_followed) {
+    NodeClock clock{NodeClock::Kind::in_cluster};
+    const Duration apart = 500'000s;
+    Duration drift{0};
+    for (int i = 1; i < 1000; ++i) {
+        drift += 1ms;
+        const Instant asked = here(i * 1s);
+        const Instant received = asked + 10ms;
+        const Duration said = asked.time_since_epoch() + 5ms + apart + drift;
+        EXPECT_FALSE(clock.observe({said / 1us, asked, received}));
+        const Duration seen = clock.seen(EngineTime{said}).time_since_epoch();
+        EXPECT_LE(seen, received.time_since_epoch());
+        EXPECT_GE(seen, asked.time_since_epoch());
+        EXPECT_EQ(clock.at_node(clock.seen(at(42ns))), at(42ns));
+    }
+    EXPECT_EQ(clock.at_node(EngineTime::max()), EngineTime::max());
+    EXPECT_EQ(clock.seen(EngineTime::min()), EngineTime::min());
+}
+
+TEST(NodeClock, that_steps_ahead_is_seen_to_and_then_followed) {
+    NodeClock clock{NodeClock::Kind::in_cluster};
+    EXPECT_FALSE(clock.observe({.said = 5'000'000, .asked = here(1s), .received = here(1s)}));
+    EXPECT_TRUE(clock.observe({.said = 66'000'000, .asked = here(2s), .received = here(2s)}));
+    EXPECT_FALSE(clock.observe({.said = 67'000'000, .asked = here(3s), .received = here(3s)}));
+    EXPECT_EQ(clock.seen(at(67s)), at(63s)) << "nobody has been told yet";
+    EXPECT_FALSE(clock.observe({.said = 68'000'000, .asked = here(4s), .received = here(4s), .passed_on = true}));
+    EXPECT_EQ(clock.seen(at(68s)), at(64s)) << "the answer that tells";
+    EXPECT_FALSE(clock.observe({.said = 69'000'000, .asked = here(5s), .received = here(5s), .passed_on = true}));
+    EXPECT_EQ(clock.seen(at(69s)), at(5s));
+}
+
+TEST(NodeClock, that_steps_back_is_followed_at_once) {
+    NodeClock clock{NodeClock::Kind::in_cluster};
+    EXPECT_FALSE(clock.observe({.said = 66'000'000, .asked = here(1s), .received = here(1s)}));
+    EXPECT_TRUE(clock.observe({.said = 7'000'000, .asked = here(2s), .received = here(2s), .passed_on = true}));
+    EXPECT_EQ(clock.seen(at(7s)), at(2s)) << "nothing to be afraid of: what is kept lasts longer";
+    EXPECT_EQ(clock.seen(at(66s)), at(61s));
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine

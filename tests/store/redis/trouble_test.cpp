@@ -1,0 +1,340 @@
+#include <gtest/gtest.h>
+
+#include "client/redis_impostor.h"
+#include "store/redis/clock_file.h"
+#include "store/redis/engine_rig.h"
+#include "store/redis/plain_redis.h"
+#include "support/redis_process.h"
+#include "support/tcp_proxy.h"
+
+namespace holdfast {
+namespace {
+
+using core::Reading;
+using core::Swapped;
+
+std::string url_of(std::uint16_t port) {
+    return "redis://127.0.0.1:" + std::to_string(port);
+}
+
+void quick(RedisEngineOptions& options) {
+    options.answer_within = 500ms;
+}
+
+TEST(RedisTrouble, is_found_when_it_comes_and_each_time_that_it_comes_back) {
+    RedisProcess redis;
+    redis.kill();
+    EngineRig rig{redis.url()};
+    ASSERT_TRUE(rig.down());
+    EXPECT_EQ(rig.why.code, "store_unavailable");
+    auto reading = rig.fetch("x");
+    ASSERT_FALSE(reading);
+    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_NE(rig.engine().status().find(R"("reachable":false)"), std::string::npos);
+    std::string life;
+    for (int round = 0; round < 3; ++round) {
+        redis.start();
+        ASSERT_TRUE(rig.up()) << rig.why.message;
+        EXPECT_NE(rig.hello.life, life) << "it is another process";
+        EXPECT_TRUE(rig.hello.forgets);
+        life = rig.hello.life;
+        EXPECT_EQ(rig.told, 2 + 2 * round) << "once each";
+        reading = rig.fetch("x");
+        ASSERT_TRUE(reading) << reading.error().message;
+        EXPECT_EQ(reading->kept.write, 0U) << "it kept nothing";
+        ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1, .holders = {"h"}})->done);
+        redis.kill();
+        ASSERT_TRUE(rig.down());
+    }
+    rig.engine().stop();
+}
+
+TEST(RedisTrouble, answers_what_was_under_way_when_it_went) {
+    RedisProcess redis;
+    EngineRig rig{redis.url()};
+    ASSERT_TRUE(rig.up());
+    redis.freeze();
+    std::size_t failed = 0;
+    for (WriteId write = 1; write <= 100; ++write)
+        rig.start_swap({.name = "x", .becomes = write, .holders = {"h"}}, [&](const auto& swapped) {
+            ASSERT_FALSE(swapped);
+            EXPECT_EQ(swapped.error().code, "store_unavailable");
+            ++failed;
+        });
+    rig.loop()->restart();
+    rig.loop()->poll();
+    redis.kill();
+    ASSERT_TRUE(rig.until([&] { return failed == 100; }));
+    EXPECT_FALSE(rig.reachable);
+}
+
+TEST(RedisTrouble, fails_in_time_while_it_sleeps_and_heals_when_it_wakes) {
+    RedisProcess redis;
+    EngineRig rig{redis.url(), quick};
+    ASSERT_TRUE(rig.up());
+    ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1})->done);
+    const std::string life = rig.hello.life;
+    redis.freeze();
+    const auto reading = rig.fetch("x");
+    ASSERT_FALSE(reading);
+    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_FALSE(rig.reachable);
+    ASSERT_FALSE(rig.fetch("x")) << "at once";
+    redis.thaw();
+    ASSERT_TRUE(rig.up());
+    EXPECT_EQ(rig.hello.life, life);
+    EXPECT_EQ(rig.fetch("x")->kept.write, 1U);
+}
+
+TEST(RedisTrouble, is_noticed_also_when_nobody_asks) {
+    RedisProcess redis;
+    EngineRig rig{redis.url(), quick};
+    ASSERT_TRUE(rig.up());
+    redis.freeze();
+    EXPECT_TRUE(rig.down());
+    redis.thaw();
+    EXPECT_TRUE(rig.up());
+}
+
+TEST(RedisTrouble, does_no_swap_that_it_slept_on_once_it_is_reached_again) {
+    for (int round = 0; round < 2; ++round) {
+        RedisProcess redis;
+        EngineRig rig{redis.url(), quick};
+        ASSERT_TRUE(rig.up());
+        redis.freeze();
+        const auto lost = rig.swap({.name = "x", .becomes = 1});
+        ASSERT_FALSE(lost);
+        redis.thaw();
+        ASSERT_TRUE(rig.up());
+        const auto at_first = rig.fetch("x");
+        ASSERT_TRUE(at_first);
+        const auto until = std::chrono::steady_clock::now() + rig.engine().swap_lingers();
+        rig.until([&] { return std::chrono::steady_clock::now() > until; });
+        EXPECT_EQ(rig.fetch("x")->kept.write, at_first->kept.write) << "it was done before or never";
+    }
+}
+
+TEST(RedisTrouble, does_no_swap_long_after_it_was_called) {
+    RedisProcess redis;
+    EngineRig rig{redis.url(), quick};
+    ASSERT_TRUE(rig.up());
+    redis.freeze();
+    ASSERT_FALSE(rig.swap({.name = "x", .becomes = 1}));
+    rig.engine().stop();  // nobody comes back to tell Redis that it is too late
+    const auto until = std::chrono::steady_clock::now() + rig.engine().swap_lingers();
+    rig.until([&] { return std::chrono::steady_clock::now() > until; });
+    redis.thaw();
+    PlainRedis plain{redis.port()};
+    plain({"PING"});
+    EXPECT_EQ(plain({"EXISTS", "holdfast:r:x"}).number, 0);
+}
+
+TEST(RedisTrouble, shows_whether_a_swap_took_effect_whose_answer_was_lost) {
+    RedisProcess redis;
+    TcpProxy proxy{redis.port()};
+    EngineRig rig{url_of(proxy.port()), quick};
+    ASSERT_TRUE(rig.up());
+    ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1})->done);
+    proxy.lose_answers();
+    ASSERT_FALSE(rig.swap({.name = "x", .expected = 1, .becomes = 2}));
+    ASSERT_TRUE(rig.up());
+    const auto again = rig.swap({.name = "x", .expected = 1, .becomes = 3});
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_FALSE(again->done);
+    EXPECT_EQ(again->found.write, 2U) << "this very write";
+}
+
+TEST(RedisTrouble, bears_a_slow_way_and_one_that_is_cut) {
+    RedisProcess redis;
+    TcpProxy proxy{redis.port()};
+    EngineRig rig{url_of(proxy.port())};
+    ASSERT_TRUE(rig.up());
+    proxy.delay_answers(100ms);
+    std::size_t done = 0;
+    for (WriteId write = 1; write <= 1000; ++write)
+        rig.start_swap({.name = std::to_string(write), .becomes = write, .holders = {"h"}},
+                       [&](const auto& swapped) { done += swapped && swapped->done; });
+    ASSERT_TRUE(rig.until([&] { return done == 1000; }));
+    EXPECT_NE(rig.engine().status().find("round_trip_us"), std::string::npos);
+    proxy.cut();
+    ASSERT_TRUE(rig.down());
+    proxy.allow();
+    ASSERT_TRUE(rig.up());
+    EXPECT_EQ(EngineRig::names(rig.of_holder("h", 2000)).size(), 1000U);
+}
+
+TEST(RedisTrouble, knows_what_a_restart_may_have_forgotten) {
+    RedisProcess redis{{"--appendonly", "yes", "--appendfsync", "always"}};
+    EngineRig rig{redis.url()};
+    ASSERT_TRUE(rig.up());
+    EXPECT_FALSE(rig.hello.forgets);
+    EXPECT_NE(rig.engine().status().find(R"("durable":true)"), std::string::npos);
+    const std::string life = rig.hello.life;
+    ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1, .holders = {"h"}, .keep_until = rig.now() + 1h})->done);
+    redis.kill();
+    ASSERT_TRUE(rig.down());
+    redis.start();
+    ASSERT_TRUE(rig.up());
+    EXPECT_NE(rig.hello.life, life);
+    EXPECT_EQ(rig.fetch("x")->kept.write, 1U);
+    EXPECT_EQ(EngineRig::names(rig.of_holder("h")), std::vector<std::string>{"x"});
+    RedisProcess now_and_then{{"--appendonly", "yes", "--appendfsync", "everysec"}};
+    EngineRig other{now_and_then.url()};
+    ASSERT_TRUE(other.up());
+    EXPECT_TRUE(other.hello.forgets);
+    RedisProcess secretive{{"--appendonly", "yes", "--appendfsync", "always", "--rename-command", "CONFIG", ""}};
+    EngineRig third{secretive.url()};
+    ASSERT_TRUE(third.up());
+    EXPECT_TRUE(third.hello.forgets) << "it may not be asked";
+}
+
+TEST(RedisTrouble, leaves_a_master_that_became_a_replica) {
+    RedisProcess redis, master;
+    EngineRig rig{redis.url()};
+    ASSERT_TRUE(rig.up());
+    PlainRedis plain{redis.port()};
+    plain({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+    const auto swapped = rig.swap({.name = "x", .becomes = 1});
+    ASSERT_FALSE(swapped);
+    EXPECT_EQ(swapped.error().code, "store_unavailable");
+    ASSERT_TRUE(rig.down());
+    plain({"REPLICAOF", "NO", "ONE"});
+    EXPECT_TRUE(rig.up());
+}
+
+TEST(RedisTrouble, waits_for_replicas_if_told_to) {
+    RedisProcess redis;
+    RedisProcess replica{{"--replicaof", "127.0.0.1 " + std::to_string(redis.port())}};
+    PlainRedis there{replica.port()};
+    while (there({"INFO", "replication"}).text.find("master_link_status:up") == std::string::npos)
+        ::poll(nullptr, 0, 20);
+    EngineRig rig{redis.url() + "?wait=1&wait_ms=300"};
+    ASSERT_TRUE(rig.up());
+    EXPECT_TRUE(rig.hello.forgets);
+    for (WriteId write = 1; write <= 20; ++write) {
+        const auto swapped = rig.swap({.name = "x", .expected = write - 1, .becomes = write});
+        ASSERT_TRUE(swapped) << swapped.error().message;
+        ASSERT_TRUE(swapped->done);
+        ASSERT_EQ(std::stoul(there({"GETRANGE", "holdfast:r:x", "4", "19"}).text, nullptr, 16), write);
+    }
+    replica.freeze();
+    const auto alone = rig.swap({.name = "x", .expected = 20, .becomes = 21});
+    ASSERT_FALSE(alone);
+    EXPECT_EQ(alone.error().code, "store_unavailable");
+    EXPECT_NE(alone.error().message.find("replicas"), std::string::npos) << alone.error().message;
+    EXPECT_TRUE(rig.reachable);
+    EXPECT_EQ(rig.fetch("x")->kept.write, 21U) << "it did take effect";
+    replica.thaw();
+    EXPECT_TRUE(rig.until([&] {
+        const auto now = rig.fetch("x");
+        const auto again = rig.swap({.name = "x", .expected = now->kept.write, .becomes = now->kept.write + 1});
+        return again && again->done;
+    }));
+}
+
+TEST(RedisTrouble, goes_by_redis_clock_wherever_that_goes) {
+    ClockFile clock;
+    RedisProcess redis{{}, clock.environment()};
+    EngineRig rig{redis.url()};
+    ASSERT_TRUE(rig.up());
+    const EngineTime before = rig.now();
+    ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1, .holders = {"h"}, .keep_until = before + 24h})->done);
+    clock.set(3600);
+    const EngineTime ahead = rig.now();
+    EXPECT_GT(ahead - before, 59min);
+    EXPECT_LT(ahead - before, 61min);
+    EXPECT_FALSE(rig.swap({.name = "x", .expected = 1, .becomes = 2, .until = before + 30min})->done);
+    auto swapped = rig.swap({.name = "x",
+                             .expected = 1,
+                             .becomes = 2,
+                             .holders = {"h"},
+                             .from = before + 30min,
+                             .keep_until = before + 24h});
+    ASSERT_TRUE(swapped && swapped->done);
+    EXPECT_EQ(EngineRig::names(rig.of_holder("h")), std::vector<std::string>{"x"});
+    clock.set(-3600);
+    // The first answer after a step may be a refusal: the swap was for a time that is no more.
+    EXPECT_LT(rig.now(), before);
+    EXPECT_FALSE(rig.swap({.name = "x", .expected = 2, .becomes = 3, .from = before})->done);
+    swapped = rig.swap({.name = "x", .expected = 2, .becomes = 3, .holders = {"h"}, .until = before});
+    ASSERT_TRUE(swapped && swapped->done);
+    EXPECT_EQ(EngineRig::names(rig.of_holder("h")), std::vector<std::string>{"x"});
+    EXPECT_EQ(rig.told, 1) << "reachable throughout";
+}
+
+/// A greeting like Redis's; `other` may answer anything else.
+RedisImpostor::Script impostor(RedisImpostor::Script other) {
+    return [other = std::move(other)](const RedisImpostor::Words& words) -> std::string {
+        const auto bulk = [](const std::string& text) {
+            return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+        };
+        if (words[0] == "INFO")
+            return bulk("redis_version:7.0.15\r\nrun_id:abc\r\nrole:master\r\nmaxmemory:0\r\nloading:0\r\n");
+        if (words[0] == "CLIENT") return ":1\r\n";
+        if (words[0] == "CLUSTER") return "-ERR This instance has cluster support disabled\r\n";
+        if (words[0] == "CONFIG") return "*0\r\n";
+        if (words[0] == "TIME") return "*2\r\n" + bulk("1700000000") + bulk("5");
+        if (words[0] == "SCRIPT") return bulk(std::string(40, 'a'));
+        if (words[0] == "SUBSCRIBE") return "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n";
+        if (words[0] == "PING") return "+PONG\r\n";
+        return other(words);
+    };
+}
+
+TEST(RedisTrouble, takes_no_nonsense_for_an_answer) {
+    const std::string time = "$10\r\n1700000000\r\n$1\r\n5\r\n";
+    for (const std::string& nonsense : std::vector<std::string>{
+             "+OK\r\n", ":1\r\n", "$-1\r\n", "*0\r\n", "*1\r\n$1\r\nx\r\n", "*2\r\n$1\r\nx\r\n$1\r\ny\r\n",
+             "*3\r\n" + time + "$4\r\nwhat\r\n", "*3\r\n" + time + ":7\r\n",
+             "*4\r\n" + time + "$5\r\nother\r\n$3\r\nabc\r\n", "*4\r\n" + time + "$5\r\nother\r\n*0\r\n",
+             "-ERR what\r\n", "-OOM command not allowed\r\n", "-NOSCRIPT\r\n", "-MOVED 1 127.0.0.1:1\r\n",
+             "-BUSY Redis is busy\r\n"}) {
+        RedisImpostor redis{impostor([&](const RedisImpostor::Words&) { return nonsense; })};
+        EngineRig rig{redis.url(), quick};
+        ASSERT_TRUE(rig.up()) << rig.why.message;
+        const auto fails = [&](const auto& result, const char* what) {
+            ASSERT_FALSE(result) << what << ": " << nonsense;
+            EXPECT_EQ(result.error().code, "store_unavailable") << nonsense;
+            EXPECT_FALSE(result.error().message.empty());
+        };
+        fails(rig.swap({.name = "x", .becomes = 1}), "swap");
+        fails(rig.swap({.name = "x", .becomes = 1, .holders = {"h"}}), "swap");
+        if (nonsense.find("+OK") == 0 || nonsense.find("*0") == 0 || nonsense[0] == ':' || nonsense[0] == '-') {
+            fails(rig.fetch("x"), "fetch");
+            fails(rig.overdue(), "overdue");
+            fails(rig.of_holder("h"), "of_holder");
+            fails(rig.scan(Kind::record, "", "", 10), "scan");
+        }
+        EXPECT_TRUE(rig.reachable);
+    }
+}
+
+TEST(RedisTrouble, gives_a_connection_up_that_makes_no_sense) {
+    for (const std::string& nonsense : std::vector<std::string>{
+             "?what\r\n", "$99999999999\r\n", "+OK\r\n+OK\r\n+OK\r\n", "-LOADING Redis is loading\r\n",
+             "-READONLY You can't\r\n", "-CLUSTERDOWN\r\n", "-MASTERDOWN\r\n"}) {
+        RedisImpostor redis{impostor([&](const RedisImpostor::Words&) { return nonsense; })};
+        EngineRig rig{redis.url(), quick};
+        ASSERT_TRUE(rig.up()) << rig.why.message;
+        ASSERT_FALSE(rig.fetch("x")) << nonsense;
+        EXPECT_TRUE(rig.until([&] { return rig.told >= 3 && rig.reachable; })) << "lost, and found again: " << nonsense;
+    }
+}
+
+TEST(RedisTrouble, does_not_use_what_is_no_redis_7) {
+    for (const std::string& info :
+         std::vector<std::string>{"", "redis_version:6.2.0\r\nrun_id:a\r\nrole:master\r\n",
+                                  "redis_version:7.0.0\r\nrole:master\r\nmaxmemory:0\r\n",
+                                  "redis_version:7.0.0\r\nrole:master\r\nmaxmemory:0\r\nrun_id:a\r\nloading:1\r\n"}) {
+        RedisImpostor redis{[&](const RedisImpostor::Words& words) -> std::string {
+            if (words[0] == "INFO") return "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n";
+            return impostor({})(words);
+        }};
+        EngineRig rig{redis.url()};
+        ASSERT_TRUE(rig.down());
+        EXPECT_NE(rig.why.message.find("cannot be used"), std::string::npos) << rig.why.message;
+    }
+}
+
+}  // namespace
+}  // namespace holdfast
