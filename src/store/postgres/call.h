@@ -1,0 +1,48 @@
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/callback.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "store/postgres/params.h"
+#include "store/postgres/rows.h"
+
+namespace holdfast::postgres {
+
+/// One statement, and who waits for what it answers.
+struct Call {
+    const char* statement = nullptr;
+    Params params;
+    bool writes = false;
+    bool locks = false;            ///< it may wait for a row, unless its last parameter says that it must not
+    std::string name;              ///< of that row
+    Callback<Result<Rows>> reply;  ///< gone as soon as it was called; what comes later is of no interest
+    Instant until;                 ///< when it has to be answered
+    Duration pause{};              ///< before it is tried again, because somebody else had the row locked
+    bool alone = false;            ///< it must not share a transaction: one that it was in has failed
+    /// In the list of all calls under way, if it is in there.
+    std::optional<std::list<std::shared_ptr<Call>>::iterator> place;
+};
+using CallPtr = std::shared_ptr<Call>;
+
+/// Why a transaction did not take place.
+struct Failure {
+    std::string state;  ///< PostgreSQL's five characters
+    std::string message;
+};
+
+/// Calls that share a transaction, and with that a round trip and a commit.
+struct Group {
+    std::vector<CallPtr> calls;
+    std::vector<std::optional<Rows>> answers;  ///< of as many as were answered; true only once all of it is committed
+    std::optional<Failure> failed;             ///< then none of it took effect
+    std::size_t bytes = 0;
+    Instant sent_at;
+};
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,343 @@
+#include "store/postgres/connection.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdlib>
+#include <libpq-fe.h>
+#include <openssl/ssl.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "store/postgres/address.h"
+#include "store/postgres/schema.h"
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr Duration setup_within = 10s;  // the schema may have to be made, while others do so too
+constexpr Duration look_every = 500ms;
+constexpr Duration ask_after = 2s;  // of silence
+constexpr int oldest_server = 150000;
+
+using Descriptor = boost::asio::posix::stream_descriptor;
+
+}  // namespace
+
+std::string first_line(const char* message) {
+    std::string_view text(message == nullptr ? "" : message);
+    text = text.substr(0, text.find('\n'));
+    while (text.ends_with(' '))
+        text.remove_suffix(1);
+    return text.empty() ? "no reason was given" : std::string(text);
+}
+
+Connection::Connection(boost::asio::io_context& loop, Owner& owner, const Settings& settings)
+    : loop_(loop), owner_(owner), settings_(settings), socket_(loop), timer_(loop) {}
+
+Connection::~Connection() {
+    if (socket_.is_open()) socket_.release();
+    PQfinish(handle_);
+}
+
+void Connection::start() {
+    state_ = State::connecting;
+    give_up_at_ = store_clock_now() + settings_.connect_within;
+    tick();
+    find_addresses(loop_, settings_.parameters, [self = shared_from_this()](Result<Parameters> found) {
+        if (self->state_ == State::closed) return;
+        if (!found) return self->close(found.error().message);
+        std::vector<const char*> names, values;
+        for (const auto& [name, value] : *found) {
+            names.push_back(name.c_str());
+            values.push_back(value.c_str());
+        }
+        names.push_back(nullptr);
+        values.push_back(nullptr);
+        self->handle_ = PQconnectStartParams(names.data(), values.data(), 0);
+        self->connect();
+    });
+}
+
+void Connection::connect() {
+    if (handle_ == nullptr) return close("no memory for a connection");
+    if (PQstatus(handle_) == CONNECTION_BAD) return fail();
+    PQsetNoticeReceiver(handle_, &Connection::on_server_notice, this);
+    boost::system::error_code failed;
+    socket_.assign(PQsocket(handle_), failed);
+    if (failed) return close(failed.message());
+    socket_.async_wait(Descriptor::wait_write, [self = shared_from_this()](boost::system::error_code error) {
+        if (!error && self->state_ == State::connecting) self->poll_connecting();
+    });
+}
+
+/// libpq may go on with another socket of the same number, so it gets it back before each step.
+void Connection::poll_connecting() {
+    socket_.release();
+    const PostgresPollingStatusType next = PQconnectPoll(handle_);
+    if (next == PGRES_POLLING_FAILED) return fail();
+    boost::system::error_code failed;
+    socket_.assign(PQsocket(handle_), failed);
+    if (failed) return close(failed.message());
+    if (next == PGRES_POLLING_OK) {
+        if (PQsetnonblocking(handle_, 1) != 0) return fail();
+        give_up_at_ = store_clock_now() + setup_within;
+        ask(State::greeting, hello_sql(settings_.schema));
+        return wait_to_read();
+    }
+    const auto wait = next == PGRES_POLLING_READING ? Descriptor::wait_read : Descriptor::wait_write;
+    socket_.async_wait(wait, [self = shared_from_this()](boost::system::error_code error) {
+        if (!error && self->state_ == State::connecting) self->poll_connecting();
+    });
+}
+
+void Connection::wait_to_read() {
+    socket_.async_wait(Descriptor::wait_read, [self = shared_from_this()](boost::system::error_code error) {
+        if (self->state_ == State::closed || error == boost::asio::error::operation_aborted) return;
+        if (error) return self->close(error.message());
+        self->on_readable();
+        if (self->state_ != State::closed) self->wait_to_read();
+    });
+}
+
+void Connection::on_readable() {
+    heard_at_ = store_clock_now();
+    bool works = PQconsumeInput(handle_) == 1;
+    // What TLS has decrypted already does not make the socket readable again.
+    const auto* tls = static_cast<const SSL*>(PQsslStruct(handle_, "OpenSSL"));
+    while (works && tls != nullptr && SSL_pending(tls) > 0)
+        works = PQconsumeInput(handle_) == 1;
+    // What came before the end is an answer still, and often says why.
+    if (state_ == State::ready)
+        read_answers();
+    else
+        read_setup();
+    if (state_ == State::closed) return;
+    read_notices();
+    if (state_ != State::closed && (!works || PQstatus(handle_) == CONNECTION_BAD)) fail();
+}
+
+void Connection::flush() {
+    if (writing_) return;
+    const int rest = PQflush(handle_);
+    if (rest < 0) return fail();
+    if (rest == 0) return;
+    writing_ = true;
+    socket_.async_wait(Descriptor::wait_write, [self = shared_from_this()](boost::system::error_code error) {
+        self->writing_ = false;
+        if (!error && self->state_ != State::closed) self->flush();
+    });
+}
+
+/// Also looks whether the other end still lives: one that is stopped, or cut off, says nothing.
+void Connection::tick() {
+    const Instant now = store_clock_now();
+    if (state_ != State::ready) {
+        if (now >= give_up_at_) return close("the server did not answer in time");
+    } else if (!groups_.empty()) {
+        if (now - heard_at_ >= settings_.answer_within) return close("the server did not answer in time");
+    } else if (now - heard_at_ >= ask_after) {
+        Group ping;
+        ping.calls.push_back(std::make_shared<Call>());
+        ping.calls.back()->statement = statement::now;
+        send(std::move(ping));
+        if (state_ == State::closed) return;
+    }
+    timer_.expires_after(std::min<Duration>(look_every, settings_.answer_within / 4));
+    timer_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+        if (!error && self->state_ != State::closed) self->tick();
+    });
+}
+
+void Connection::fail() {
+    close(last_words_.empty() ? first_line(PQerrorMessage(handle_)) : last_words_);
+}
+
+/// A server that ends a connection which nobody asks anything says why like this.
+void Connection::on_server_notice(void* self, const pg_result* notice) {
+    const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity != nullptr && severity == std::string_view("FATAL"))
+        static_cast<Connection*>(self)->last_words_ = first_line(PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY));
+}
+
+void Connection::close(std::string why) {
+    if (state_ == State::closed) return;
+    const auto alive = shared_from_this();
+    state_ = State::closed;
+    timer_.cancel();
+    if (socket_.is_open()) socket_.release();
+    PQfinish(std::exchange(handle_, nullptr));
+    std::vector<Group> lost(std::make_move_iterator(groups_.begin()), std::make_move_iterator(groups_.end()));
+    groups_.clear();
+    bytes_ = 0;
+    owner_.on_closed(*this, why, std::move(lost));
+}
+
+// ---- until it is ready ----
+
+void Connection::ask(State state, const std::string& sql) {
+    state_ = state;
+    answer_.reset();
+    if (PQsendQuery(handle_, sql.c_str()) != 1) return fail();
+    flush();
+}
+
+void Connection::read_setup() {
+    while (state_ != State::closed && state_ != State::ready && PQisBusy(handle_) == 0) {
+        std::shared_ptr<pg_result> result(PQgetResult(handle_), PQclear);
+        if (result == nullptr) {
+            if (PQstatus(handle_) == CONNECTION_BAD) return fail();
+            return on_setup_answer();
+        }
+        const ExecStatusType status = PQresultStatus(result.get());
+        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+            const char* message = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
+            return close(first_line(message != nullptr ? message : PQresultErrorMessage(result.get())));
+        }
+        answer_ = std::move(result);
+    }
+}
+
+void Connection::on_setup_answer() {
+    if (answer_ == nullptr) return close("an answer is missing");
+    switch (state_) {
+        case State::greeting:
+            if (!take_hello(*answer_)) return;
+            break;
+        case State::asking:
+            if (!take_version(*answer_)) return;
+            break;
+        case State::migrating:
+            migrated_ = true;
+            ask(State::asking, version_sql(settings_.schema));
+            break;
+        case State::preparing:
+            if (PQenterPipelineMode(handle_) != 1) return fail();
+            state_ = State::ready;
+            heard_at_ = store_clock_now();
+            return owner_.on_ready(*this);
+        default:
+            return;
+    }
+}
+
+bool Connection::take_hello(pg_result& result) {
+    const auto text = [&](const char* column) {
+        const int index = PQfnumber(&result, column);
+        return std::string(index < 0 || PQntuples(&result) != 1 ? "" : PQgetvalue(&result, 0, index));
+    };
+    if (text("number").empty() || text("life").empty()) return close("the server does not say who it is"), false;
+    if (std::atoi(text("number").c_str()) < oldest_server)
+        return close("PostgreSQL " + text("version") + " is too old: it takes 15 or newer"), false;
+    if (text("refuses") != "f")
+        return close("the server is a standby, or read-only: it takes one that can write"), false;
+    hello_ = {text("life"), text("version"), text("forgets") != "f", std::atoll(text("clock").c_str()),
+              store_clock_now()};
+    if (text("made") == "t")
+        ask(State::asking, version_sql(settings_.schema));
+    else
+        ask(State::migrating, migrate_sql(settings_.schema));
+    return state_ != State::closed;
+}
+
+bool Connection::take_version(pg_result& result) {
+    const int version = PQntuples(&result) == 1 ? std::atoi(PQgetvalue(&result, 0, 0)) : -1;
+    if (version > schema_version)
+        return close("schema " + settings_.schema + " has version " + std::to_string(version) +
+                     ", and this program knows none above " + std::to_string(schema_version) + ": it must be upgraded"),
+               false;
+    if (version < 0 || (version < schema_version && migrated_))
+        return close("schema " + settings_.schema + " is not one of ours"), false;
+    if (version < schema_version) {
+        ask(State::migrating, migrate_sql(settings_.schema));
+    } else {
+        std::string sql = prepare_sql(settings_.schema, to_ms(settings_.answer_within));
+        if (settings_.listens) sql += "; LISTEN " + settings_.schema;
+        ask(State::preparing, sql);
+    }
+    return state_ != State::closed;
+}
+
+// ---- when it is ready ----
+
+void Connection::send(Group group) {
+    HOLDFAST_ASSERT(state_ == State::ready && !group.calls.empty());
+    group.sent_at = store_clock_now();
+    if (groups_.empty()) heard_at_ = group.sent_at;
+    bytes_ += group.bytes;
+    groups_.push_back(std::move(group));
+    for (const CallPtr& call : groups_.back().calls) {
+        const Params::Pointers with = call->params.pointers();
+        if (PQsendQueryPrepared(handle_, call->statement, call->params.count(), with.values.data(), with.lengths.data(),
+                                with.formats.data(), 1) != 1)
+            return fail();
+    }
+    if (PQpipelineSync(handle_) != 1) return fail();
+    flush();
+}
+
+void Connection::read_answers() {
+    int nothing = 0;
+    while (!groups_.empty() && PQisBusy(handle_) == 0) {
+        PGresult* result = PQgetResult(handle_);
+        if (result != nullptr) {
+            nothing = 0;
+            take_answer(result);
+            if (state_ == State::closed) return;
+        } else if (PQstatus(handle_) == CONNECTION_BAD || ++nothing > 2) {
+            return fail();
+        }
+    }
+}
+
+/// Between the answers to two calls there is nothing; each group ends with a mark of its own.
+void Connection::take_answer(pg_result* result) {
+    Group& group = groups_.front();
+    switch (PQresultStatus(result)) {
+        case PGRES_TUPLES_OK:
+        case PGRES_COMMAND_OK:
+            group.answers.emplace_back(Rows(result));
+            return;
+        case PGRES_PIPELINE_SYNC:
+            PQclear(result);
+            return end_group();
+        case PGRES_PIPELINE_ABORTED:
+            PQclear(result);
+            group.answers.emplace_back(std::nullopt);
+            return;
+        default:
+            break;
+    }
+    const std::shared_ptr<pg_result> freed(result, PQclear);
+    const auto field = [&](int code) {
+        const char* text = PQresultErrorField(result, code);
+        return std::string(text == nullptr ? "" : text);
+    };
+    const std::string severity = field(PG_DIAG_SEVERITY_NONLOCALIZED);
+    const std::string message = first_line(field(PG_DIAG_MESSAGE_PRIMARY).c_str());
+    if (severity != "ERROR") return close(severity.empty() ? first_line(PQresultErrorMessage(result)) : message);
+    group.answers.emplace_back(std::nullopt);
+    if (!group.failed) group.failed = Failure{field(PG_DIAG_SQLSTATE), message};
+}
+
+void Connection::end_group() {
+    Group group = std::move(groups_.front());
+    groups_.pop_front();
+    bytes_ -= group.bytes;
+    // A commit may fail after all its statements were answered; the answer to that comes before the mark.
+    if (!group.failed && group.answers.size() != group.calls.size()) {
+        groups_.push_front(std::move(group));
+        return close("the server gave as many answers as nobody asked for");
+    }
+    owner_.on_group(*this, std::move(group));
+}
+
+void Connection::read_notices() {
+    while (state_ != State::closed) {
+        const std::shared_ptr<PGnotify> notify(PQnotifies(handle_), PQfreemem);
+        if (notify == nullptr) return;
+        if (notify->relname == settings_.schema) owner_.on_notify(notify->extra);
+    }
+}
+
+}  // namespace holdfast::postgres

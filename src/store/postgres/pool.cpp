@@ -1,0 +1,355 @@
+#include "store/postgres/pool.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "base/assert.h"
+#include "base/clock.h"
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr std::size_t group_calls_most = 64;
+constexpr std::size_t group_bytes_most = 256 * 1024;
+constexpr std::size_t groups_most = 16;  // under way on one connection
+constexpr std::size_t connection_bytes_most = 4 * 1024 * 1024;
+constexpr std::size_t locked_most = 1000;
+constexpr Duration reconnect_first = 50ms, reconnect_last = 1s;
+constexpr Duration locked_first = 10ms, locked_last = 200ms;
+
+bool is_of_class(const std::string& state, std::string_view code) {
+    return state.starts_with(code);
+}
+
+/// The session is of no use any more: the schema is gone or another, or the server has become one that only reads.
+bool is_for_good(const std::string& state) {
+    return is_of_class(state, "42") || is_of_class(state, "3F") || is_of_class(state, "26") ||
+           is_of_class(state, "0A") || is_of_class(state, "08") || is_of_class(state, "25");
+}
+
+bool is_locked(const std::string& state) {
+    return state == "55P03";
+}
+
+/// Somebody else came first, and it may work the next time.
+bool is_passing(const std::string& state) {
+    return is_of_class(state, "40") || is_locked(state);
+}
+
+}  // namespace
+
+Pool::Pool(boost::asio::io_context& loop, Owner& owner, Settings settings)
+    : loop_(loop),
+      owner_(owner),
+      settings_(std::move(settings)),
+      listener_settings_(settings_.connection),
+      timer_(loop),
+      random_(random_seed()) {
+    listener_settings_.listens = true;
+    slots_.resize(1 + settings_.connections);
+    for (Slot& slot : slots_)
+        slot.timer = std::make_unique<boost::asio::steady_timer>(loop);
+}
+
+Pool::~Pool() {
+    stop();
+    *alive_ = false;
+}
+
+void Pool::start() {
+    running_ = true;
+    connect(slots_.front());
+}
+
+void Pool::stop() {
+    if (!running_) return;
+    running_ = false;
+    timer_.cancel();
+    why_not_ = "it was stopped";
+    told_ = Told::unreachable;
+    for (Slot& slot : slots_) {
+        slot.timer->cancel();
+        if (slot.connection) std::shared_ptr(slot.connection)->close(why_not_);
+    }
+    looks_.clear();
+    writes_.clear();
+    while (!all_.empty())
+        refuse(CallPtr(all_.front()), why_not_);
+}
+
+std::size_t Pool::open() const {
+    return static_cast<std::size_t>(std::count_if(slots_.begin() + 1, slots_.end(), [](const Slot& slot) {
+        return slot.connection && slot.connection->ready();
+    }));
+}
+
+// ---- connections ----
+
+void Pool::connect(Slot& slot) {
+    slot.waiting = false;
+    Connection::Owner& owner = *this;
+    slot.connection = std::make_shared<Connection>(
+        loop_, owner, &slot == &slots_.front() ? listener_settings_ : settings_.connection);
+    slot.connection->start();
+}
+
+void Pool::connect_later(Slot& slot) {
+    if (slot.waiting) return;
+    slot.waiting = true;
+    slot.pause = std::clamp(slot.pause * 2, reconnect_first, reconnect_last);
+    slot.timer->expires_after(std::chrono::duration_cast<Duration>(slot.pause * (0.5 + 0.5 * random_.unit())));
+    slot.timer->async_wait([this, &slot, alive = alive_](boost::system::error_code error) {
+        if (!error && *alive && running_) connect(slot);
+    });
+}
+
+/// Only once one connection works are the others tried: then the schema is there.
+void Pool::on_ready(Connection& connection) {
+    for (Slot& slot : slots_) {
+        if (slot.connection.get() == &connection) {
+            slot.pause = {};
+            continue;
+        }
+        if (slot.connection && slot.connection->ready() && slot.connection->hello().life != connection.hello().life)
+            std::shared_ptr(slot.connection)->close("another server, or another life of it, answers now");
+    }
+    if (connection.listens())
+        for (Slot& slot : slots_)
+            if (!slot.connection && !slot.waiting) connect(slot);
+    tell_reachable();
+    dispatch_soon();
+}
+
+void Pool::on_closed(Connection& connection, const std::string& why, std::vector<Group> lost) {
+    for (Slot& slot : slots_) {
+        if (slot.connection.get() != &connection) continue;
+        slot.connection.reset();
+        const auto& listener = slots_.front().connection;
+        if (running_ && (connection.listens() || (listener && listener->ready()))) connect_later(slot);
+    }
+    if (running_) tell_unreachable(why);
+    for (const Group& group : lost)
+        for (const CallPtr& call : group.calls)
+            refuse(call, why);
+    dispatch_soon();
+}
+
+bool Pool::works() const {
+    const auto& listener = slots_.front().connection;
+    return listener && listener->ready() && open() > 0;
+}
+
+void Pool::tell_reachable() {
+    if (told_ == Told::reachable || !works()) return;
+    told_ = Told::reachable;
+    owner_.on_reachable(slots_.front().connection->hello());
+}
+
+void Pool::tell_unreachable(const std::string& why) {
+    if (works()) return;
+    why_not_ = why;
+    if (std::exchange(told_, Told::unreachable) == Told::unreachable) return;
+    refuse_waiting();
+    owner_.on_unreachable(why_not_);
+}
+
+void Pool::on_notify(std::string_view payload) {
+    if (running_) owner_.on_payload(payload);
+}
+
+// ---- calls ----
+
+void Pool::call(CallPtr call) {
+    const std::size_t size = call->params.size();
+    if (!reachable() || all_.size() >= settings_.calls_most || bytes_ + size > settings_.bytes_most) {
+        std::string why = reachable() ? "too much is under way already" : why_not_;
+        boost::asio::post(loop_, [this, call = std::move(call), why = std::move(why), alive = alive_] {
+            if (*alive) refuse(call, why);
+        });
+        return;
+    }
+    call->until = store_clock_now() + settings_.connection.answer_within;
+    wait_for_no_lock(*call);
+    bytes_ += size;
+    call->place = all_.insert(all_.end(), call);
+    (call->writes ? writes_ : looks_).push_back(std::move(call));
+    watch_time();
+    dispatch_soon();
+}
+
+bool Pool::call_by_listener(std::vector<CallPtr> calls) {
+    const auto connection = slots_.front().connection;
+    if (!connection || !connection->ready()) return false;
+    Group group;
+    group.calls = std::move(calls);
+    connection->send(std::move(group));
+    return true;
+}
+
+void Pool::dispatch_soon() {
+    if (dispatch_posted_) return;
+    dispatch_posted_ = true;
+    boost::asio::post(loop_, [this, alive = alive_] {
+        if (!*alive) return;
+        dispatch_posted_ = false;
+        dispatch();
+    });
+}
+
+/// By turns, so that neither keeps the other from going.
+void Pool::dispatch() {
+    for (bool sent = true; sent;) {
+        Queue& first = looks_are_next_ ? looks_ : writes_;
+        Queue& second = looks_are_next_ ? writes_ : looks_;
+        sent = send_from(first);
+        if (sent)
+            looks_are_next_ = !looks_are_next_;
+        else
+            sent = send_from(second);
+    }
+}
+
+bool Pool::send_from(Queue& queue) {
+    while (!queue.empty() && !queue.front()->reply)
+        queue.pop_front();
+    if (queue.empty()) return false;
+    const auto connection = free_connection(queue.size() >= group_calls_most || queue.front()->alone);
+    if (connection == nullptr) return false;
+    connection->send(take_group(queue));
+    return true;
+}
+
+/// One that has nothing to do; for a full group, also one that has not too much. Smaller ones had better wait, and
+/// become larger.
+std::shared_ptr<Connection> Pool::free_connection(bool group_is_full) const {
+    std::shared_ptr<Connection> best;
+    for (std::size_t i = 1; i < slots_.size(); ++i) {
+        const auto& connection = slots_[i].connection;
+        if (!connection || !connection->ready()) continue;
+        if (!best || connection->under_way() < best->under_way()) best = connection;
+    }
+    if (!best || best->under_way() == 0) return best;
+    const bool has_room = best->under_way() < groups_most && best->bytes_under_way() < connection_bytes_most;
+    return group_is_full && has_room ? best : nullptr;
+}
+
+Group Pool::take_group(Queue& queue) {
+    Group group;
+    while (!queue.empty() && group.calls.size() < group_calls_most && group.bytes < group_bytes_most) {
+        const CallPtr call = queue.front();
+        if (call->alone && !group.calls.empty()) break;
+        queue.pop_front();
+        if (!call->reply) continue;
+        group.bytes += call->params.size();
+        group.calls.push_back(call);
+        if (call->alone) break;
+    }
+    // All fronts lock rows in this order, so that no two ever wait for each other.
+    std::stable_sort(group.calls.begin(), group.calls.end(),
+                     [](const CallPtr& a, const CallPtr& b) { return a->name < b->name; });
+    return group;
+}
+
+void Pool::on_group(Connection& connection, Group group) {
+    const Duration took = store_clock_now() - group.sent_at;
+    round_trip_ = round_trip_ == Duration{} ? took : (round_trip_ * 7 + took) / 8;
+    if (group.failed) {
+        on_failure(connection, group);
+    } else {
+        for (std::size_t i = 0; i < group.calls.size(); ++i) {
+            if (group.calls[i]->writes) locked_.erase(group.calls[i]->name);
+            answer(group.calls[i], std::move(*group.answers[i]));
+        }
+    }
+    dispatch();
+}
+
+/// Nothing of the group took effect, so whatever is in it may be tried again.
+void Pool::on_failure(Connection& connection, Group& group) {
+    const Failure& failure = *group.failed;
+    if (is_for_good(failure.state)) {
+        for (const CallPtr& call : group.calls)
+            refuse(call, failure.message);
+        return connection.close(failure.message);
+    }
+    const bool was_alone = group.calls.size() == 1;
+    if (was_alone && !is_passing(failure.state)) return refuse(group.calls.front(), failure.message);
+    // The first that has no answer is the one that failed; if all have one, it was the commit.
+    const auto failed = std::find(group.answers.begin(), group.answers.end(), std::nullopt) - group.answers.begin();
+    for (std::size_t i = 0; i < group.calls.size(); ++i) {
+        const CallPtr& call = group.calls[i];
+        const bool is_it = static_cast<std::ptrdiff_t>(i) == failed;
+        if (is_it && is_locked(failure.state) && call->locks) {
+            if (locked_.size() >= locked_most) locked_.clear();
+            locked_.insert(call->name);
+        }
+        if (is_it || !is_locked(failure.state)) call->alone = true;
+        wait_for_no_lock(*call);
+        call->pause = was_alone ? std::clamp(call->pause * 2, locked_first, locked_last) : Duration{};
+        again(call, call->pause);
+    }
+}
+
+/// Others must not queue up behind one that waits for a row that is known to be locked.
+void Pool::wait_for_no_lock(Call& call) const {
+    if (!call.locks || !locked_.contains(call.name)) return;
+    call.alone = true;
+    call.params.replace_last_truth(true);
+}
+
+void Pool::again(const CallPtr& call, Duration pause) {
+    if (!call->reply) return;
+    if (!call->place) return refuse(call, "it was not possible");
+    if (pause == Duration{}) return (call->writes ? writes_ : looks_).push_back(call);
+    const auto timer = std::make_shared<boost::asio::steady_timer>(loop_, pause);
+    timer->async_wait([this, call, timer, alive = alive_](boost::system::error_code) {
+        if (!*alive || !call->reply) return;
+        if (!reachable()) return refuse(call, why_not_);
+        (call->writes ? writes_ : looks_).push_back(call);
+        dispatch_soon();
+    });
+}
+
+void Pool::answer(const CallPtr& call, Result<Rows> result) {
+    if (!call->reply) return;
+    if (call->place) {
+        bytes_ -= call->params.size();
+        all_.erase(*std::exchange(call->place, std::nullopt));
+    }
+    auto reply = std::move(call->reply);
+    reply(std::move(result));
+}
+
+void Pool::refuse(const CallPtr& call, const std::string& why) {
+    answer(call, Error{"store_unavailable", "PostgreSQL: " + why});
+}
+
+void Pool::refuse_waiting() {
+    for (Queue* queue : {&looks_, &writes_}) {
+        Queue calls;
+        calls.swap(*queue);
+        for (const CallPtr& call : calls)
+            refuse(call, why_not_);
+    }
+}
+
+void Pool::watch_time() {
+    if (timer_runs_ || all_.empty()) return;
+    timer_runs_ = true;
+    timer_.expires_after(std::max<Duration>(all_.front()->until - store_clock_now(), 1ms));
+    timer_.async_wait([this, alive = alive_](boost::system::error_code) {
+        if (!*alive) return;
+        timer_runs_ = false;
+        if (running_) on_time();
+    });
+}
+
+void Pool::on_time() {
+    const Instant now = store_clock_now();
+    while (!all_.empty() && all_.front()->until <= now)
+        refuse(CallPtr(all_.front()), locked_.contains(all_.front()->name) ? "somebody else has this row locked"
+                                                                           : "it did not answer in time");
+    watch_time();
+}
+
+}  // namespace holdfast::postgres

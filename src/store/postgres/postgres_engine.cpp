@@ -1,0 +1,325 @@
+#include "store/postgres/postgres_engine.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <limits>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "lease/resource.h"
+#include "store/postgres/answers.h"
+#include "store/postgres/notices.h"
+#include "store/postgres/pool.h"
+#include "store/postgres/schema.h"
+#include "store/postgres/server_clock.h"
+#include "store/postgres/status.h"
+
+namespace holdfast {
+namespace {
+
+using namespace core;
+using namespace postgres;
+
+constexpr std::size_t look_most = 10'000;
+constexpr std::int32_t sweep_most = 1000;
+constexpr std::size_t payloads_at_once = 16;
+
+std::int16_t number_of(Kind kind) {
+    return kind == Kind::record ? 0 : 1;
+}
+
+/// One more than is wanted, to know whether there are more.
+std::int32_t one_more_than(std::size_t most) {
+    return static_cast<std::int32_t>(most) + 1;
+}
+
+/// What comes after all names that begin like this.
+std::string end_of(std::string_view prefix) {
+    std::string end(prefix);
+    while (!end.empty() && end.back() == '\xff')
+        end.pop_back();
+    if (end.empty()) return std::string(64, '\xff');
+    end.back() = static_cast<char>(end.back() + 1);
+    return end;
+}
+
+Pool::Settings pool_settings(const PostgresEngineOptions& options) {
+    Pool::Settings settings;
+    settings.connection.parameters = options.parameters;
+    settings.connection.parameters.emplace_back("fallback_application_name", "holdfast");
+    settings.connection.parameters.emplace_back("client_encoding", "UTF8");
+    settings.connection.schema = options.schema;
+    settings.connection.connect_within = options.connect_within;
+    settings.connection.answer_within = options.answer_within;
+    settings.connections = options.pool;
+    settings.calls_most = options.calls_most;
+    settings.bytes_most = options.bytes_most;
+    return settings;
+}
+
+CallPtr call_of(const char* statement) {
+    auto call = std::make_shared<Call>();
+    call->statement = statement;
+    return call;
+}
+
+class PostgresEngine final : public Engine, Pool::Owner {
+ public:
+    PostgresEngine(boost::asio::io_context& loop, PostgresEngineOptions options)
+        : loop_(loop),
+          options_(std::move(options)),
+          pool_(loop, *this, pool_settings(options_)),
+          sweep_timer_(loop),
+          random_(random_seed()) {}
+    ~PostgresEngine() override {
+        stop();
+        *alive_ = false;
+    }
+
+    void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override;
+    void swap(const Swap& swap, Callback<Result<Swapped>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) override;
+    void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<Page>> reply) override;
+    void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
+
+    Duration swap_lingers() const override { return 2 * options_.answer_within; }
+
+    void start(EngineListener& listener) override {
+        listener_ = &listener;
+        pool_.start();
+        sweep_later();
+    }
+    void stop() override {
+        listener_ = nullptr;
+        sweep_timer_.cancel();
+        pool_.stop();
+    }
+    std::string status() const override { return status_of(options_, pool_, hello_); }
+
+ private:
+    void on_reachable(const Hello& hello) override;
+    void on_unreachable(const std::string& why) override;
+    void on_payload(std::string_view payload) override;
+
+    /// What a swap's answer is judged by.
+    struct Asked {
+        WriteId expected;
+        EngineTime from, until;
+        std::string notice;  ///< to be told if it is done
+    };
+    Result<Swapped> on_swapped(const Asked& asked, const Rows& rows);
+    void look(CallPtr call, std::size_t most, Callback<Result<Sight>> reply);
+    void tell_soon();
+    void tell();
+    void sweep_later();
+    void sweep();
+    /// The engine's time in an answer.
+    void note(EngineTime now) { clock_.observe(now, store_clock_now()); }
+
+    boost::asio::io_context& loop_;
+    const PostgresEngineOptions options_;
+    Pool pool_;
+    boost::asio::steady_timer sweep_timer_;
+    Random random_;
+    EngineListener* listener_ = nullptr;
+    Hello hello_;
+    ServerClock clock_;
+    Notices notices_;
+    bool tell_posted_ = false;
+    bool telling_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// ---- calls ----
+
+void PostgresEngine::fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) {
+    auto call = call_of(statement::fetch);
+    call->locks = true;
+    call->name = name;
+    call->params.small(number_of(kind)).bytes(name).truth(false);
+    call->reply = [this, reply = std::move(reply)](Result<Rows> rows) mutable {
+        auto reading = rows ? reading_in(*rows) : Result<Reading>(rows.error());
+        if (reading) note(reading->now);
+        reply(std::move(reading));
+    };
+    pool_.call(std::move(call));
+}
+
+void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
+    HOLDFAST_ASSERT(swap.notice.size() <= notice_bytes);
+    const bool tells_inside = swap.notice_must_arrive && !swap.notice.empty();
+    auto call = call_of(statement::swap);
+    call->writes = call->locks = true;
+    call->name = swap.name;
+    const EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
+    call->params.small(number_of(swap.kind))
+        .bytes(swap.name)
+        .big(static_cast<std::int64_t>(swap.expected))
+        .big(static_cast<std::int64_t>(swap.becomes))
+        .big(to_ns(swap.from))
+        .big(to_ns(until))
+        .big(to_ns(swap.written_at))
+        .bytes(swap.bytes)
+        .big(to_ns(swap.keep_until))
+        .big(to_ns(swap.due))
+        .byte_strings(swap.holders)
+        .bytes(tells_inside ? payload_of(swap.notice) : std::string())
+        .truth(false);
+    Asked asked{swap.expected, swap.from, swap.until, tells_inside ? std::string() : std::string(swap.notice)};
+    call->reply = [this, asked = std::move(asked), reply = std::move(reply)](Result<Rows> rows) mutable {
+        reply(rows ? on_swapped(asked, *rows) : Result<Swapped>(rows.error()));
+    };
+    pool_.call(std::move(call));
+}
+
+Result<Swapped> PostgresEngine::on_swapped(const Asked& asked, const Rows& rows) {
+    auto swapped = swapped_in(rows, asked.expected);
+    if (!swapped) return swapped;
+    note(swapped->now);
+    if (swapped->done) {
+        if (!asked.notice.empty()) notices_.add(asked.notice);
+        tell_soon();
+        return swapped;
+    }
+    const bool was_its_time = swapped->now >= asked.from && swapped->now < asked.until;
+    if (swapped->found.write == asked.expected && was_its_time)
+        return Error{"store_unavailable", "PostgreSQL: it came too late to take effect"};
+    return swapped;
+}
+
+void PostgresEngine::look(CallPtr call, std::size_t most, Callback<Result<Sight>> reply) {
+    call->reply = [this, most, reply = std::move(reply)](Result<Rows> rows) mutable {
+        auto sight = rows ? sight_in(*rows, most) : Result<Sight>(rows.error());
+        if (sight) note(sight->now);
+        reply(std::move(sight));
+    };
+    pool_.call(std::move(call));
+}
+
+void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) {
+    most = std::min(most, look_most);
+    std::vector<std::int32_t> cuts;
+    std::string low, high;
+    if (const auto file = file_path(resource)) {
+        for (std::size_t i = 0; i < file->path.size(); ++i)
+            if (file->path[i] == '/') cuts.push_back(static_cast<std::int32_t>(file->scope.size() + i));
+        if (file->tree) {
+            low = std::string(file->scope) + std::string(file->path) + '/';
+            high = end_of(low);
+        }
+    }
+    auto call = call_of(statement::overlapping);
+    call->params.bytes(resource).bytes(low).bytes(high).numbers(cuts).number(one_more_than(most));
+    look(std::move(call), most, std::move(reply));
+}
+
+void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) {
+    most = std::min(most, look_most);
+    auto call = call_of(statement::of_holder);
+    call->params.bytes(holder).number(one_more_than(most));
+    look(std::move(call), most, std::move(reply));
+}
+
+void PostgresEngine::scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+                          Callback<Result<Page>> reply) {
+    most = std::clamp<std::size_t>(most, 1, look_most);
+    auto call = call_of(statement::scan);
+    call->params.small(number_of(kind)).bytes(prefix).bytes(end_of(prefix)).bytes(after).number(one_more_than(most));
+    look(std::move(call), most, [reply = std::move(reply)](Result<Sight> sight) mutable {
+        if (!sight) return reply(sight.error());
+        std::string next = sight->cut ? sight->entries.back().name : std::string();
+        reply(Page{std::move(sight->entries), sight->now, std::move(next)});
+    });
+}
+
+void PostgresEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
+    auto call = call_of(statement::overdue);
+    call->alone = true;  // it writes, and locks rows in an order of its own
+    call->params.number(static_cast<std::int32_t>(std::min(most, look_most)));
+    call->reply = [reply = std::move(reply)](Result<Rows> rows) mutable {
+        reply(rows ? names_in(*rows) : Result<std::vector<std::string>>(rows.error()));
+    };
+    pool_.call(std::move(call));
+}
+
+// ---- what comes by itself ----
+
+void PostgresEngine::on_reachable(const Hello& hello) {
+    hello_ = hello;
+    clock_.observe(engine_time(hello.clock), hello.heard_at);
+    if (listener_ != nullptr) listener_->on_reachable({hello.life, hello.forgets});
+    tell_soon();
+}
+
+void PostgresEngine::on_unreachable(const std::string& why) {
+    if (listener_ != nullptr) listener_->on_unreachable({"store_unavailable", "PostgreSQL: " + why});
+}
+
+void PostgresEngine::on_payload(std::string_view payload) {
+    const auto notices = notices_in(payload);
+    if (!notices) return;  // somebody else uses our channel
+    for (const std::string& notice : *notices)
+        if (listener_ != nullptr) listener_->on_notice(notice);
+}
+
+void PostgresEngine::tell_soon() {
+    if (tell_posted_ || telling_ || notices_.empty()) return;
+    tell_posted_ = true;
+    boost::asio::post(loop_, [this, alive = alive_] {
+        if (!*alive) return;
+        tell_posted_ = false;
+        tell();
+    });
+}
+
+/// One transaction at a time, with whatever has gathered.
+void PostgresEngine::tell() {
+    if (telling_ || !pool_.reachable() || notices_.empty()) return;
+    std::vector<CallPtr> calls;
+    for (const std::string& payload : notices_.take(payloads_at_once)) {
+        calls.push_back(call_of(statement::tell));
+        calls.back()->params.bytes(payload);
+    }
+    calls.back()->reply = [this](Result<Rows>) {
+        telling_ = false;
+        tell_soon();
+    };
+    telling_ = true;
+    if (!pool_.call_by_listener(std::move(calls))) telling_ = false;
+}
+
+void PostgresEngine::sweep_later() {
+    sweep_timer_.expires_after(std::chrono::duration_cast<Duration>(options_.sweep_every * (0.5 + random_.unit())));
+    sweep_timer_.async_wait([this, alive = alive_](boost::system::error_code error) {
+        if (error || !*alive) return;
+        sweep();
+        sweep_later();
+    });
+}
+
+/// By the clock as it was before a step that is not known of yet, if there was one.
+void PostgresEngine::sweep() {
+    const Instant now = store_clock_now();
+    if (!pool_.reachable() || !clock_.is_even_for(options_.sweep_after, now)) return;
+    auto call = call_of(statement::sweep);
+    call->alone = true;
+    call->params.big(to_ns(clock_.not_after(now, 0s))).number(sweep_most);
+    call->reply = [this](Result<Rows> rows) {
+        const auto swept = rows ? number_in(*rows) : Result<std::int64_t>(rows.error());
+        if (swept && *swept >= sweep_most) sweep();
+    };
+    pool_.call(std::move(call));
+}
+
+}  // namespace
+
+std::unique_ptr<core::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options) {
+    return std::make_unique<PostgresEngine>(loop, std::move(options));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,70 @@
+#include "store/postgres/rows.h"
+
+#include <libpq-fe.h>
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr Oid oid_of_truth = 16, oid_of_bytea = 17, oid_of_bigint = 20;
+
+}  // namespace
+
+Rows::Rows(pg_result* result) : result_(result, PQclear) {}
+
+int Rows::count() const {
+    return PQntuples(result_.get());
+}
+
+bool Rows::fits(Column column, int index) const {
+    const Oid type = PQftype(result_.get(), index);
+    if (PQfformat(result_.get(), index) != 1) return false;
+    int size = -1;
+    switch (column) {
+        case Column::other:
+            return true;
+        case Column::bytes:
+            return type == oid_of_bytea;
+        case Column::truth:
+            if (type != oid_of_truth) return false;
+            size = 1;
+            break;
+        case Column::big:
+            if (type != oid_of_bigint) return false;
+            size = 8;
+            break;
+    }
+    for (int row = 0; row < count(); ++row)
+        if (!is_null(row, index) && PQgetlength(result_.get(), row, index) != size) return false;
+    return true;
+}
+
+bool Rows::are(std::initializer_list<Column> columns) const {
+    if (PQnfields(result_.get()) != static_cast<int>(columns.size())) return false;
+    int index = 0;
+    for (const Column column : columns)
+        if (!fits(column, index++)) return false;
+    return true;
+}
+
+bool Rows::is_null(int row, int column) const {
+    return PQgetisnull(result_.get(), row, column) != 0;
+}
+
+bool Rows::truth(int row, int column) const {
+    return !is_null(row, column) && *PQgetvalue(result_.get(), row, column) != 0;
+}
+
+std::int64_t Rows::big(int row, int column) const {
+    if (is_null(row, column)) return 0;
+    std::uint64_t value = 0;
+    for (const char c : std::string_view(PQgetvalue(result_.get(), row, column), 8))
+        value = value << 8 | static_cast<unsigned char>(c);
+    return static_cast<std::int64_t>(value);
+}
+
+std::string_view Rows::bytes(int row, int column) const {
+    if (is_null(row, column)) return {};
+    return {PQgetvalue(result_.get(), row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+}
+
+}  // namespace holdfast::postgres

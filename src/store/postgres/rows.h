@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+struct pg_result;
+
+namespace holdfast::postgres {
+
+/// The types that our functions answer with.
+enum class Column : std::uint8_t { truth, big, bytes, other };
+
+/// What a statement answered, in PostgreSQL's binary form.
+class Rows {
+ public:
+    explicit Rows(pg_result* result);
+
+    int count() const;
+    /// True if it has these columns, and each value the length that goes with its type. Whoever may write to the
+    /// database may have replaced our functions.
+    bool are(std::initializer_list<Column> columns) const;
+
+    // REQUIRES: the column is of this type.
+    bool is_null(int row, int column) const;
+    bool truth(int row, int column) const;
+    std::int64_t big(int row, int column) const;        ///< 0 for null
+    std::string_view bytes(int row, int column) const;  ///< empty for null
+
+ private:
+    bool fits(Column column, int index) const;
+
+    std::shared_ptr<pg_result> result_;
+};
+
+}  // namespace holdfast::postgres

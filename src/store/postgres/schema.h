@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::postgres {
+
+/// What this program makes of an empty database, and knows how to work with.
+inline constexpr int schema_version = 1;
+
+/// The names of the prepared statements, and of the functions behind them.
+namespace statement {
+inline constexpr const char* fetch = "hf_fetch";
+inline constexpr const char* swap = "hf_swap";
+inline constexpr const char* overlapping = "hf_overlapping";
+inline constexpr const char* of_holder = "hf_of_holder";
+inline constexpr const char* scan = "hf_scan";
+inline constexpr const char* overdue = "hf_overdue";
+inline constexpr const char* sweep = "hf_sweep";
+inline constexpr const char* tell = "hf_tell";
+inline constexpr const char* now = "hf_now";
+}  // namespace statement
+
+/// One row that says who the server is: see Hello in connection.cpp for its columns. Works without the schema.
+std::string hello_sql(std::string_view schema);
+std::string version_sql(std::string_view schema);
+/// Creates the schema, or brings it up to schema_version; nothing if somebody else just did. REQUIRES: a name that
+/// needs no quoting.
+std::string migrate_sql(std::string_view schema);
+/// Sets what a session needs, and prepares the statements.
+std::string prepare_sql(std::string_view schema, long long answer_within_ms);
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,110 @@
+#include "store/postgres/engine_user.h"
+
+#include <atomic>
+#include <chrono>
+#include <gtest/gtest.h>
+
+namespace holdfast {
+
+using namespace core;
+
+EngineUser::EngineUser(const std::string& url, const Change& change, std::shared_ptr<boost::asio::io_context> loop)
+    : loop_(std::move(loop)) {
+    static std::atomic<std::uint64_t> users{0};
+    last_write_ = ++users << 40;
+    auto options = parse_postgres_engine(url);
+    if (!options) throw std::runtime_error(options.error().message);
+    if (change) change(*options);
+    engine_ = make_postgres_engine(*loop_, *options);
+    engine_->start(*this);
+}
+
+EngineUser::~EngineUser() {
+    engine_->stop();
+}
+
+bool EngineUser::until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + 60s;
+    loop_->restart();
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        loop_->run_one_for(100ms);
+    }
+    return true;
+}
+
+void EngineUser::run_for(Duration time) {
+    loop_->restart();
+    loop_->run_for(time);
+}
+
+Result<Reading> EngineUser::fetch(const std::string& name, Kind kind) {
+    return answer<Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
+}
+
+Result<Swapped> EngineUser::swap(const Swap& swap) {
+    return answer<Swapped>([&](auto reply) { engine_->swap(swap, std::move(reply)); });
+}
+
+Result<Sight> EngineUser::overlapping(const std::string& name, std::size_t most) {
+    return answer<Sight>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
+}
+
+Result<Sight> EngineUser::of_holder(const std::string& holder, std::size_t most) {
+    return answer<Sight>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+}
+
+Result<Page> EngineUser::scan(const std::string& prefix, const std::string& after, std::size_t most, Kind kind) {
+    return answer<Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
+}
+
+Result<std::vector<std::string>> EngineUser::overdue() {
+    auto names = answer<std::vector<std::string>>([&](auto reply) { engine_->overdue(100, std::move(reply)); });
+    EXPECT_TRUE(names) << names.error().message;
+    return names;
+}
+
+WriteId EngineUser::write(const std::string& name, const std::string& bytes, WriteId expected) {
+    const WriteId becomes = next_write();
+    const auto swapped = swap(swap_of(name, expected, becomes, bytes));
+    EXPECT_TRUE(swapped) << swapped.error().message;
+    EXPECT_TRUE(swapped && swapped->done) << name;
+    return becomes;
+}
+
+void EngineUser::on_reachable(const EngineHello& said) {
+    reachable = true;
+    ++times_reachable;
+    hello = said;
+}
+
+void EngineUser::on_unreachable(const Error& error) {
+    reachable = false;
+    why = error.message;
+    EXPECT_EQ(error.code, "store_unavailable");
+}
+
+Swap swap_of(std::string_view name, WriteId expected, WriteId becomes, std::string_view bytes) {
+    Swap swap;
+    swap.name = name;
+    swap.expected = expected;
+    swap.becomes = becomes;
+    swap.bytes = bytes;
+    return swap;
+}
+
+PostgresProcess& shared_postgres() {
+    static PostgresProcess server;
+    return server;
+}
+
+std::string fresh_schema() {
+    static int number = 0;
+    return "test_" + std::to_string(++number);
+}
+
+std::string fresh_url(const std::string& query) {
+    return shared_postgres().url("?schema=" + fresh_schema() + query);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,430 @@
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "store/postgres/engine_user.h"
+
+namespace holdfast {
+namespace {
+
+using namespace core;
+
+class PostgresEngineTest : public testing::Test {
+ protected:
+    void SetUp() override { ASSERT_TRUE(user.until_reachable()) << user.why; }
+
+    EngineTime now() { return user.fetch("nothing")->now; }
+    std::vector<std::string> names(const Result<Sight>& sight) {
+        std::vector<std::string> found;
+        if (sight)
+            for (const NamedKept& entry : sight->entries)
+                found.push_back(entry.name);
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    std::string url = fresh_url();
+    EngineUser user{url};
+};
+
+TEST_F(PostgresEngineTest, keeps_what_was_swapped_in_and_shows_it_with_its_time) {
+    const auto before = user.fetch("r");
+    ASSERT_TRUE(before) << before.error().message;
+    EXPECT_EQ(before->kept.write, 0u);
+    EXPECT_EQ(before->kept.bytes, "");
+
+    Swap swap = swap_of("r", 0, 0xffff'ff00'0000'0001, std::string_view("a\0b\xff", 4));
+    swap.written_at = before->now;
+    const auto swapped = user.swap(swap);
+    ASSERT_TRUE(swapped) << swapped.error().message;
+    EXPECT_TRUE(swapped->done);
+    EXPECT_GE(swapped->now, before->now);
+
+    const auto after = user.fetch("r");
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_EQ(after->kept.write, 0xffff'ff00'0000'0001);
+    EXPECT_EQ(after->kept.written_at, before->now);
+    EXPECT_EQ(after->kept.bytes, std::string_view("a\0b\xff", 4));
+    EXPECT_GE(after->now, swapped->now);
+}
+
+TEST_F(PostgresEngineTest, its_time_is_that_of_the_server) {
+    PostgresSession session(url.substr(0, url.find('?')));
+    const auto ms = [&] {
+        return std::stoll(session.run("SELECT (extract(epoch FROM clock_timestamp())*1000)::bigint"));
+    };
+    const long long low = ms();
+    const auto read = user.fetch("r");
+    const long long high = ms();
+    ASSERT_TRUE(read);
+    const long long shown = std::chrono::floor<std::chrono::milliseconds>(read->now.time_since_epoch()).count();
+    EXPECT_GE(shown, low - 1);
+    EXPECT_LE(shown, high);
+}
+
+TEST_F(PostgresEngineTest, refuses_a_swap_of_what_is_not_there_and_shows_what_is) {
+    const WriteId first = user.write("r", "one");
+    for (const WriteId expected : {WriteId{0}, WriteId{12345}}) {
+        const auto swapped = user.swap(swap_of("r", expected, user.next_write(), "two"));
+        ASSERT_TRUE(swapped) << swapped.error().message;
+        EXPECT_FALSE(swapped->done);
+        EXPECT_EQ(swapped->found.write, first);
+        EXPECT_EQ(swapped->found.bytes, "one");
+    }
+    const auto absent = user.swap(swap_of("s", first, user.next_write(), "two"));
+    ASSERT_TRUE(absent) << absent.error().message;
+    EXPECT_FALSE(absent->done);
+    EXPECT_EQ(absent->found.write, 0u);
+    EXPECT_EQ(user.fetch("s")->kept.write, 0u);
+    EXPECT_EQ(user.fetch("r")->kept.bytes, "one");
+}
+
+TEST_F(PostgresEngineTest, refuses_a_swap_at_the_wrong_time_and_says_only_that_the_write_is_as_expected) {
+    const WriteId first = user.write("r", "one");
+    const EngineTime about = now();
+    for (const bool exists : {true, false})
+        for (const bool early : {true, false})
+            for (const std::string bytes : {"two", ""}) {
+                Swap swap = swap_of(exists ? "r" : "s", exists ? first : 0, user.next_write(), bytes);
+                if (early)
+                    swap.from = about + 1h;
+                else
+                    swap.until = about;
+                const auto swapped = user.swap(swap);
+                ASSERT_TRUE(swapped) << swapped.error().message;
+                EXPECT_FALSE(swapped->done);
+                EXPECT_EQ(swapped->found.write, swap.expected);
+                EXPECT_EQ(swapped->found.bytes, "");
+            }
+    EXPECT_EQ(user.fetch("r")->kept.write, first);
+    EXPECT_EQ(user.fetch("s")->kept.write, 0u);
+
+    Swap swap = swap_of("r", first, user.next_write(), "two");
+    swap.from = about - 1h;
+    swap.until = about + 1h;
+    EXPECT_TRUE(user.swap(swap)->done);
+}
+
+TEST_F(PostgresEngineTest, forgets_what_is_swapped_for_nothing) {
+    const WriteId first = user.write("r", "one");
+    EXPECT_TRUE(user.swap(swap_of("r", first, user.next_write(), ""))->done);
+    EXPECT_EQ(user.fetch("r")->kept.write, 0u);
+    EXPECT_TRUE(user.swap(swap_of("r", 0, user.next_write(), ""))->done) << "nothing for nothing";
+    const WriteId second = user.write("r", "two");
+    const auto old = user.swap(swap_of("r", first, user.next_write(), "three"));
+    EXPECT_FALSE(old->done);
+    EXPECT_EQ(old->found.write, second);
+    EXPECT_FALSE(user.swap(swap_of("r", 0, user.next_write(), ""))->done);
+}
+
+TEST_F(PostgresEngineTest, keeps_documents_apart_from_records) {
+    user.write("x", "record");
+    Swap swap = swap_of("x", 0, user.next_write(), "document");
+    swap.kind = Kind::document;
+    EXPECT_TRUE(user.swap(swap)->done);
+    EXPECT_EQ(user.fetch("x")->kept.bytes, "record");
+    EXPECT_EQ(user.fetch("x", Kind::document)->kept.bytes, "document");
+    EXPECT_EQ(user.scan("", "", 10)->entries.size(), 1u);
+    EXPECT_EQ(user.scan("", "", 10, Kind::document)->entries.at(0).kept.bytes, "document");
+}
+
+TEST_F(PostgresEngineTest, takes_names_and_contents_of_any_bytes) {
+    const std::string name("@ns/\0\xff\xfe';--\\x00 \xc3\xa4", 17);
+    const std::string large(1'000'000, '\xee');
+    const WriteId write = user.write(name, large);
+    EXPECT_EQ(user.fetch(name)->kept.bytes, large);
+    EXPECT_EQ(user.scan("@ns/", "", 10)->entries.at(0).name, name);
+    user.write(name, "small", write);
+    EXPECT_EQ(user.fetch(name)->kept.bytes, "small");
+}
+
+TEST_F(PostgresEngineTest, of_many_who_swap_the_same_at_once_one_has_done_it) {
+    EngineUser other(url, {}, user.loop());
+    ASSERT_TRUE(other.until_reachable());
+    int done = 0, answered = 0, raced = 0;
+    WriteId last = 0;
+    for (int round = 0; round < 50; ++round) {
+        done = answered = 0;
+        const WriteId expected = last;
+        for (int i = 0; i < 20; ++i) {
+            EngineUser& one = i % 2 == 0 ? user : other;
+            const WriteId becomes = one.next_write();
+            one.engine().swap(swap_of("contended", expected, becomes, std::to_string(becomes)),
+                              [&, becomes](Result<Swapped> swapped) {
+                                  ++answered;
+                                  ASSERT_TRUE(swapped) << swapped.error().message;
+                                  if (!swapped->done) {
+                                      EXPECT_NE(swapped->found.write, expected);
+                                      EXPECT_EQ(swapped->found.bytes, std::to_string(swapped->found.write));
+                                      ++raced;
+                                      return;
+                                  }
+                                  ++done;
+                                  last = becomes;
+                              });
+        }
+        ASSERT_TRUE(user.until([&] { return answered == 20; }));
+        ASSERT_EQ(done, 1);
+        ASSERT_EQ(user.fetch("contended")->kept.write, last);
+    }
+    EXPECT_EQ(raced, 50 * 19);
+}
+
+TEST_F(PostgresEngineTest, finds_what_overlaps_with_a_file_or_a_tree) {
+    for (const char* name :
+         {"FILE:/a/b/c", "FILE:/a/b/**", "FILE:/a/**", "FILE:/**", "FILE:/a/b", "FILE:/a/bc", "FILE:/a/b/c/d",
+          "@ns/FILE:/a/b/c", "@ns/FILE:/a/**", "FILE:a/b/**", "FILE:a/b/c", "FILE:/a/b0", "other", "FILE:/a/b/c/**"})
+        user.write(name, "x");
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(names(user.overlapping("FILE:/a/b/c")), (Names{"FILE:/**", "FILE:/a/**", "FILE:/a/b/**"}));
+    EXPECT_EQ(names(user.overlapping("FILE:/a/b/**")),
+              (Names{"FILE:/**", "FILE:/a/**", "FILE:/a/b/c", "FILE:/a/b/c/**", "FILE:/a/b/c/d"}));
+    EXPECT_EQ(names(user.overlapping("FILE:/a/b/new/**")), (Names{"FILE:/**", "FILE:/a/**", "FILE:/a/b/**"}));
+    EXPECT_EQ(names(user.overlapping("@ns/FILE:/a/b/c")), (Names{"@ns/FILE:/a/**"}));
+    EXPECT_EQ(names(user.overlapping("FILE:a/b/c")), (Names{"FILE:a/b/**"}));
+    EXPECT_EQ(names(user.overlapping("FILE:/**")).size(), 8u);
+    EXPECT_EQ(names(user.overlapping("other")), Names{});
+    const auto cut = user.overlapping("FILE:/**", 3);
+    EXPECT_EQ(cut->entries.size(), 3u);
+    EXPECT_TRUE(cut->cut);
+    EXPECT_FALSE(user.overlapping("FILE:/**", 8)->cut);
+    std::string deep = "FILE:";
+    while (deep.size() < 4090)
+        deep += "/a";
+    EXPECT_EQ(names(user.overlapping(deep)), (Names{"FILE:/**", "FILE:/a/**"}));
+}
+
+TEST_F(PostgresEngineTest, finds_what_was_written_with_a_holder) {
+    const std::vector<std::string_view> both{"ann", "bob"}, one{"ann"}, none;
+    WriteId last = 0;
+    const auto write = [&](const char* name, std::span<const std::string_view> holders, WriteId expected) {
+        Swap swap = swap_of(name, expected, user.next_write(), name);
+        swap.holders = holders;
+        EXPECT_TRUE(user.swap(swap)->done);
+        last = swap.becomes;
+    };
+    write("r", both, 0);
+    const WriteId first = last;
+    write("s", one, 0);
+    EXPECT_EQ(names(user.of_holder("ann")), (std::vector<std::string>{"r", "s"}));
+    EXPECT_EQ(names(user.of_holder("bob")), (std::vector<std::string>{"r"}));
+    EXPECT_TRUE(user.of_holder("ann", 1)->cut);
+    write("r", none, first);
+    EXPECT_EQ(names(user.of_holder("ann")), (std::vector<std::string>{"s"}));
+    EXPECT_EQ(names(user.of_holder("bob")), (std::vector<std::string>{}));
+}
+
+TEST_F(PostgresEngineTest, shows_all_names_that_begin_alike_page_by_page) {
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 25; ++i)
+        wanted.push_back("p/" + std::to_string(100 + i));
+    for (const std::string& name : wanted)
+        user.write(name, "x");
+    user.write("o/1", "x");
+    user.write("p0", "x");
+    std::vector<std::string> found;
+    std::string after;
+    do {
+        const auto page = user.scan("p/", after, 10);
+        ASSERT_TRUE(page) << page.error().message;
+        ASSERT_LE(page->entries.size(), 10u);
+        for (const NamedKept& entry : page->entries)
+            found.push_back(entry.name);
+        after = page->next;
+    } while (!after.empty());
+    EXPECT_EQ(found, wanted);
+}
+
+TEST_F(PostgresEngineTest, names_what_was_due_seconds_ago_and_nobody_has_written_since) {
+    const EngineTime about = now();
+    const auto write = [&](const char* name, EngineTime due, WriteId expected = 0) {
+        Swap swap = swap_of(name, expected, user.next_write(), "x");
+        swap.due = due;
+        swap.keep_until = about + 1h;
+        EXPECT_TRUE(user.swap(swap)->done);
+        return swap.becomes;
+    };
+    write("late", about - 10s);
+    const WriteId renewed = write("renewed", about - 10s);
+    write("renewed", about + 1h, renewed);
+    write("soon", about + 1h);
+    write("just now", about);
+    user.write("never", "x");
+    EXPECT_EQ(*user.overdue(), std::vector<std::string>{"late"});
+    EXPECT_EQ(*user.overdue(), std::vector<std::string>{}) << "whoever was told first has some time for it";
+    std::vector<std::string> again;
+    EXPECT_TRUE(user.until([&] { return !(again = *user.overdue()).empty(); })) << "but not forever";
+}
+
+TEST_F(PostgresEngineTest, forgets_records_that_are_past_their_time_when_its_clock_has_run_evenly) {
+    const EngineTime about = now();
+    const auto write = [&](const std::string& name, EngineTime keep_until, Kind kind = Kind::record) {
+        Swap swap = swap_of(name, 0, user.next_write(), "x");
+        swap.keep_until = keep_until;
+        swap.kind = kind;
+        EXPECT_TRUE(user.swap(swap)->done);
+    };
+    for (int i = 0; i < 50; ++i)
+        write("old/" + std::to_string(i), about - 1s);
+    write("young", about + 1h);
+    write("forever", EngineTime::max());
+    write("document", EngineTime::max(), Kind::document);
+    EngineUser sweeper(url, [](PostgresEngineOptions& options) {
+        options.sweep_every = 50ms;
+        options.sweep_after = 1s;
+    });
+    ASSERT_TRUE(sweeper.until([&] { return sweeper.reachable && sweeper.scan("old/", "", 100)->entries.empty(); }));
+    EXPECT_EQ(user.scan("", "", 100)->entries.size(), 2u);
+    EXPECT_EQ(user.scan("", "", 100, Kind::document)->entries.size(), 1u);
+}
+
+TEST_F(PostgresEngineTest, tells_notices_to_all_fronts_itself_included) {
+    EngineUser other(url, {}, user.loop());
+    ASSERT_TRUE(other.until_reachable());
+    EngineUser stranger(fresh_url(), {}, user.loop());
+    ASSERT_TRUE(stranger.until_reachable());
+    Swap swap = swap_of("r", 0, user.next_write(), "x");
+    swap.notice = std::string_view("\0 may \xff be lost", 14);
+    ASSERT_TRUE(user.swap(swap)->done);
+    swap = swap_of("s", 0, user.next_write(), "x");
+    const std::string longest(Engine::notice_bytes, '\xfe');
+    swap.notice = longest;
+    swap.notice_must_arrive = true;
+    ASSERT_TRUE(user.swap(swap)->done);
+    swap.notice = "not done, so not told";
+    ASSERT_FALSE(user.swap(swap)->done);
+    const auto told = [&](const EngineUser& who) {
+        return std::count(who.notices.begin(), who.notices.end(), std::string("\0 may \xff be lost", 14)) == 1 &&
+               std::count(who.notices.begin(), who.notices.end(), longest) == 1;
+    };
+    EXPECT_TRUE(user.until([&] { return told(user) && told(other); }));
+    EXPECT_EQ(user.notices.size(), 2u);
+    EXPECT_EQ(stranger.notices.size(), 0u);
+}
+
+TEST_F(PostgresEngineTest, sends_a_burst_of_notices_together_and_each_once) {
+    const int calls = 1000;
+    int done = 0;
+    for (int i = 0; i < calls; ++i) {
+        const std::string name = "r" + std::to_string(i);
+        Swap swap = swap_of(name, 0, user.next_write(), "x");
+        swap.notice = name;
+        user.engine().swap(swap, [&](Result<Swapped> swapped) { done += swapped && swapped->done ? 1 : 0; });
+    }
+    ASSERT_TRUE(user.until([&] { return user.notices.size() == calls; })) << user.notices.size() << " " << done;
+    EXPECT_EQ(done, calls);
+    std::sort(user.notices.begin(), user.notices.end());
+    EXPECT_EQ(std::unique(user.notices.begin(), user.notices.end()), user.notices.end());
+}
+
+TEST_F(PostgresEngineTest, a_thousand_calls_of_one_turn_are_few_transactions) {
+    PostgresSession session(url.substr(0, url.find('?')));
+    const auto last_transaction = [&] { return std::stoll(session.run("SELECT pg_current_xact_id()::text")); };
+    const long long before = last_transaction();
+    int answered = 0;
+    std::map<std::string, WriteId> written;
+    for (int i = 0; i < 1000; ++i) {
+        const std::string name = "r" + std::to_string(i);
+        const WriteId becomes = user.next_write();
+        user.engine().swap(swap_of(name, 0, becomes, name), [&, name, becomes](Result<Swapped> swapped) {
+            ++answered;
+            ASSERT_TRUE(swapped) << swapped.error().message;
+            ASSERT_TRUE(swapped->done);
+            written[name] = becomes;
+        });
+    }
+    ASSERT_TRUE(user.until([&] { return answered == 1000; }));
+    EXPECT_EQ(written.size(), 1000u);
+    EXPECT_LE(last_transaction() - before, 40) << "transactions that wrote something";
+    int read = 0;
+    for (const auto& [name, write] : written)
+        user.engine().fetch(Kind::record, name, [&, wanted = write](Result<Reading> reading) {
+            ASSERT_TRUE(reading) << reading.error().message;
+            EXPECT_EQ(reading->kept.write, wanted);
+            ++read;
+        });
+    ASSERT_TRUE(user.until([&] { return read == 1000; }));
+}
+
+TEST_F(PostgresEngineTest, renewals_leave_the_indexes_alone) {
+    PostgresSession session(url.substr(0, url.find('?')));
+    const EngineTime about = now();
+    std::map<std::string, WriteId> written;
+    const std::vector<std::string_view> holders{"ann"};
+    const auto write_all = [&](Duration later) {
+        std::size_t answered = 0;
+        for (int i = 0; i < 200; ++i) {
+            const std::string name = "r" + std::to_string(i);
+            Swap swap = swap_of(name, written[name], user.next_write(), name);
+            swap.due = about + 60s + later;
+            swap.keep_until = about + 360s + later;
+            swap.holders = holders;
+            user.engine().swap(swap, [&, name, becomes = swap.becomes](Result<Swapped> swapped) {
+                ++answered;
+                EXPECT_TRUE(swapped && swapped->done);
+                written[name] = becomes;
+            });
+        }
+        EXPECT_TRUE(user.until([&] { return answered == 200; }));
+    };
+    for (int round = 0; round < 20; ++round)
+        write_all(round * 1s);
+    const std::string schema = url.substr(url.find("test_"));
+    const auto count = [&](const std::string& column) {
+        session.run("SELECT pg_stat_clear_snapshot()");
+        return std::stoll(session.run("SELECT coalesce(sum(" + column +
+                                      "), 0) FROM pg_stat_user_tables WHERE schemaname = '" + schema + "'"));
+    };
+    // The server gathers these once a second.
+    ASSERT_TRUE(user.until([&] {
+        user.run_for(50ms);
+        return count("n_tup_upd") >= 19 * 200;
+    }));
+    EXPECT_GE(count("n_tup_hot_upd"), 19 * 200 * 9 / 10);
+}
+
+TEST_F(PostgresEngineTest, status_says_what_people_should_know_and_no_password) {
+    EngineUser secret("postgres://holdfast:hunter2@127.0.0.1:" + std::to_string(shared_postgres().port()) +
+                      "/postgres?schema=" + fresh_schema() + "&pool=2");
+    ASSERT_TRUE(secret.until_reachable());
+    const std::string status = secret.engine().status();
+    EXPECT_EQ(status.find("hunter2"), std::string::npos);
+    for (const char* part : {"\"engine\":\"postgres\"", "\"reachable\":true", "\"pool\":2", "\"version\":\"15",
+                             "\"round_trip_us\":", "\"forgets\":true"})
+        EXPECT_NE(status.find(part), std::string::npos) << part << " in " << status;
+    EXPECT_NE(status.find("127.0.0.1:" + std::to_string(shared_postgres().port()) + "/postgres"), std::string::npos);
+}
+
+TEST_F(PostgresEngineTest, beyond_its_limits_it_refuses_at_once) {
+    EngineUser small(url, [](PostgresEngineOptions& options) {
+        options.calls_most = 10;
+        options.bytes_most = 100'000;
+    });
+    ASSERT_TRUE(small.until_reachable());
+    int refused = 0, answered = 0;
+    for (int i = 0; i < 15; ++i)
+        small.engine().fetch(Kind::record, "r", [&](Result<Reading> reading) {
+            ++answered;
+            refused += reading ? 0 : 1;
+        });
+    EXPECT_EQ(answered, 0) << "not from within the call";
+    ASSERT_TRUE(small.until([&] { return answered == 15; }));
+    EXPECT_EQ(refused, 5);
+    const auto large = small.swap(swap_of("r", 0, small.next_write(), std::string(200'000, 'x')));
+    ASSERT_FALSE(large);
+    EXPECT_EQ(large.error().code, "store_unavailable");
+    EXPECT_TRUE(small.fetch("r"));
+}
+
+TEST_F(PostgresEngineTest, stop_answers_what_is_under_way_and_tells_nothing_more) {
+    int refused = 0;
+    for (int i = 0; i < 100; ++i)
+        user.engine().fetch(Kind::record, "r", [&](Result<Reading> reading) { refused += reading ? 0 : 1; });
+    user.engine().stop();
+    EXPECT_EQ(refused, 100);
+    EXPECT_FALSE(user.fetch("r"));
+    EXPECT_TRUE(user.reachable);
+}
+
+}  // namespace
+}  // namespace holdfast
