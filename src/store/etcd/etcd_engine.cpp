@@ -1,0 +1,173 @@
+#include "store/etcd/etcd_engine.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/json.hpp>
+
+#include "base/random.h"
+#include "etcd.pb.h"
+#include "store/etcd/etcd_looks.h"
+#include "store/etcd/etcd_swaps.h"
+#include "store/etcd/etcd_watching.h"
+
+namespace holdfast {
+
+using core::EngineListener;
+using core::Kind;
+using core::Page;
+using core::Reading;
+using core::Sight;
+using core::Swapped;
+
+namespace {
+
+constexpr double clock_rate_error = 0.01;
+constexpr Duration overdue_after = 2s;
+constexpr Duration overdue_spread = 1s;
+/// How long a member of etcd itself works on a request before it gives up, if all are well.
+constexpr Duration etcd_gives_up_after = 7s;
+
+class EtcdEngine final : public core::Engine {
+ public:
+    EtcdEngine(boost::asio::io_context& loop, EtcdEngineOptions options)
+        : loop_(loop),
+          options_(std::move(options)),
+          front_{etcd::EtcdKeys(options_.prefix),
+                 {loop, options_, {[this] { watching_.begin(); }, [this](const std::string& why) { on_lost(why); }}},
+                 etcd::SeenTable({options_.records_most}),
+                 {clock_rate_error,
+                  [this](std::int64_t seconds, etcd::LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
+                 {},
+                 {}},
+          looks_(front_),
+          swaps_(front_, options_.answer_within),
+          watching_(loop, front_, {[this] { on_ready(); }, [this](std::string_view notice) { on_notice(notice); }}) {}
+    ~EtcdEngine() override { *alive_ = false; }
+
+    void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override {
+        if (admit(reply)) looks_.fetch(kind, name, std::move(reply));
+    }
+    void swap(const core::Swap& swap, Callback<Result<Swapped>> reply) override {
+        if (front_.seen.full() && swap.expected == 0)
+            return fail_later(reply, etcd::unavailable("there are more records than this front can keep the age of"));
+        if (front_.own_writes.size() >= options_.calls_most)
+            return fail_later(reply, etcd::unavailable("too much is under way"));
+        if (admit(reply)) swaps_.swap(swap, std::move(reply));
+    }
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) override {
+        if (admit(reply)) looks_.overlapping(resource, most, std::move(reply));
+    }
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) override {
+        if (admit(reply)) looks_.of_holder(holder, most, std::move(reply));
+    }
+    void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<Page>> reply) override {
+        if (admit(reply)) looks_.scan(kind, prefix, after, most, std::move(reply));
+    }
+    void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
+
+    double rho() const override { return clock_rate_error; }
+    Duration swap_lingers() const override { return options_.answer_within + etcd_gives_up_after; }
+
+    void start(EngineListener& listener) override {
+        listener_ = &listener;
+        front_.link.start();
+    }
+    void stop() override {
+        listener_ = nullptr;
+        watching_.stop();
+        front_.link.stop();
+    }
+    std::string status() const override;
+
+ private:
+    /// False if nothing can be asked now; then that is answered.
+    template <class T>
+    bool admit(Callback<Result<T>>& reply) {
+        if (front_.link.is_ready()) return true;
+        fail_later(reply, etcd::unavailable(front_.link.last_failure()));
+        return false;
+    }
+    template <class T>
+    void fail_later(Callback<Result<T>>& reply, Error error) {
+        later([reply = std::move(reply), error = std::move(error)]() mutable { reply(std::move(error)); });
+    }
+    void later(Callback<> what) {
+        boost::asio::post(loop_, [alive = alive_, what = std::move(what)]() mutable {
+            if (*alive) what();
+        });
+    }
+    void grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply);
+    void on_ready();
+    void on_lost(const std::string& why);
+    void on_notice(std::string_view notice) {
+        if (listener_ != nullptr) listener_->on_notice(notice);
+    }
+
+    boost::asio::io_context& loop_;
+    EtcdEngineOptions options_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    EngineListener* listener_ = nullptr;
+    /// Differs from front to front, so that not all write the same at the same time.
+    Duration overdue_after_ = overdue_after + Duration(random_seed() % overdue_spread.count());
+    etcd::Front front_;
+    etcd::EtcdLooks looks_;
+    etcd::EtcdSwaps swaps_;
+    etcd::EtcdWatching watching_;
+};
+
+void EtcdEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
+    if (!admit(reply)) return;
+    std::vector<std::string> names;
+    for (const std::string& key : front_.seen.due_before(etcd::Front::now() - overdue_after_, most))
+        if (const auto named = front_.keys.named(key)) names.emplace_back(named->name);
+    later([reply = std::move(reply), names = std::move(names)]() mutable { reply(std::move(names)); });
+}
+
+void EtcdEngine::grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply) {
+    etcd::LeaseGrantRequest request;
+    request.set_ttl(seconds);
+    front_.link.call(etcd::method::lease_grant, request,
+                     [seconds, reply = std::move(reply)](const etcd::GrpcAnswer& answer) mutable {
+                         const auto response = etcd::understood<etcd::LeaseGrantResponse>(answer);
+                         if (!response) return reply(response.error());
+                         if (!response->error().empty()) return reply(etcd::unavailable(response->error()));
+                         if (response->id() == 0 || response->ttl() < seconds)
+                             return reply(etcd::unavailable("it grants shorter leases than it was asked for"));
+                         reply(response->id());
+                     });
+}
+
+void EtcdEngine::on_ready() {
+    const core::EngineHello hello{"etcd-" + std::to_string(front_.link.cluster()), false};
+    if (listener_ != nullptr) listener_->on_reachable(hello);
+}
+
+void EtcdEngine::on_lost(const std::string& why) {
+    watching_.stop();
+    if (listener_ != nullptr) listener_->on_unreachable(etcd::unavailable(why));
+}
+
+std::string EtcdEngine::status() const {
+    boost::json::object status{{"engine", "etcd"},
+                               {"addresses", boost::json::value_from(options_.members)},
+                               {"prefix", options_.prefix},
+                               {"reachable", front_.link.is_ready()}};
+    if (front_.link.is_ready())
+        status["member"] = front_.link.member();
+    else
+        status["why"] = front_.link.last_failure();
+    if (!front_.link.version().empty()) status["version"] = front_.link.version();
+    status["round_trip_us"] = std::chrono::duration_cast<std::chrono::microseconds>(watching_.round_trip()).count();
+    status["revision"] = watching_.revision();
+    status["records"] = front_.seen.size();
+    return boost::json::serialize(status);
+}
+
+}  // namespace
+
+std::unique_ptr<core::Engine> make_etcd_engine(boost::asio::io_context& loop, EtcdEngineOptions options) {
+    return std::make_unique<EtcdEngine>(loop, std::move(options));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "store/engine/engine.h"
+#include "store/etcd/etcd_keys.h"
+#include "store/etcd/etcd_link.h"
+#include "store/etcd/lease_spans.h"
+#include "store/etcd/seen_table.h"
+
+namespace holdfast::etcd {
+
+class KeyValue;
+class RangeResponse;
+
+/// What the parts of the engine share: the way to etcd, and what this front knows.
+struct Front {
+    EtcdKeys keys;
+    EtcdLink link;
+    SeenTable seen;
+    LeaseSpans leases;
+    std::string connection_key;  ///< of the connection in use; empty: it has none yet
+    /// When the writes that are under way said they were made.
+    std::unordered_map<core::WriteId, core::EngineTime> own_writes;
+
+    /// etcd offers no time; this front's own (etcd_engine.h).
+    static core::EngineTime now() { return core::EngineTime(store_clock_now().time_since_epoch()); }
+
+    /// What an answer or the watch shows of a key, and has just come. `write` is 0 if nothing is there. Error: others
+    /// have written there.
+    struct Shown {
+        core::Kept kept;
+        std::int64_t revision = 0;  ///< what a write of the key must compare; 0: there is no key
+    };
+    Result<Shown> take_note(const KeyValue& pair);
+    /// The same for one key that was asked for, which need not be there.
+    Result<Shown> take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision);
+};
+
+Error unavailable(std::string_view why);
+
+/// The answer as its message; the error if the call failed or nobody can make sense of it.
+template <class Response>
+Result<Response> understood(const GrpcAnswer& answer) {
+    Response response;
+    if (answer.status.code != GrpcStatus::ok) return unavailable(answer.status.message);
+    if (!response.ParseFromString(answer.message) || response.header().cluster_id() == 0)
+        return unavailable("the answer cannot be understood");
+    return response;
+}
+
+}  // namespace holdfast::etcd

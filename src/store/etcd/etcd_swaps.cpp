@@ -1,0 +1,261 @@
+#include "store/etcd/etcd_swaps.h"
+
+#include <algorithm>
+
+#include "etcd.pb.h"
+
+namespace holdfast::etcd {
+
+using core::EngineTime;
+using core::Swapped;
+
+namespace {
+
+constexpr Duration notice_lasts = 10s;       // whoever watches hears it in milliseconds
+constexpr Duration index_outlasts = 10min;   // so that a renewal seldom has to write it again
+constexpr std::size_t index_ops_most = 100;  // etcd takes 128 in one transaction
+constexpr int steps_most = 10;
+
+EngineTime saturated(EngineTime time, Duration more) {
+    return time > EngineTime::max() - more ? EngineTime::max() : time + more;
+}
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+}  // namespace
+
+struct EtcdSwaps::Attempt {
+    std::string key, name;
+    core::WriteId expected, becomes;
+    EngineTime from, until, written_at, keep_until, due;
+    std::string value;  ///< empty: the key is to be deleted
+    bool there;         ///< what is written is more than a notice
+    std::vector<std::string> holders;
+    Callback<Result<Swapped>> reply;
+
+    EngineTime give_up_at;
+    int steps = 0;
+    std::optional<std::int64_t> revision;  ///< of what is expected, if it is known; 0: of no key
+    LeaseNumber lease = 0, index_lease = 0;
+    std::vector<std::string> index_puts, index_deletes;  ///< keys
+    EngineTime indexed_until = EngineTime::min();
+};
+
+void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
+    auto attempt = std::make_shared<Attempt>();
+    attempt->key = front_.keys.key(swap.kind, swap.name);
+    attempt->name = swap.name;
+    attempt->expected = swap.expected;
+    attempt->becomes = swap.becomes;
+    attempt->from = swap.from;
+    attempt->until = swap.until;
+    attempt->written_at = swap.written_at;
+    attempt->there = !swap.bytes.empty();
+    attempt->due = attempt->there ? swap.due : EngineTime::max();
+    attempt->keep_until = attempt->there && swap.kind == core::Kind::document ? EngineTime::max() : swap.keep_until;
+    if (!attempt->there) attempt->keep_until = Front::now() + notice_lasts;
+    if (attempt->there && swap.kind == core::Kind::record)
+        attempt->holders.assign(swap.holders.begin(), swap.holders.end());
+    attempt->reply = std::move(reply);
+    attempt->give_up_at = Front::now() + answer_within_;
+    if (attempt->there || !swap.notice.empty()) {
+        Value value;
+        value.set_write(swap.becomes);
+        value.set_content(std::string(swap.bytes));
+        value.set_notice(std::string(swap.notice));
+        if (attempt->due != EngineTime::max()) value.set_due_in_ns((attempt->due - swap.written_at).count());
+        for (const std::string& holder : attempt->holders)
+            value.add_holders(holder);
+        attempt->value = value.SerializeAsString();
+    }
+    front_.own_writes.emplace(swap.becomes, swap.written_at);
+    step(attempt);
+}
+
+void EtcdSwaps::step(const Attempting& attempt) {
+    const EngineTime now = Front::now();
+    if (now >= attempt->give_up_at) return finish(attempt, unavailable("no answer in time"));
+    if (++attempt->steps > steps_most) return finish(attempt, unavailable("others write there all the time"));
+    const Seen* seen = front_.seen.find(attempt->key);
+    if (seen != nullptr && seen->write == attempt->expected) attempt->revision = seen->there ? seen->revision : 0;
+    if (seen == nullptr && attempt->expected == 0 && !attempt->revision) attempt->revision = 0;
+    // What this front saw last is never older than what `expected` was taken from: another write means that it is gone.
+    const bool hopeless = seen != nullptr && seen->write != attempt->expected && !attempt->revision;
+    if (hopeless || !attempt->revision || now < attempt->from || now >= attempt->until) return look(attempt);
+    plan_index(*attempt);
+    get_leases(attempt);
+}
+
+void EtcdSwaps::look(const Attempting& attempt) {
+    RangeRequest request;
+    request.set_key(attempt->key);
+    front_.link.call(method::range, request, [this, attempt](const GrpcAnswer& answer) { on_look(attempt, answer); });
+}
+
+void EtcdSwaps::on_look(const Attempting& attempt, const GrpcAnswer& answer) {
+    const auto response = understood<RangeResponse>(answer);
+    if (!response) return finish(attempt, response.error());
+    auto shown = front_.take_note(attempt->key, *response, response->header().revision());
+    if (!shown) return finish(attempt, shown.error());
+    on_found(attempt, std::move(*shown));
+}
+
+/// Something else than the revision that was compared, or nothing was compared.
+void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown) {
+    const EngineTime now = Front::now();
+    const bool as_expected = shown.kept.write == attempt->expected;
+    if (as_expected && now >= attempt->from && now < attempt->until) {
+        attempt->revision = shown.revision;
+        return step(attempt);
+    }
+    Swapped swapped;
+    swapped.now = now;
+    swapped.found.write = shown.kept.write;
+    if (!as_expected) swapped.found = std::move(shown.kept);
+    finish(attempt, std::move(swapped));
+}
+
+void EtcdSwaps::plan_index(Attempt& attempt) const {
+    attempt.index_puts.clear();
+    attempt.index_deletes.clear();
+    const Seen* seen = front_.seen.find(attempt.key);
+    const bool known = seen != nullptr && seen->write == attempt.expected && attempt.expected != 0;
+    const bool lasts = known && seen->indexed_until >= attempt.keep_until;
+    for (const std::string& holder : attempt.holders)
+        if (!lasts || !contains(seen->holders, holder))
+            attempt.index_puts.push_back(front_.keys.holder_key(holder, attempt.name));
+    if (known)
+        for (const std::string& holder : seen->holders)
+            if (!contains(attempt.holders, holder))
+                attempt.index_deletes.push_back(front_.keys.holder_key(holder, attempt.name));
+    // The others are left to their leases.
+    if (attempt.index_deletes.size() > index_ops_most / 2) attempt.index_deletes.resize(index_ops_most / 2);
+    attempt.indexed_until = lasts ? seen->indexed_until : saturated(attempt.keep_until, index_outlasts);
+}
+
+void EtcdSwaps::get_leases(const Attempting& attempt) {
+    attempt->lease = attempt->index_lease = 0;
+    if (attempt->keep_until == EngineTime::max() || attempt->value.empty()) return write_index_ahead(attempt);
+    const EngineTime now = Front::now();
+    const EngineTime index_until = saturated(attempt->keep_until, index_outlasts);
+    front_.leases.lasting_until(attempt->keep_until, now, [=, this](Result<LeaseNumber> lease) {
+        if (!lease) return finish(attempt, lease.error());
+        attempt->lease = *lease;
+        if (attempt->index_puts.empty()) return write_index_ahead(attempt);
+        front_.leases.lasting_until(index_until, now, [this, attempt](Result<LeaseNumber> index_lease) {
+            if (!index_lease) return finish(attempt, index_lease.error());
+            attempt->index_lease = *index_lease;
+            write_index_ahead(attempt);
+        });
+    });
+}
+
+/// Those that are too many for one transaction: of_holder() may show too much, but never too little.
+void EtcdSwaps::write_index_ahead(const Attempting& attempt) {
+    if (attempt->index_puts.size() <= index_ops_most / 2) return send(attempt);
+    TxnRequest request;
+    for (std::size_t count = 0; count < index_ops_most && !attempt->index_puts.empty(); ++count) {
+        PutRequest& put = *request.add_success()->mutable_request_put();
+        put.set_key(attempt->index_puts.back());
+        put.set_lease(attempt->index_lease);
+        attempt->index_puts.pop_back();
+    }
+    front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
+        const auto response = understood<TxnResponse>(answer);
+        if (!response) return finish(attempt, response.error());
+        write_index_ahead(attempt);
+    });
+}
+
+TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
+    TxnRequest request;
+    Compare& unchanged = *request.add_compare();
+    unchanged.set_target(Compare::MOD);
+    unchanged.set_key(attempt.key);
+    unchanged.set_mod_revision(*attempt.revision);
+    Compare& connected = *request.add_compare();
+    connected.set_result(Compare::GREATER);
+    connected.set_target(Compare::CREATE);
+    connected.set_key(front_.connection_key);
+    connected.set_create_revision(0);
+    if (attempt.value.empty()) {
+        request.add_success()->mutable_request_delete_range()->set_key(attempt.key);
+    } else {
+        PutRequest& put = *request.add_success()->mutable_request_put();
+        put.set_key(attempt.key);
+        put.set_value(attempt.value);
+        put.set_lease(attempt.lease);
+    }
+    for (const std::string& key : attempt.index_puts) {
+        PutRequest& put = *request.add_success()->mutable_request_put();
+        put.set_key(key);
+        put.set_lease(attempt.index_lease);
+    }
+    for (const std::string& key : attempt.index_deletes)
+        request.add_success()->mutable_request_delete_range()->set_key(key);
+    request.add_failure()->mutable_request_range()->set_key(attempt.key);
+    request.add_failure()->mutable_request_range()->set_key(front_.connection_key);
+    return request;
+}
+
+void EtcdSwaps::send(const Attempting& attempt) {
+    const EngineTime now = Front::now();
+    if (now < attempt->from || now >= attempt->until) return look(attempt);  // it had to wait for a lease of etcd's
+    front_.link.call(method::txn, transaction(*attempt),
+                     [this, attempt](const GrpcAnswer& answer) { on_answer(attempt, answer); });
+}
+
+void EtcdSwaps::on_answer(const Attempting& attempt, const GrpcAnswer& answer) {
+    if (answer.status.message.find("requested lease not found") != std::string::npos) {
+        front_.leases.forget(attempt->lease);
+        front_.leases.forget(attempt->index_lease);
+        return step(attempt);
+    }
+    const auto response = understood<TxnResponse>(answer);
+    if (!response) return finish(attempt, response.error());
+    response->succeeded() ? on_done(attempt, *response) : on_refused(attempt, *response);
+}
+
+void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) {
+    const EngineTime now = Front::now();
+    const std::int64_t revision = response.header().revision();
+    if (revision <= 0) return finish(attempt, unavailable("the answer to a transaction cannot be understood"));
+    if (attempt->value.empty()) {
+        front_.seen.tell_absent(attempt->key, revision, now);
+    } else {
+        Seen seen;
+        seen.revision = revision;
+        seen.write = attempt->there ? attempt->becomes : 0;
+        seen.since = attempt->written_at;
+        seen.due = attempt->due;
+        seen.holders = attempt->holders;
+        seen.indexed_until = attempt->indexed_until;
+        front_.seen.tell(attempt->key, std::move(seen), true);
+    }
+    Swapped swapped;
+    swapped.done = true;
+    swapped.now = now;
+    finish(attempt, std::move(swapped));
+}
+
+void EtcdSwaps::on_refused(const Attempting& attempt, const TxnResponse& response) {
+    if (response.responses_size() != 2 || !response.responses(0).has_response_range() ||
+        !response.responses(1).has_response_range())
+        return finish(attempt, unavailable("the answer to a transaction cannot be understood"));
+    if (response.responses(1).response_range().kvs_size() == 0) {
+        front_.link.fail("the connection was given up for lost");
+        return finish(attempt, unavailable(front_.link.last_failure()));
+    }
+    auto shown = front_.take_note(attempt->key, response.responses(0).response_range(), response.header().revision());
+    if (!shown) return finish(attempt, shown.error());
+    on_found(attempt, std::move(*shown));
+}
+
+void EtcdSwaps::finish(const Attempting& attempt, Result<Swapped> result) {
+    front_.own_writes.erase(attempt->becomes);
+    attempt->reply(std::move(result));
+}
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "store/etcd/etcd_front.h"
+
+namespace holdfast::etcd {
+
+class RequestOp;
+class TxnRequest;
+class TxnResponse;
+
+/// Engine::swap(): one transaction, as long as this front knows the revision of what is expected.
+class EtcdSwaps {
+ public:
+    EtcdSwaps(Front& front, Duration answer_within) : front_(front), answer_within_(answer_within) {}
+
+    void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply);
+
+ private:
+    struct Attempt;
+    using Attempting = std::shared_ptr<Attempt>;
+
+    void step(const Attempting& attempt);
+    void look(const Attempting& attempt);
+    void on_look(const Attempting& attempt, const GrpcAnswer& answer);
+    void plan_index(Attempt& attempt) const;
+    void get_leases(const Attempting& attempt);
+    void write_index_ahead(const Attempting& attempt);
+    void send(const Attempting& attempt);
+    TxnRequest transaction(const Attempt& attempt) const;
+    void on_answer(const Attempting& attempt, const GrpcAnswer& answer);
+    void on_done(const Attempting& attempt, const TxnResponse& response);
+    void on_refused(const Attempting& attempt, const TxnResponse& response);
+    void on_found(const Attempting& attempt, Front::Shown shown);
+    void finish(const Attempting& attempt, Result<core::Swapped> result);
+
+    Front& front_;
+    Duration answer_within_;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+
+#include "store/etcd/etcd_front.h"
+
+namespace holdfast::etcd {
+
+class WatchResponse;
+
+/// What comes from etcd of its own accord, and what it takes to be ready for it: introduces each new connection (its
+/// key, see etcd_engine.h), watches everything that is kept, and looks every second whether etcd is still there.
+///
+/// The first time, and whenever etcd no longer has all that was written since the watch ended (it compacts), all
+/// records are read: what this front does not know the age of ages from then on.
+class EtcdWatching {
+ public:
+    struct Told {
+        std::function<void()> on_ready;
+        std::function<void(std::string_view notice)> on_notice;
+    };
+    EtcdWatching(boost::asio::io_context& loop, Front& front, Told told);
+    ~EtcdWatching();
+
+    /// There is a new connection.
+    void begin();
+    void stop();
+
+    std::int64_t revision() const { return revision_; }
+    Duration round_trip() const { return round_trip_; }
+
+ private:
+    void claim();
+    void claim_with(LeaseNumber lease);
+    void on_claimed(std::string key, const GrpcAnswer& answer);
+    void resume();
+    void review();
+    void next_page();
+    void on_page(const GrpcAnswer& answer);
+    void watch();
+    void on_message(std::string_view message);
+    void on_events(const WatchResponse& response);
+    void look_in_a_second();
+    void look();
+    void on_look(Instant asked, const GrpcAnswer& answer);
+    void keep_key();
+    void saw_revision(std::int64_t revision);
+
+    Front& front_;
+    Told told_;
+    boost::asio::steady_timer timer_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::vector<std::string> stale_keys_;  ///< of connections that are over
+    bool reviewed_ = false;                ///< all records have been read once
+    std::string page_after_;
+    std::int64_t watch_from_ = 0;  ///< 0: there is a gap
+    std::int64_t revision_ = 0;
+    Duration round_trip_{};
+    int looks_ = 0;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,283 @@
+#include "store/etcd/grpc_channel.h"
+
+#include <array>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <deque>
+#include <unordered_map>
+
+namespace holdfast::etcd {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct UnderWay {
+    Callback<GrpcAnswer> reply;  ///< of a call
+    std::string message;
+    bool answered = false;
+    std::unique_ptr<GrpcChannel::Stream> stream;  ///< or this
+};
+
+std::string host_of(std::string_view address) {
+    std::string_view host = address.substr(0, address.rfind(':'));
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    return std::string(host);
+}
+
+std::string port_of(std::string_view address) {
+    return std::string(address.substr(address.rfind(':') + 1));
+}
+
+}  // namespace
+
+struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
+    Impl(asio::io_context& io, Options chosen, Told listener)
+        : loop(io), options(std::move(chosen)), told(std::move(listener)), resolver(io), socket(io), timer(io) {
+        timeout = std::to_string(to_ms_up(options.answer_within)) + "m";
+    }
+
+    void resolve() {
+        const std::string host = host_of(options.address), port = port_of(options.address);
+        ErrorCode not_numeric;
+        const auto numeric = asio::ip::make_address(host, not_numeric);
+        if (!not_numeric) return connect({tcp::endpoint(numeric, static_cast<std::uint16_t>(std::stoul(port)))});
+        resolver.async_resolve(host, port, [self = shared_from_this()](ErrorCode error, const auto& found) {
+            if (self->closed) return;
+            if (error) return self->lose(error.message());
+            self->connect({found.begin(), found.end()});
+        });
+    }
+
+    void connect(std::vector<tcp::endpoint> endpoints) {
+        auto kept = std::make_shared<std::vector<tcp::endpoint>>(std::move(endpoints));
+        asio::async_connect(socket, *kept, [self = shared_from_this(), kept](ErrorCode error, const tcp::endpoint&) {
+            if (self->closed) return;
+            if (error) return self->lose(error.message());
+            self->socket.set_option(tcp::no_delay(true), error);
+            self->open = true;
+            self->read();
+            self->told.on_open();
+            self->flush_later();
+        });
+    }
+
+    void read() {
+        socket.async_read_some(asio::buffer(incoming), [self = shared_from_this()](ErrorCode error, std::size_t size) {
+            if (self->closed) return;
+            if (error) return self->lose(error == asio::error::eof ? "it closed the connection" : error.message());
+            self->take_in({self->incoming.data(), size});
+            if (!self->closed) self->read();
+        });
+    }
+
+    void take_in(std::string_view bytes) {
+        session.receive(bytes);
+        hand_over_all();
+        flush_later();
+    }
+
+    void hand_over_all() {
+        for (GrpcSession::Event& event : session.take_events()) {
+            hand_over(event);
+            if (closed) return;
+        }
+        if (session.broken()) lose(*session.broken());
+    }
+
+    void hand_over(GrpcSession::Event& event) {
+        const auto found = under_way.find(event.stream);
+        if (found == under_way.end()) return;
+        if (!event.end) return take_message(found->second, std::move(event.message));
+        UnderWay ended = std::move(found->second);
+        under_way.erase(found);
+        if (ended.stream) return ended.stream->on_end(*event.end);
+        GrpcStatus status = std::move(*event.end);
+        if (status.code == GrpcStatus::ok && !ended.answered)
+            status = {GrpcStatus::internal, "it answered without a message"};
+        ended.reply({std::move(status), std::move(ended.message)});
+    }
+
+    void take_message(UnderWay& one, std::string message) {
+        if (one.stream) {
+            const auto on_message = one.stream->on_message;  // which may end the stream
+            return on_message(message);
+        }
+        one.answered = true;
+        one.message = std::move(message);
+    }
+
+    /// In a turn of its own, so that what is begun meanwhile goes with it.
+    void flush_later() {
+        if (flushing || closed || !open) return;
+        flushing = true;
+        asio::post(loop, [self = shared_from_this()] {
+            self->flushing = false;
+            self->flush();
+        });
+    }
+
+    void flush() {
+        if (closed || writing) return;
+        session.take_output(outgoing);
+        hand_over_all();
+        if (closed || outgoing.empty()) return;
+        writing = true;
+        asio::async_write(socket, asio::buffer(outgoing), [self = shared_from_this()](ErrorCode error, std::size_t) {
+            self->writing = false;
+            self->outgoing.clear();
+            if (self->closed) return;
+            if (error) return self->lose(error.message());
+            self->flush();
+        });
+    }
+
+    std::optional<GrpcSession::Stream> begin(std::string_view path, std::string_view message, bool stays_open) {
+        std::vector<GrpcSession::Header> headers;
+        for (const auto& [name, value] : metadata)
+            headers.push_back({name, value});
+        if (!stays_open) headers.push_back({"grpc-timeout", timeout});
+        const auto stream = session.begin({options.address, path, headers, message, stays_open});
+        flush_later();
+        return stream;
+    }
+
+    void refuse(Callback<GrpcAnswer> reply, GrpcStatus status) {
+        refused.emplace_back(std::move(reply), std::move(status));
+        asio::post(loop, [self = shared_from_this()] {
+            if (!self->silent) self->answer_refused();
+        });
+    }
+
+    void answer_refused() {
+        for (auto& [reply, status] : std::exchange(refused, {}))
+            reply({std::move(status), {}});
+    }
+
+    void watch_deadlines() {
+        while (!deadlines.empty() && !under_way.contains(deadlines.front().second))
+            deadlines.pop_front();
+        if (deadlines.empty() || waiting || closed) return;
+        waiting = true;
+        timer.expires_at(deadlines.front().first);
+        timer.async_wait([self = shared_from_this()](ErrorCode cancelled) {
+            self->waiting = false;
+            if (!cancelled && !self->closed) self->give_up_overdue();
+        });
+    }
+
+    void give_up_overdue() {
+        const auto now = Clock::now();
+        while (!closed && !deadlines.empty() && deadlines.front().first <= now) {
+            const auto found = under_way.find(deadlines.front().second);
+            deadlines.pop_front();
+            if (found == under_way.end()) continue;
+            session.cancel(found->first);
+            UnderWay late = std::move(found->second);
+            under_way.erase(found);
+            late.reply({{GrpcStatus::deadline_exceeded, "no answer in time"}, {}});
+        }
+        flush_later();
+        watch_deadlines();
+    }
+
+    void lose(const std::string& why) {
+        if (closed) return;
+        const auto on_lost = told.on_lost;
+        shut();
+        if (!silent) on_lost(why);
+        answer_all(why);
+    }
+
+    void shut() {
+        closed = true;
+        resolver.cancel();
+        timer.cancel();
+        ErrorCode ignored;
+        socket.close(ignored);
+    }
+
+    void answer_all(const std::string& why) {
+        answer_refused();
+        auto orphans = std::exchange(under_way, {});
+        for (auto& [stream, one] : orphans) {
+            if (silent) return;
+            if (one.stream)
+                one.stream->on_end({GrpcStatus::unavailable, why});
+            else
+                one.reply({{GrpcStatus::unavailable, why}, {}});
+        }
+    }
+
+    asio::io_context& loop;
+    Options options;
+    Told told;
+    std::string timeout;
+    tcp::resolver resolver;
+    tcp::socket socket;
+    asio::steady_timer timer;
+    GrpcSession session;
+    std::vector<std::pair<std::string, std::string>> metadata;
+    std::unordered_map<GrpcSession::Stream, UnderWay> under_way;
+    std::vector<std::pair<Callback<GrpcAnswer>, GrpcStatus>> refused;
+    std::deque<std::pair<Clock::time_point, GrpcSession::Stream>> deadlines;  ///< some have been answered
+    std::array<char, 65536> incoming{};
+    std::string outgoing;
+    bool open = false, writing = false, flushing = false, waiting = false;
+    bool closed = false;
+    bool silent = false;  ///< nobody listens any more
+};
+
+GrpcChannel::GrpcChannel(asio::io_context& loop, Options options, Told told)
+    : impl_(std::make_shared<Impl>(loop, std::move(options), std::move(told))) {
+    asio::post(loop, [impl = impl_] {
+        if (!impl->closed) impl->resolve();
+    });
+}
+
+GrpcChannel::~GrpcChannel() {
+    impl_->silent = true;
+    impl_->shut();
+}
+
+void GrpcChannel::set_metadata(std::vector<std::pair<std::string, std::string>> metadata) {
+    impl_->metadata = std::move(metadata);
+}
+
+void GrpcChannel::call(std::string_view path, std::string_view message, Callback<GrpcAnswer> reply) {
+    Impl& impl = *impl_;
+    if (impl.closed) return impl.refuse(std::move(reply), {GrpcStatus::unavailable, "there is no connection"});
+    if (impl.under_way.size() >= impl.options.calls_most ||
+        impl.session.unsent_bytes() + impl.outgoing.size() + message.size() > impl.options.unsent_bytes_most)
+        return impl.refuse(std::move(reply), {GrpcStatus::resource_exhausted, "too much is under way"});
+    const auto stream = impl.begin(path, message, false);
+    if (!stream) {
+        impl.refuse(std::move(reply), {GrpcStatus::unavailable, "the connection is used up"});
+        return asio::post(impl.loop, [impl = impl_] { impl->lose("it is used up"); });
+    }
+    impl.under_way[*stream].reply = std::move(reply);
+    impl.deadlines.emplace_back(Clock::now() + impl.options.answer_within, *stream);
+    impl.watch_deadlines();
+}
+
+void GrpcChannel::stream(std::string_view path, std::string_view message, Stream stream) {
+    if (impl_->closed) return;
+    if (const auto id = impl_->begin(path, message, true))
+        impl_->under_way[*id].stream = std::make_unique<Stream>(std::move(stream));
+}
+
+void GrpcChannel::close(const std::string& why) {
+    const auto impl = impl_;
+    impl->shut();
+    impl->answer_all(why);
+}
+
+}  // namespace holdfast::etcd

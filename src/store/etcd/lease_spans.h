@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/callback.h"
+#include "base/result.h"
+#include "store/engine/engine.h"
+
+namespace holdfast::etcd {
+
+/// A lease of etcd's.
+using LeaseNumber = std::int64_t;
+
+/// The leases of etcd's that keys hang on, each shared by all keys that must be there until about the same time: the
+/// further away that is, the coarser. So there are some dozens of them, whatever the number of keys. Each is granted
+/// ahead of need, once the one before it is in use, so that a write does not have to wait for it.
+class LeaseSpans {
+ public:
+    static constexpr Duration finest = 10s;
+    static constexpr Duration margin = 5s;
+
+    using Granted = Callback<Result<LeaseNumber>>;
+    /// Asks etcd for a lease that lasts so many of its seconds.
+    using Grant = std::function<void(std::int64_t seconds, Granted reply)>;
+
+    /// `rho`: how far etcd's clock and this one may differ in rate.
+    LeaseSpans(double rho, Grant grant) : rho_(rho), grant_(std::move(grant)) {}
+
+    /// A lease that lasts until then or some while longer: told at once if there is one.
+    void lasting_until(core::EngineTime until, core::EngineTime now, Granted reply);
+    /// etcd has it no longer.
+    void forget(LeaseNumber lease);
+
+    std::size_t size() const { return spans_.size(); }
+
+ private:
+    struct Name {
+        Duration length;
+        std::int64_t number;
+        auto operator<=>(const Name&) const = default;
+        core::EngineTime end() const { return core::EngineTime(length * number); }
+    };
+    struct Span {
+        LeaseNumber lease = 0;  ///< 0: asked for
+        std::vector<Granted> waiting;
+    };
+    static Name name_of(core::EngineTime until, core::EngineTime now);
+    Span& get(Name name, core::EngineTime now);
+    void granted(Name name, Result<LeaseNumber> lease);
+
+    double rho_;
+    Grant grant_;
+    std::map<Name, Span> spans_;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,74 @@
+#include "store/etcd/seen_table.h"
+
+namespace holdfast::etcd {
+
+using core::EngineTime;
+
+const Seen* SeenTable::find(std::string_view key) const {
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? nullptr : &found->second.seen;
+}
+
+EngineTime SeenTable::tell(std::string_view key, Seen seen, bool own) {
+    const EngineTime since = seen.since;
+    auto found = keys_.find(key);
+    if (found == keys_.end()) {
+        if (full()) return since;
+        found = keys_.try_emplace(std::string(key)).first;
+        found->second.seen.revision = -1;
+    }
+    found->second.review = review_;
+    Seen& known = found->second.seen;
+    if (known.revision == seen.revision && !own) return known.since;
+    if (known.revision <= seen.revision) put(found, std::move(seen));
+    return since;
+}
+
+void SeenTable::tell_absent(std::string_view key, std::int64_t revision, EngineTime now) {
+    forget_deletions(now);
+    const auto found = keys_.find(key);
+    if (found == keys_.end() || found->second.seen.revision > revision || !found->second.seen.there) return;
+    Seen gone;
+    gone.revision = revision;
+    gone.there = false;
+    gone.since = now;
+    put(found, std::move(gone));
+    deletions_.emplace_back(now, found->first);
+}
+
+void SeenTable::forget_deletions(EngineTime now) {
+    while (!deletions_.empty() && deletions_.front().first + limits_.deletions_for <= now) {
+        const auto found = keys_.find(deletions_.front().second);
+        if (found != keys_.end() && !found->second.seen.there && found->second.seen.since == deletions_.front().first)
+            remove(found);
+        deletions_.pop_front();
+    }
+}
+
+std::vector<std::string> SeenTable::due_before(EngineTime moment, std::size_t most) const {
+    std::vector<std::string> keys;
+    for (auto at = due_.begin(); at != due_.end() && at->first < moment && keys.size() < most; ++at)
+        keys.push_back(*at->second);
+    return keys;
+}
+
+void SeenTable::end_review() {
+    for (auto at = keys_.begin(); at != keys_.end();) {
+        const auto next = std::next(at);
+        if (at->second.review != review_) remove(at);
+        at = next;
+    }
+}
+
+void SeenTable::put(Keys::iterator at, Seen seen) {
+    due_.erase({at->second.seen.due, &at->first});
+    at->second.seen = std::move(seen);
+    if (at->second.seen.due != EngineTime::max()) due_.emplace(at->second.seen.due, &at->first);
+}
+
+void SeenTable::remove(Keys::iterator at) {
+    due_.erase({at->second.seen.due, &at->first});
+    keys_.erase(at);
+}
+
+}  // namespace holdfast::etcd

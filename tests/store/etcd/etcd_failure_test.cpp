@@ -1,0 +1,227 @@
+#include "etcd_fixture.h"
+#include "relay.h"
+#include "support/etcd_process.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Nobody waits for long in these tests.
+EtcdEngineOptions impatient(const std::string& url) {
+    auto options = *parse_etcd_engine(url);
+    options.connect_within = 1s;
+    options.answer_within = 1s;
+    return options;
+}
+
+bool says(const Error& error, std::string_view part) {
+    return error.code == "store_unavailable" && error.message.find(part) != std::string::npos;
+}
+
+TEST(EtcdFailure, fails_at_once_while_nobody_is_there_and_comes_by_itself) {
+    EtcdProcess etcd;
+    etcd.kill();
+    Loop loop;
+    Front front(loop, etcd.url());
+    ASSERT_TRUE(loop.run_until([&] { return front.times_unreachable > 0; }));
+    EXPECT_TRUE(says(front.why, "127.0.0.1")) << front.why.message;
+    EXPECT_TRUE(says(front.fetch("x").error(), "127.0.0.1"));
+    EXPECT_TRUE(says(front.swap({.name = "x", .becomes = 1}).error(), "127.0.0.1"));
+    EXPECT_FALSE(front.overdue());
+    EXPECT_NE(front.engine().status().find(R"("reachable":false)"), std::string::npos);
+    etcd.start();
+    ASSERT_TRUE(front.becomes_reachable());
+    EXPECT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
+    EXPECT_EQ(front.times_unreachable, 1) << "it is told once";
+}
+
+TEST(EtcdFailure, goes_on_after_a_restart_with_the_same_life_and_the_same_ages) {
+    EtcdProcess etcd;
+    Loop loop;
+    Front a(loop, etcd.url()), b(loop, etcd.url());
+    ASSERT_TRUE(a.becomes_reachable() && b.becomes_reachable());
+    ASSERT_TRUE(a.swap({.name = "x", .becomes = 1})->done);
+    const auto before = b.fetch("x");
+    const std::string life = b.life;
+    etcd.kill();
+    ASSERT_TRUE(loop.run_until([&] { return !a.reachable && !b.reachable; }));
+    EXPECT_FALSE(b.fetch("x"));
+    etcd.start();
+    ASSERT_TRUE(a.becomes_reachable() && b.becomes_reachable());
+    EXPECT_EQ(b.life, life);
+    const auto after = b.fetch("x");
+    EXPECT_EQ(after->kept.write, 1u);
+    EXPECT_EQ(after->kept.written_at, before->kept.written_at);
+    EXPECT_TRUE(b.swap({.name = "x", .expected = 1, .becomes = 2})->done);
+    EXPECT_TRUE(loop.run_until([&] { return a.fetch("x")->kept.write == 2; }));
+}
+
+TEST(EtcdFailure, is_heard_to_be_stopped_even_if_nobody_asks_it_anything) {
+    EtcdProcess etcd;
+    Loop loop;
+    Front front(loop, impatient(etcd.url()));
+    ASSERT_TRUE(front.becomes_reachable());
+    etcd.freeze();
+    EXPECT_TRUE(loop.run_until([&] { return !front.reachable; }));
+    etcd.thaw();
+    EXPECT_TRUE(front.becomes_reachable());
+}
+
+TEST(EtcdFailure, does_not_wait_for_an_etcd_that_is_stopped) {
+    EtcdProcess etcd;
+    Loop loop;
+    Front front(loop, impatient(etcd.url()));
+    ASSERT_TRUE(front.becomes_reachable());
+    ASSERT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
+    etcd.freeze();
+    EXPECT_EQ(front.swap({.name = "x", .expected = 1, .becomes = 2}).error().code, "store_unavailable");
+    EXPECT_EQ(front.fetch("x").error().code, "store_unavailable");
+    etcd.thaw();
+    ASSERT_TRUE(front.becomes_reachable());
+    const auto kept = front.fetch("x");
+    ASSERT_TRUE(kept);
+    EXPECT_TRUE(kept->kept.write == 1 || kept->kept.write == 2);
+    EXPECT_TRUE(front.swap({.name = "x", .expected = kept->kept.write, .becomes = 3})->done);
+}
+
+TEST(EtcdFailure, finds_out_what_became_of_a_swap_whose_answer_was_lost) {
+    EtcdProcess etcd;
+    Loop loop;
+    Relay relay(loop.io, etcd.port());
+    Front front(loop, impatient(relay.url()));
+    ASSERT_TRUE(front.becomes_reachable());
+    ASSERT_TRUE(front.swap({.name = "other", .becomes = 1})->done);
+    relay.lose_answers();
+    const auto lost = front.swap({.name = "x", .becomes = 2, .bytes = "lost"});
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, "store_unavailable");
+    ASSERT_TRUE(front.becomes_reachable());
+    const auto again = front.swap({.name = "x", .becomes = 3});
+    EXPECT_FALSE(again->done);
+    EXPECT_EQ(again->found.write, 2u);
+    EXPECT_EQ(again->found.bytes, "lost");
+}
+
+TEST(EtcdFailure, has_no_swap_take_effect_that_arrives_after_it_is_reachable_again) {
+    EtcdProcess etcd;
+    Loop loop;
+    Relay relay(loop.io, etcd.port());
+    Front front(loop, impatient(relay.url()));
+    ASSERT_TRUE(front.becomes_reachable());
+    ASSERT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
+    relay.hold_requests();
+    EXPECT_FALSE(front.swap({.name = "x", .expected = 1, .becomes = 2}));
+    ASSERT_TRUE(front.becomes_reachable());
+    EXPECT_EQ(front.fetch("x")->kept.write, 1u);
+    relay.let_go();
+    ASSERT_EQ(relay.let_go_count, 1);
+    loop.run_for(1s);  // nothing would tell that it has arrived and was refused
+    EXPECT_EQ(front.fetch("x")->kept.write, 1u);
+    EXPECT_TRUE(front.swap({.name = "x", .expected = 1, .becomes = 3})->done);
+}
+
+TEST(EtcdFailure, does_not_take_an_empty_cluster_for_the_one_that_was_there) {
+    EtcdProcess etcd;
+    Loop loop;
+    Front front(loop, etcd.url());
+    ASSERT_TRUE(front.becomes_reachable());
+    ASSERT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
+    etcd.lose_data();
+    ASSERT_TRUE(loop.run_until(
+        [&] { return !front.reachable && front.engine().status().find("another cluster") != std::string::npos; }));
+    EXPECT_TRUE(says(front.fetch("x").error(), "another cluster"));
+    loop.run_for(500ms);
+    EXPECT_EQ(front.times_reachable, 1);
+}
+
+TEST(EtcdFailure, sends_a_thousand_calls_of_one_turn_together) {
+    EtcdProcess etcd;
+    Loop loop;
+    Relay relay(loop.io, etcd.port());
+    Front front(loop, relay.url());
+    ASSERT_TRUE(front.becomes_reachable());
+    ASSERT_TRUE(front.swap({.name = "first", .becomes = 1, .holders = {"me"}})->done);
+    relay.turns = 0;
+    int done = 0;
+    for (int i = 0; i < 1000; ++i)
+        front.begin({.name = "n" + std::to_string(i), .becomes = WriteId(10 + i), .holders = {"me"}},
+                    [&](auto swapped) { done += swapped && swapped->done; });
+    ASSERT_TRUE(loop.run_until([&] { return done == 1000; }));
+    EXPECT_LT(relay.turns, 200) << "etcd gives 64 KiB of room at first, and each time it makes more it speaks";
+    relay.turns = done = 0;
+    for (int i = 0; i < 1000; ++i)
+        front.engine().fetch(Kind::record, "n" + std::to_string(i),
+                             [&](auto reading) { done += reading && reading->kept.write != 0; });
+    ASSERT_TRUE(loop.run_until([&] { return done == 1000; }));
+    EXPECT_LT(relay.turns, 200);
+}
+
+TEST(EtcdFailure, reads_everything_again_if_etcd_has_compacted_what_it_missed) {
+    EtcdProcess etcd;
+    Loop loop;
+    Relay relay(loop.io, etcd.port());
+    Front behind(loop, impatient(relay.url())), other(loop, etcd.url());
+    ASSERT_TRUE(behind.becomes_reachable() && other.becomes_reachable());
+    ASSERT_TRUE(other.swap({.name = "gone", .becomes = 1, .due_in = 1ms})->done);
+    ASSERT_TRUE(other.swap({.name = "stays", .becomes = 2})->done);
+    ASSERT_TRUE(other.swap({.name = "changes", .becomes = 3, .notice = "seen"})->done);
+    ASSERT_TRUE(loop.run_until([&] { return behind.notices == std::vector<std::string>{"seen"}; }));
+    const auto known = behind.fetch("stays");
+    relay.cut();
+    ASSERT_TRUE(loop.run_until([&] { return !behind.reachable; }));
+    ASSERT_TRUE(other.swap({.name = "gone", .expected = 1, .becomes = 4, .bytes = ""})->done);
+    ASSERT_TRUE(other.swap({.name = "changes", .expected = 3, .becomes = 5, .notice = "missed", .due_in = 1ms})->done);
+    for (WriteId write = 6; write < 16; ++write)
+        ASSERT_TRUE(other.swap({.name = "more" + std::to_string(write), .becomes = write})->done);
+    const std::string status = other.engine().status();
+    const std::size_t at = status.find(R"("revision":)") + 11;
+    const std::string revision = std::to_string(std::stoll(status.substr(at)));
+    ASSERT_NE(etcd.post("/v3/kv/compaction", R"({"revision":")" + revision + R"("})").find("header"),
+              std::string::npos);
+    relay.mend();
+    ASSERT_TRUE(behind.becomes_reachable());
+    EXPECT_EQ(behind.fetch("stays")->kept.written_at, known->kept.written_at) << "what it knew the age of";
+    EXPECT_TRUE(loop.run_until([&] { return *behind.overdue() == std::vector<std::string>{"changes"}; }))
+        << "that it has missed one, and that the other is gone";
+    EXPECT_TRUE(behind.swap({.name = "changes", .expected = 5, .becomes = 20})->done);
+    EXPECT_TRUE(behind.swap({.name = "gone", .expected = 0, .becomes = 21})->done);
+    ASSERT_TRUE(other.swap({.name = "more", .becomes = 30, .notice = "again"})->done);
+    EXPECT_TRUE(loop.run_until([&] { return !behind.notices.empty() && behind.notices.back() == "again"; }));
+}
+
+TEST(EtcdFailure, hears_after_a_short_break_what_was_said_in_it) {
+    EtcdProcess etcd;
+    Loop loop;
+    Relay relay(loop.io, etcd.port());
+    Front behind(loop, impatient(relay.url())), other(loop, etcd.url());
+    ASSERT_TRUE(behind.becomes_reachable() && other.becomes_reachable());
+    relay.cut();
+    ASSERT_TRUE(loop.run_until([&] { return !behind.reachable; }));
+    ASSERT_TRUE(other.swap({.name = "x", .becomes = 1, .notice = "in between"})->done);
+    relay.mend();
+    ASSERT_TRUE(behind.becomes_reachable());
+    EXPECT_TRUE(loop.run_until([&] { return behind.notices == std::vector<std::string>{"in between"}; }));
+}
+
+TEST(EtcdFailure, says_when_etcd_has_no_room_and_reads_on) {
+    EtcdProcess etcd(1, {"--quota-backend-bytes", "2000000"});
+    Loop loop;
+    Front front(loop, etcd.url());
+    ASSERT_TRUE(front.becomes_reachable());
+    WriteId write = 1;
+    std::optional<Error> full;
+    while (!full && write < 2000) {  // it counts now and then only
+        auto swapped =
+            front.swap({.name = "x" + std::to_string(write), .becomes = write, .bytes = std::string(100'000, 'b')});
+        ++write;
+        if (!swapped) full = swapped.error();
+    }
+    ASSERT_TRUE(full);
+    EXPECT_TRUE(says(*full, "space exceeded")) << full->message;
+    EXPECT_EQ(front.fetch("x1")->kept.write, 1u);
+    EXPECT_TRUE(front.reachable);
+}
+
+}  // namespace
+}  // namespace holdfast
