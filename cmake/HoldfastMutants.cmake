@@ -1,7 +1,7 @@
 # The code that has rules to switch off (base/mutant.h), once more and all in one library, for the tests that switch them
 # off. What ships has no such switch.
 set(mutable_sources)
-foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery)
+foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery front)
   get_target_property(folder_sources holdfast_${folder} SOURCES)
   get_target_property(folder_dir holdfast_${folder} SOURCE_DIR)
   list(TRANSFORM folder_sources PREPEND ${folder_dir}/)

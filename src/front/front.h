@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "front/engine_durable.h"
+#include "front/engine_watch.h"
+#include "front/token_blocks.h"
+#include "store/engine/engine_store.h"
+
+namespace holdfast::core {
+
+/// One server of many on an engine: what it needs to know before it can serve, and who hears what of the engine's news
+/// from then on. It keeps nothing itself.
+class Front final : private EngineListener {
+ public:
+    struct Parts {
+        Engine& engine;
+        std::uint64_t seed = 0;
+        std::function<std::int64_t()> wall_ms;
+        std::function<Instant()> clock;  ///< of this machine, as advance() is told; none: that will do
+        std::function<void(const std::string&)> log, warn;
+    };
+    explicit Front(Parts parts);
+    ~Front() override;
+
+    /// Begins to talk to the engine; `ready` comes once, when everything is loaded. An engine that cannot be reached is
+    /// waited for; what cannot heal by waiting is an error.
+    void prepare(Callback<Result<void>> ready);
+
+    // ---- once it is ready ----
+    /// Which front this is: no other has the number, nor has had it lately.
+    std::uint64_t number() const { return number_; }
+    EngineDurable& durable() { return *durable_; }
+    /// Makes the store. REQUIRES: called once, before advance().
+    EngineStore& open(Authority& authority, StoreListener& listener);
+    EngineStore& store() { return *store_; }
+
+    /// Everything but the store, which has its own.
+    void advance(Instant now);
+    Instant next_due() const;
+
+    /// Until when nothing may be granted (S1), as far as it is known before there is an authority to tell.
+    Instant recovering_until() const { return recovering_until_; }
+
+    /// Why nothing can be done at the moment; none if all is well.
+    const std::optional<Error>& trouble() const { return trouble_; }
+    void stop();
+    /// Without its store from now on.
+    void close() { store_.reset(); }
+
+ private:
+    void on_reachable(const EngineHello& hello) override;
+    void on_unreachable(const Error& why) override;
+    void on_notice(std::string_view notice) override;
+
+    void check_engine();
+    void checked(const Result<void>& outcome);
+    void take_number();
+    void load();
+    void finish(const Result<void>& outcome);
+    void doubt(Duration lasts, const std::string& why);
+    WriteId next_write();
+
+    Parts parts_;
+    Random random_;
+    std::uint64_t number_ = 0;
+    std::uint64_t writes_ = 0;
+    std::optional<Error> trouble_;
+    Callback<Result<void>> ready_;
+    bool loaded_ = false;
+    bool reachable_ = false, checking_ = false, stopped_ = false;
+    EngineHello hello_;
+    Instant check_at_ = Instant::max();
+    Instant now_;
+    Instant recovering_until_;
+    Document numbers_;
+    EngineWatch watch_;
+    TokenBlocks tokens_;
+    std::unique_ptr<EngineDurable> durable_;
+    std::unique_ptr<EngineStore> store_;
+    Authority* authority_ = nullptr;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "authority/authority.h"
+#include "front/front.h"
+#include "store/engine/sim_engine.h"
+
+namespace holdfast::core {
+
+/// A simulated engine, and write ids that no two users of it share.
+class FrontWorld {
+ public:
+    FrontWorld() : server(time, 1) {}
+
+    /// Lets time pass until it is done, for a minute at most.
+    void run_until(const std::function<bool()>& done);
+    void pass(Duration passing);
+
+    std::function<WriteId()> writes() {
+        return [this] { return ++last_write_; };
+    }
+    Instant local() const { return Instant{time.now()}; }
+
+    SimTime time;
+    SimServer server;
+    std::function<void(Instant)> each_step;  ///< what is told the time
+
+ private:
+    WriteId last_write_ = 0;
+};
+
+/// A whole front with its authority.
+class FrontUnderTest : private StoreListener {
+ public:
+    FrontUnderTest(FrontWorld& world, std::uint64_t seed);
+    ~FrontUnderTest() override;
+
+    Authority& authority() { return *authority_; }
+    Front& front() { return *front_; }
+    void advance(Instant now);
+
+    std::vector<std::string> said;
+
+ private:
+    void on_expired(std::string_view, const Lease&, Duration) override {}
+    void on_due(std::string_view, const std::vector<std::uint64_t>&) override {}
+
+    FrontWorld& world_;
+    SimEngine engine_;
+    std::optional<Front> front_;
+    std::optional<Authority> authority_;
+};
+
+}  // namespace holdfast::core
