@@ -27,6 +27,12 @@ void add_cluster(CLI::App* serve, ServeOptions& options) {
     add_text(serve, "--peers", options.peers, "all members of the cluster, this one too; the same on each of them")
         ->type_name("ID=HOST:PORT,...")
         ->envname("HOLDFAST_PEERS");
+    add_text(
+        serve, "--store", options.store,
+        "engine that keeps the leases, for many servers: redis://…, postgres://…, etcd://… (docs/stores.md); default "
+        "this server does")
+        ->type_name("URL")
+        ->envname("HOLDFAST_STORE");
     add_text(serve, "--peer", options.peer, "address to listen on for the other members; default as --peers has it")
         ->type_name("HOST:PORT")
         ->envname("HOLDFAST_PEER");

@@ -7,7 +7,6 @@
 #include "authority/authority.h"
 #include "base/clock.h"
 #include "server/boot_timer.h"
-#include "store/state/durable_state.h"
 #include "store/store.h"
 
 namespace holdfast {
@@ -27,7 +26,6 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
         now = store_clock_now();
         more = parts.store.advance(now, steps);
         parts.authority.advance(now);
-        parts.durable.advance(now);
         for (const Driven& other : parts.others)
             other.advance(now);
     }
@@ -49,8 +47,7 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
             });
             return;
         }
-        Instant due =
-            std::min({parts.store.next_due(), parts.authority.next_deadline(), parts.durable.next_deadline()});
+        Instant due = std::min(parts.store.next_due(), parts.authority.next_deadline());
         for (const Driven& other : parts.others)
             due = std::min(due, other.next_due());
         if (due >= armed) return;  // it wakes early enough; what is then not due is only looked at

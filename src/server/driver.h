@@ -16,15 +16,13 @@ class DrivenStore;
 
 namespace holdfast {
 
-class DurableState;
-
 /// Whatever else is told the time, and says when it wants to be told next.
 struct Driven {
     std::function<void(Instant now)> advance;
     std::function<Instant()> next_due;
 };
 
-/// Tells the store, the authority and the durable state what time it is: before each request, and whenever one of them
+/// Tells the store, the authority and others what time it is: before each request, and whenever one of them
 /// has something to do. Sweeps in bounded steps, so that a storm of ends never keeps a request waiting for long (T5).
 class Driver {
  public:
@@ -32,7 +30,6 @@ class Driver {
         boost::asio::io_context& loop;
         core::DrivenStore& store;
         core::Authority& authority;
-        DurableState& durable;
         std::vector<Driven> others = {};
     };
     explicit Driver(Parts parts);

@@ -4,10 +4,13 @@
 #include <optional>
 #include <string>
 
-#include "server/cluster_settings.h"
+#include "server/home.h"
 #include "server/log.h"
 #include "server/server.h"
-#include "store/state/state_db.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace holdfast {
 
@@ -16,10 +19,9 @@ class Life {
  public:
     struct Parts {
         const ServeOptions& options;
-        const std::optional<ClusterSettings>& cluster;  ///< none: it is alone
+        boost::asio::io_context& loop;
+        Home& home;
         Log& log;
-        StateDb& db;
-        std::string log_file;  ///< of the replicated log, beside the state
         Instant started_at;
     };
     explicit Life(Parts parts);
@@ -27,6 +29,9 @@ class Life {
 
     /// Serves until a signal. Returns the exit code.
     int run();
+
+    /// Something came from elsewhere that is no request.
+    void tick();
 
  private:
     struct Impl;

@@ -1,11 +1,15 @@
 #include "server/server.h"
 
+#include <boost/asio/io_context.hpp>
 #include <cstdio>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "server/cluster_settings.h"
+#include "server/front_home.h"
 #include "server/life.h"
 #include "server/listen_address.h"
+#include "server/local_home.h"
 #include "server/log.h"
 #include "server/open_files.h"
 #include "store/state/state_db.h"
@@ -34,6 +38,63 @@ Result<void> check_whole(const StateDir& directory, const Found& found) {
                                       "docs/cluster.md for a directory that is lost"};
 }
 
+/// Until a signal. `home` is made with a function that tells the server that something came from the disk.
+int run_at_home(const ServeOptions& options, Log& log, boost::asio::io_context& loop, Instant started_at,
+                const std::function<std::unique_ptr<Home>(std::function<void()> tick)>& make_home) {
+    std::optional<Life> life;
+    const std::unique_ptr<Home> home = make_home([&life] {
+        if (life) life->tick();
+    });
+    life.emplace(Life::Parts{.options = options, .loop = loop, .home = *home, .log = log, .started_at = started_at});
+    const int code = life->run();
+    life.reset();
+    return code;
+}
+
+int run_with_state(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Log& log) {
+    const auto path = options.state_dir.empty() ? default_state_dir() : Result<std::string>(options.state_dir);
+    if (!path) return refuse(options, path.error());
+    const auto directory = StateDir::open(*path);
+    if (!directory) return refuse(options, directory.error());
+    const ClockReading clock = read_boot_clock();
+    const StateOwner owner = cluster ? cluster->owner() : StateOwner{};
+    const auto db = StateDb::open(directory->file("state.db"), clock, owner);
+    if (!db) return refuse(options, db.error());
+    if (const auto whole = check_whole(*directory, (*db)->found()); !whole) return refuse(options, whole.error());
+    log.info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
+    boost::asio::io_context loop{1};
+    return run_at_home(options, log, loop, clock.now, [&](std::function<void()> tick) {
+        return make_local_home({.loop = loop,
+                                .cluster = cluster,
+                                .log = log,
+                                .db = **db,
+                                .log_file = directory->file("log.db"),
+                                .started_at = clock.now,
+                                .tick = std::move(tick)});
+    });
+}
+
+/// It has no state of its own: everything is in the engine.
+int run_as_front(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Log& log) {
+    if (cluster)
+        return refuse(options, {"invalid_argument",
+                                "--store and --node do not go together: either the members "
+                                "of a cluster keep the leases, or an engine does"});
+    if (!options.state_dir.empty())
+        return refuse(options, {"invalid_argument",
+                                "--store and --state-dir do not go together: with a store, "
+                                "everything is there"});
+    boost::asio::io_context loop{1};
+    auto home = FrontHome::make(loop, options.store, log);
+    if (!home) return refuse(options, home.error());
+    log.info("holdfast " HOLDFAST_VERSION ", a front of " + (*home)->shown());
+    const auto prepared = (*home)->prepare();
+    if (!prepared) return refuse(options, prepared.error());
+    if (!*prepared) return 0;  // a signal came first
+    return run_at_home(options, log, loop, store_clock_now(),
+                       [&](const std::function<void()>&) { return std::move(*home); });
+}
+
 }  // namespace
 
 int run_server(const ServeOptions& given) {
@@ -50,25 +111,9 @@ int run_server(const ServeOptions& given) {
                 return refuse(options, allowed.error());
     const auto cluster = read_cluster_settings(options);
     if (!cluster) return refuse(options, cluster.error());
-    const auto path = options.state_dir.empty() ? default_state_dir() : Result<std::string>(options.state_dir);
-    if (!path) return refuse(options, path.error());
-    const auto directory = StateDir::open(*path);
-    if (!directory) return refuse(options, directory.error());
-    const ClockReading clock = read_boot_clock();
-    const StateOwner owner = *cluster ? (*cluster)->owner() : StateOwner{};
-    const auto db = StateDb::open(directory->file("state.db"), clock, owner);
-    if (!db) return refuse(options, db.error());
-    if (const auto whole = check_whole(*directory, (*db)->found()); !whole) return refuse(options, whole.error());
     const std::size_t doors = options.resp == door_off ? 1 : 2;
     make_room_for_connections(doors * options.max_connections + (options.relay == door_off ? 0 : relay_files));
-    log->info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
-    Life life({.options = options,
-               .cluster = *cluster,
-               .log = *log,
-               .db = **db,
-               .log_file = directory->file("log.db"),
-               .started_at = clock.now});
-    return life.run();
+    return options.store.empty() ? run_with_state(options, *cluster, *log) : run_as_front(options, *cluster, *log);
 }
 
 }  // namespace holdfast

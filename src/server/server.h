@@ -32,6 +32,8 @@ struct ServeOptions {
     std::string log_level = "info";
     bool log_json = false;
 
+    std::string store;  ///< URL of an engine that keeps the leases (docs/stores.md); empty: this server does
+
     // Of a node of a cluster (docs/cluster.md); a server alone has none of them.
     std::string node;                 ///< which of the members this is
     std::string peers;                ///< all members: ID=HOST:PORT,…

@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+import engines  # noqa: E402
 from real_redis import free_port, lives, start, start_redis  # noqa: E402, F401
 
 BINARY = os.environ["HOLDFAST_BIN"]
@@ -86,8 +87,10 @@ class Lines:
 
 class Server:
     def __init__(self, state_dir, home, http="127.0.0.1:0", relay="off"):
+        store = engines.store_in_place_of(state_dir)
+        kept = ["--store", store] if store else ["--state-dir", state_dir]
         self.process = start(
-            [BINARY, "serve", "--http", http, "--resp", "off", "--relay", relay, "--state-dir", state_dir],
+            [BINARY, "serve", "--http", http, "--resp", "off", "--relay", relay, *kept],
             env=clean_environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             self.url = Lines(self.process.stdout).find(r"http://127\.0\.0\.1:\d+").group(0)

@@ -9,11 +9,16 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
 import urllib.parse
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import engines  # noqa: E402
 
 BIN = os.environ["HOLDFAST_BIN"]
 PATIENCE = 60  # seconds for anything that must happen; never what a test measures
@@ -76,9 +81,12 @@ class Connection:
 class Server:
     """One life of `holdfast serve`, on this machine or on a host of a test's own network; `under` is what runs it."""
 
-    def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None, machine=None, under=()):
+    def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None, machine=None, under=(),
+                 store=None):
+        store = store or (engines.store_in_place_of(state_dir) if "--node" not in arguments else None)
+        kept = ["--store", store] if store else ["--state-dir", state_dir]
         doors = [word for door in ("--resp", "--relay") if door not in arguments for word in (door, "127.0.0.1:0")]
-        command = [*under, BIN, "serve", "--http", address, *doors, "--state-dir", state_dir, *arguments]
+        command = [*under, BIN, "serve", "--http", address, *doors, *kept, *arguments]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         with machine or contextlib.nullcontext():
             self.process = subprocess.Popen(

@@ -14,6 +14,7 @@ import uuid
 for folder in ("integration", "support"):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
 
+import engines  # noqa: E402
 import harness  # noqa: E402
 from harness import BIN  # noqa: E402
 from real_redis import free_port, lives, start, start_redis  # noqa: E402, F401
@@ -99,8 +100,10 @@ class Holdfast(Store):
         self.start()
 
     def launch(self):
+        state_dir = os.path.join(self.directory, "state")
+        store = engines.store_in_place_of(state_dir)
         command = [BIN, "serve", "--http", f"127.0.0.1:{self.http}", "--resp", f"127.0.0.1:{self.port}", "--relay",
-                   "off", "--state-dir", os.path.join(self.directory, "state")]
+                   "off", *(["--store", store] if store else ["--state-dir", state_dir])]
         return start(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                      env=clean_environment())
 

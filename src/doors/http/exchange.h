@@ -76,6 +76,8 @@ struct Services {
     Metrics& metrics;
     std::string version;
     std::function<std::string()> quorum_status;  ///< none: not clustered
+    std::function<std::string()> store_status;
+    std::function<const Error*()> store_trouble;
 };
 
 }  // namespace holdfast::http

@@ -26,6 +26,7 @@ void handle_declare_restart(Services&, const Request&, const std::string& id, Re
 
 void handle_get_leader(Services&, const Request&, const std::string& group, Reply);
 void handle_quorum(Services&, const Request&, const std::string&, Reply);
+void handle_store(Services&, const Request&, const std::string&, Reply);
 
 void handle_connect(Services&, const Request&, const std::string&, Reply);
 void handle_list_keys(Services&, const Request&, const std::string&, Reply);

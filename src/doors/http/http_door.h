@@ -31,6 +31,9 @@ struct HttpDoorOptions {
     std::string version;
     /// The JSON of GET /v1/quorum; none: this server is alone. Called on the io_context's thread.
     std::function<std::string()> quorum_status{};
+    /// The JSON of GET /v1/store, and why the store cannot be used at the moment.
+    std::function<std::string()> store_status = [] { return std::string(R"({"engine":"memory","reachable":true})"); };
+    std::function<const Error*()> store_trouble = [] { return nullptr; };
 };
 
 /// What is behind the door.

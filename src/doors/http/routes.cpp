@@ -25,6 +25,7 @@ constexpr std::array table{
     Route{"POST", "/v1/agents/{id}/restarting", "declare_restart", handle_declare_restart},
     Route{"GET", "/v1/leaders/{group}", "get_leader", handle_get_leader},
     Route{"GET", "/v1/quorum", "quorum", handle_quorum},
+    Route{"GET", "/v1/store", "store", handle_store},
     Route{"POST", "/v1/connect", "connect", handle_connect},
     Route{"GET", "/v1/keys", "list_keys", handle_list_keys},
     Route{"POST", "/v1/keys/{key}/bar", "bar_key", handle_bar_key},

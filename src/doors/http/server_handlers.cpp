@@ -7,8 +7,9 @@
 namespace holdfast::http {
 namespace {
 
-std::string_view status_of(const core::Authority& authority) {
+std::string_view status_of(const core::Authority& authority, const Error* trouble) {
     if (authority.stopping()) return "stopping";
+    if (trouble != nullptr) return "store_unavailable";
     return authority.recovering_for() > Duration::zero() ? "recovering" : "ok";
 }
 
@@ -17,13 +18,22 @@ std::string_view status_of(const core::Authority& authority) {
 void handle_health(Services& services, const Request& request, const std::string&, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     const core::Authority& authority = services.authority;
+    const Error* trouble = services.store_trouble();
     Response response;
     JsonWriter json(response.body);
-    json.open_object().field("status", status_of(authority));
+    json.open_object().field("status", status_of(authority, trouble));
+    if (trouble != nullptr) json.field("trouble", trouble->message);
     json.field("recovering_for_ms", to_ms_up(authority.recovering_for())).field("version", services.version);
     json.field("active_leases", authority.active_leases()).field("waiters", authority.waiters());
     if (services.quorum_status) json.key("quorum").raw(services.quorum_status());
     json.close_object();
+    reply(std::move(response));
+}
+
+void handle_store(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    Response response;
+    response.body = services.store_status();
     reply(std::move(response));
 }
 

@@ -83,6 +83,25 @@ TEST(QuorumRoute, shows_what_the_node_says) {
     EXPECT_EQ(again.number("/asked"), 2) << "as it is now, not as it was";
 }
 
+TEST(StoreRoute, shows_where_leases_are_kept_and_health_that_it_is_away) {
+    DoorSetting setting;
+    std::optional<Error> trouble;
+    setting.options.store_status = [&] {
+        return std::string(trouble ? R"({"reachable":false})" : R"({"reachable":true})");
+    };
+    setting.options.store_trouble = [&]() -> const Error* { return trouble ? &*trouble : nullptr; };
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    EXPECT_EQ(client.ask("GET", "/v1/store").body, R"({"reachable":true})");
+    EXPECT_EQ(client.ask("GET", "/health").text("/status"), "ok");
+    trouble = Error{"store_unavailable", "no route to it"};
+    EXPECT_EQ(client.ask("GET", "/v1/store").body, R"({"reachable":false})");
+    const Answer away = client.ask("GET", "/health");
+    EXPECT_EQ(away.status, 200) << "a restart would not help";
+    EXPECT_EQ(away.text("/status"), "store_unavailable");
+    EXPECT_EQ(away.text("/trouble"), "no route to it");
+}
+
 TEST(QuorumRoute, of_a_server_that_is_alone_says_so) {
     TestDoor door;
     TestClient client = door.connect();

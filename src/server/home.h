@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "authority/authority.h"
+#include "base/result.h"
+#include "server/driver.h"
+#include "store/store.h"
+
+namespace holdfast {
+
+/// Where a server has its leases and what must last: with itself or with the other members of its cluster
+/// (local_home.h), or in an engine (front_home.h).
+///
+/// Its life: authority_parts(), open(), begin(), start(), and at the end leave(), stop(), save(), close().
+class Home {
+ public:
+    virtual ~Home() = default;
+
+    /// What the authority starts with.
+    virtual core::Authority::Parts authority_parts() = 0;
+    /// The store, which tells the authority what it sees.
+    virtual core::DrivenStore& open(core::Authority& authority) = 0;
+    /// Takes up what an earlier life left, before anybody can ask for anything.
+    virtual Result<void> begin() = 0;
+
+    /// What is told the time besides the store and the authority.
+    virtual std::vector<Driven> driven() = 0;
+    /// The driver is there from now on.
+    virtual Result<void> start(Driver& driver) = 0;
+
+    /// Gives back what it holds itself, while it still can.
+    virtual void leave() = 0;
+    /// Nothing comes from elsewhere any more once it calls done.
+    virtual void stop(std::function<void()> done) = 0;
+    /// What the next life is to take up. Returns what to say of it.
+    virtual Result<std::string> save() = 0;
+
+    /// The store is gone from now on, and the authority is about to go.
+    virtual void close() = 0;
+
+    /// The answer of GET /v1/quorum; empty if there is no quorum. And of GET /v1/store.
+    virtual std::string quorum_status() { return {}; }
+    virtual std::string store_status() = 0;
+    /// Why the store cannot be used at the moment; none if it can.
+    virtual const Error* trouble() const { return nullptr; }
+};
+
+}  // namespace holdfast

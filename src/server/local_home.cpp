@@ -1,0 +1,220 @@
+#include "server/local_home.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "server/cluster.h"
+#include "server/cluster_durable.h"
+#include "server/replicated_file.h"
+#include "store/quorum/request_numbers.h"
+#include "store/state/durable_state.h"
+
+namespace holdfast {
+namespace {
+
+/// The order of the members is the order of who uses whom.
+class LocalHome final : public Home {
+ public:
+    explicit LocalHome(LocalHomeParts given)
+        : parts(std::move(given)),
+          found(parts.db.found()),
+          recovering_until(parts.cluster ? silent_until(*parts.cluster, found, parts.started_at)
+                                         : found.recovering_until),
+          durable({.db = parts.db,
+                   .post = [this](Callback<> function) { post(std::move(function)); },
+                   .on_failure = [this](const Error& error) { on_write_failed(error); }}),
+          node(make_node()) {}
+
+    ~LocalHome() override { leave(); }
+
+    core::Authority::Parts authority_parts() override {
+        const bool is_node = parts.cluster.has_value();
+        return {.durable = node->state ? node->outer() : durable,
+                .policy = node->state ? (*node->state)->policy() : found.policy,
+                .tokens_issued = is_node ? 0 : found.token_ceiling,  // of a node: the store's business (Q11)
+                .wall_ms = wall_clock_ms(),
+                .started_at = parts.started_at,
+                .recovering_until = is_node ? Instant{} : recovering_until,  // the others go on meanwhile (Q10)
+                .agents = node->state ? (*node->state)->agents() : found.agents,
+                .seed = random_seed(),
+                .first_request = is_node ? core::first_request(parts.cluster->members.self, found.boot) : 1,
+                .teller = is_node ? core::Events::Teller::store : core::Events::Teller::authority};
+    }
+
+    core::DrivenStore& open(core::Authority& using_it) override {
+        authority = &using_it;
+        host = make_host(using_it.listener());
+        host->store().advance(parts.started_at);
+        if (node->state) (*node->state)->use(using_it);
+        return host->store();
+    }
+
+    Result<void> begin() override {
+        if (auto checked = check(); !checked) return checked;
+        const auto longest_ttl =
+            parts.db.begin([this](std::string_view resource, const core::Record& record,
+                                  const core::RegisterBallots& ballots) { host->restore(resource, record, ballots); });
+        if (!longest_ttl) return longest_ttl.error();
+        tell_what_was_found();
+        const Duration least = parts.cluster ? parts.cluster->longest_ttl : Duration::zero();
+        durable.start({*longest_ttl, authority->policy().ttl_max, least});
+        // The first tokens are reserved before anybody can ask for one (G3).
+        durable.drain();
+        parts.loop.poll();
+        if (write_failed) return *write_failed;
+        return {};
+    }
+
+    std::vector<Driven> driven() override {
+        std::vector<Driven> all = host->driven();
+        ReplicatedState& state = **node->state;
+        all.push_back({[this](Instant now) { durable.advance(now); }, [this] { return durable.next_deadline(); }});
+        all.push_back({[&state](Instant now) { state.advance(now); }, [&state] { return state.next_due(); }});
+        return all;
+    }
+
+    Result<void> start(Driver& driver) override { return host->start(driver); }
+
+    void leave() override {
+        if (node->state) (*node->state)->stop();
+    }
+    void stop(std::function<void()> done) override { host->stop(std::move(done)); }
+
+    /// S1: whatever is alive now is written down. Nobody can be granted or renewed anything any more.
+    Result<std::string> save() override {
+        leave();
+        durable.stop();
+        parts.loop.restart();
+        parts.loop.poll();  // answers that were on their way
+        const auto saved = parts.db.stop_cleanly(
+            read_boot_clock(), recovering_until, [this](const StateDb::TakeUp& write) { host->for_each(write); },
+            host->marks());
+        if (!saved) return saved.error();
+        return "stopped; kept " + active_leases() + " for the next start";
+    }
+
+    void close() override {
+        leave();
+        host.reset();
+    }
+
+    std::string store_status() override {
+        return parts.cluster ? R"({"engine":"quorum","reachable":true})" : R"({"engine":"memory","reachable":true})";
+    }
+    std::string quorum_status() override { return parts.cluster ? host->status() : std::string(); }
+
+ private:
+    /// What the authority asks of the disk, in the order in which it passes through. A server that is alone is the only
+    /// member of its own cluster.
+    struct Node {
+        Result<std::unique_ptr<ReplicatedState>> state;
+        std::optional<ClusterDurable> durable{};
+        Cluster* cluster = nullptr;
+
+        core::Durable& outer() { return durable ? static_cast<core::Durable&>(*durable) : **state; }
+    };
+    std::unique_ptr<Node> make_node() {
+        const auto to_loop = [this](Callback<> function) { post(std::move(function)); };
+        ReplicatedState::Local local{found.policy, found.agents};
+        if (parts.cluster) parts.cluster->fit(local.policy);
+        auto made = std::make_unique<Node>(Node{open_replicated_state(
+            {parts.log_file, to_loop, [this](const std::string& what) { parts.log.error(what); }},
+            {.node = parts.cluster ? parts.cluster->members.self : core::NodeIndex{0},
+             .members = parts.cluster ? parts.cluster->members.ids() : std::vector<std::string>{"alone"},
+             .local = durable,
+             .send = [this](core::NodeIndex to, core::LogMessage message) { node->cluster->send(to, message); },
+             .on_failure = [this](const Error& error) { on_write_failed(error); },
+             .leader_ttl = parts.cluster ? std::min<Duration>(10s, parts.cluster->longest_ttl) : Duration{10s},
+             .seed = random_seed()},
+            std::move(local))});
+        if (made->state && parts.cluster)
+            made->durable.emplace(ClusterDurable::Parts{
+                [this](const core::Policy& policy) { return parts.cluster->check(policy); }, **made->state, to_loop});
+        return made;
+    }
+
+    std::unique_ptr<StoreHost> make_host(core::StoreListener& listener) {
+        if (!parts.cluster || !node->state) return make_memory_host(listener);
+        ReplicatedState& state = **node->state;
+        auto cluster = std::make_unique<Cluster>(Cluster::Parts{
+            .loop = parts.loop,
+            .settings = *parts.cluster,
+            .found = found,
+            .started_at = parts.started_at,
+            .listener = listener,
+            .durable = durable,
+            .log = parts.log,
+            .write_founders =
+                [this](std::vector<std::uint64_t> directories, Callback<Result<void>> done) {
+                    durable.save_founders(std::move(directories), std::move(done));
+                },
+            .on_log_message = [&state](core::NodeIndex from,
+                                       const core::LogMessage& message) { state.receive(from, message); },
+            .on_peer = [&state](core::NodeIndex peer, bool reachable) { state.on_peer(peer, reachable); },
+            .log_status =
+                [&state] {
+                    const ReplicatedState::Status status = state.status();
+                    return LogStatus{status.committed, status.applied, status.leads};
+                }});
+        node->cluster = cluster.get();
+        return cluster;
+    }
+
+    /// It can only start with what its cluster has agreed on.
+    Result<void> check() const {
+        if (!node->state) return node->state.error();
+        return parts.cluster ? parts.cluster->check(authority->policy()) : Result<void>();
+    }
+
+    /// Called by the durable state, from its own thread.
+    void post(Callback<> function) {
+        boost::asio::post(parts.loop, [this, function = std::move(function)]() mutable {
+            function();
+            parts.tick();
+        });
+    }
+
+    std::string active_leases() {
+        const std::size_t count = host->store().active_leases();
+        return std::to_string(count) + (count == 1 ? " lease" : " leases");
+    }
+
+    void tell_what_was_found() {
+        if (found.last_stop == LastStop::clean) parts.log.info("took up " + active_leases() + " from a clean stop");
+        if (!parts.cluster && recovering_until > parts.started_at)
+            parts.log.warn(
+                "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
+                format_duration(recovering_until - parts.started_at));
+    }
+
+    /// A disk that fails is asked again with every request; the log need not say so each time.
+    void on_write_failed(const Error& error) {
+        write_failed = error;
+        const Instant now = store_clock_now();
+        if (now < quiet_until) return;
+        quiet_until = now + 10s;
+        parts.log.error(error.message);
+    }
+
+    const LocalHomeParts parts;
+    const Found& found;
+    const Instant recovering_until;  ///< of a node: until when it is silent
+    DurableState durable;
+    const std::unique_ptr<Node> node;
+    core::Authority* authority = nullptr;
+    std::unique_ptr<StoreHost> host;
+    Instant quiet_until{};
+    std::optional<Error> write_failed;
+};
+
+}  // namespace
+
+std::unique_ptr<Home> make_local_home(LocalHomeParts parts) {
+    return std::make_unique<LocalHome>(std::move(parts));
+}
+
+}  // namespace holdfast

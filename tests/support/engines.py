@@ -1,0 +1,153 @@
+"""Real engines for tests: a Redis, a PostgreSQL or an etcd of the test's own, each killed, frozen and started again by pid.
+
+HOLDFAST_TEST_STORE=redis|postgres|etcd makes servers that a test starts keep everything in one of these rather than in their
+state directory: each directory stands for a place of its own in there."""
+
+import atexit
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import real_postgres
+import real_redis
+from free_ports import free_port
+
+PATIENCE = 60
+
+
+def answers(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+class Engine:
+    """One that listens on a port and keeps its data in a directory over its lives."""
+
+    is_scratch = False  # the directory is gone with it
+
+    def __init__(self, directory):
+        os.makedirs(directory, exist_ok=True)
+        self.directory = directory
+        self.port = free_port()
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = self.launch()
+        end = time.monotonic() + PATIENCE
+        while not self.is_ready():
+            assert time.monotonic() < end, f"{type(self).__name__} does not answer"
+            time.sleep(0.02)
+
+    def is_ready(self):
+        return answers(self.port)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def clean_up(self):
+        if self.process.poll() is None:
+            self.thaw()
+            self.kill()
+        if self.is_scratch:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class RedisEngine(Engine):
+    """It writes each change to disk before it answers, so that it forgets nothing."""
+
+    def launch(self):
+        return real_redis.start_redis(self.port, self.directory, durable=True)
+
+    def url(self, name):
+        return f"redis://127.0.0.1:{self.port}/0?prefix={name}"
+
+
+class PostgresEngine(Engine):
+    def launch(self):
+        return real_postgres.start_postgres(self.port, self.directory, durable=True)
+
+    def is_ready(self):
+        if self.process.poll() is not None:  # the memory of its former life was still in use
+            self.process = self.launch()
+        return real_postgres.is_ready(self.port)
+
+    def kill(self):
+        real_postgres.kill(self.process)
+
+    def freeze(self):
+        real_postgres.freeze(self.process)
+
+    def thaw(self):
+        real_postgres.thaw(self.process)
+
+    def url(self, name):
+        return real_postgres.url(self.port, schema=name)
+
+
+class EtcdEngine(Engine):
+    """A single member."""
+
+    def launch(self):
+        self.peer_port = getattr(self, "peer_port", None) or free_port()
+        client, peer = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peer_port}"
+        unpacked = os.path.join(os.environ.get("HOLDFAST_SOURCE", "."), "build/etcd/usr/bin/etcd")
+        command = [shutil.which("etcd") or unpacked, "--name", "one", "--data-dir", self.directory, "--listen-client-urls", client,
+                   "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                   "--initial-cluster", f"one={peer}", "--logger", "zap"]
+        return real_redis.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def is_ready(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=1) as answer:
+                return b"true" in answer.read()
+        except OSError:
+            return False
+
+    def url(self, name):
+        return f"etcd://127.0.0.1:{self.port}/{name}"
+
+
+def scratch_folder():
+    """In memory where there is room, so that no test waits for a disk that others use."""
+    memory = "/dev/shm"
+    room = os.path.isdir(memory) and shutil.disk_usage(memory).free > 2 << 30
+    return tempfile.mkdtemp(prefix="holdfast-engine-", dir=memory if room else None)
+
+
+def make_engine(kind, directory=None):
+    """With its data in that directory; without one, in a scratch folder that is gone with it."""
+    made = {"redis": RedisEngine, "postgres": PostgresEngine, "etcd": EtcdEngine}[kind](directory or scratch_folder())
+    made.is_scratch = directory is None
+    return made
+
+
+_engine = None
+
+
+def store_in_place_of(state_dir):
+    """The address of a store for this state directory; nothing if servers are to use the directory."""
+    global _engine
+    kind = os.environ.get("HOLDFAST_TEST_STORE")
+    if not kind:
+        return None
+    if _engine is None:
+        _engine = make_engine(kind)
+        atexit.register(_engine.clean_up)
+    return _engine.url(re.sub(r"[^a-z0-9]", "_", state_dir.lower())[-40:])
