@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-resp bench-quorum bench-relay format format-check tidy package clean
+.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,13 +49,18 @@ bench-resp: setup ## beside a real Redis, speed and memory; ARGS=--quick for two
 
 bench-quorum: ## three nodes beside three of etcd; ARGS=--quick for two minutes
 	@scripts/setup bench
-	@scripts/build release holdfast quorum_load etcd_load
+	@scripts/build release holdfast lock_load etcd_load
 	@scripts/bench-quorum $(ARGS)
 
 bench-relay: ## 10,000 publishers, and streams beside nginx; ARGS=--quick for two minutes
 	@scripts/setup bench
 	@scripts/build release holdfast relay_publishers relay_streams
 	@scripts/bench-relay $(ARGS)
+
+bench-stores: ## fronts on Redis, PostgreSQL and etcd beside these themselves; ARGS=--quick for five minutes
+	@scripts/setup bench
+	@scripts/build release holdfast lock_load postgres_load etcd_load
+	@scripts/bench-stores $(ARGS)
 
 format: setup ## rewrite the sources in the project's format
 	@scripts/sources | xargs clang-format -i

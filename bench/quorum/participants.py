@@ -1,4 +1,4 @@
-"""The clusters that are compared, and the load generators that drive them. Loopback only, free ports, stopped by pid."""
+"""The clusters that are compared. Loopback only, free ports, stopped by pid."""
 
 import json
 import os
@@ -6,53 +6,17 @@ import pathlib
 import re
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 
+from harness import START_SECONDS, Load, Trouble, end, fetch  # noqa: E402
 from free_ports import free_ports  # noqa: E402
 
-START_SECONDS = 60
-TTL_MS = 300_000  # longer than any stretch of load, so that nothing expires under the measurement
-ATTEMPT_MS = 1000  # of a client: then it asks the next node
 NAMES = ("a", "b", "c")
-
-
-class Trouble(Exception):
-    """Something that ends the run, told in a sentence."""
-
-
-def fetch(port, path, method="GET", body=None, timeout=5):
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, data=body,
-                                     headers={"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=timeout) as answer:
-        return answer.read().decode()
-
-
-def cpu_seconds(process):
-    """User and system time of all threads so far, by the scheduler's count of nanoseconds."""
-    total = 0
-    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
-        try:
-            total += int((task / "schedstat").read_text().split()[0])
-        except OSError:
-            pass  # a thread that has just ended
-    return total / 1e9
-
-
-def end(process, patience=20):
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(patience)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 class Stall:
@@ -121,9 +85,6 @@ class Cluster:
             time.sleep(0.05)
         raise Trouble(f"{self.name}: {what} did not happen in {START_SECONDS} s")
 
-    def cpu_seconds(self):
-        return sum(cpu_seconds(process) for process in self.processes if process.poll() is None)
-
     def kill(self, index):
         self.processes[index].kill()
         self.processes[index].wait()
@@ -169,7 +130,8 @@ class Etcd(Cluster):
         return max(int(match[1]) for match in seen if match)
 
     def load(self, build, clients, speaks="grpc"):
-        return Load(self, [build / "bin" / "etcd_load"], clients, self.ports[:3])
+        return Load(self.name, [build / "bin" / "etcd_load", "keep-alive"], clients, self.ports[:3],
+                    {"nodes": self.processes})
 
 
 class Holdfast(Cluster):
@@ -216,57 +178,4 @@ class Holdfast(Cluster):
 
     def load(self, build, clients, speaks="resp"):
         ports = self.ports[6:9] if speaks == "resp" else self.ports[3:6]
-        return Load(self, [build / "bin" / "quorum_load", speaks], clients, ports)
-
-
-class Load:
-    """A load generator at work on a cluster."""
-
-    def __init__(self, cluster, command, clients, ports, locks_each=100):
-        self.cluster = cluster
-        words = [*command, clients, locks_each, TTL_MS, ATTEMPT_MS, ",".join(map(str, ports))]
-        if not pathlib.Path(words[0]).exists():
-            raise Trouble(f"there is no {words[0]}: `make bench-quorum` builds it")
-        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-
-    def begin(self, operation, seconds):
-        """Returns when the clients are at work."""
-        self.process.stdin.write(f"{operation} {seconds}\n")
-        self.process.stdin.flush()
-        if self.process.stdout.readline() != "ready\n":
-            raise Trouble(f"the load generator for {self.cluster.name} ended")
-        self.cpu_before = self.cluster.cpu_seconds(), cpu_seconds(self.process)
-
-    def result(self):
-        line = self.process.stdout.readline()  # the generator ends by itself
-        if not line:
-            raise Trouble(f"the load generator for {self.cluster.name} ended")
-        found = json.loads(line)
-        found["per_second"] = found["good"] / found["seconds"]
-        each = 1e6 / max(1, found["good"])
-        found["cpu_us"] = each * (self.cluster.cpu_seconds() - self.cpu_before[0])
-        found["client_cpu_us"] = each * (cpu_seconds(self.process) - self.cpu_before[1])
-        return found
-
-    def run(self, operation, seconds):
-        self.begin(operation, seconds)
-        return self.result()
-
-    def stop(self):
-        self.process.stdin.close()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-
-
-def find_etcd(root):
-    """Debian's, wherever scripts/setup put it."""
-    unpacked = root / "build" / "etcd" / "usr" / "bin" / "etcd"
-    found = shutil.which("etcd") or (str(unpacked) if unpacked.exists() else None)
-    if not found:
-        raise Trouble("there is no etcd: `scripts/setup bench` gets Debian's")
-    return found
+        return Load(self.name, [build / "bin" / "lock_load", speaks], clients, ports, {"nodes": self.processes})

@@ -9,7 +9,8 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+for folder in ("common", "quorum"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / folder))
 
 import plots  # noqa: E402
 import report  # noqa: E402
@@ -33,7 +34,7 @@ class UnderLoad(unittest.TestCase):
     def test_clients_of_both_protocols_take_release_and_renew(self):
         for speaks in ("resp", "http"):
             load = self.load(3, speaks)
-            for operation in ("cycle", "renew"):
+            for operation in ("cycle", "renew", "heartbeat"):
                 found = load.run(operation, 1)
                 self.assertGreater(found["good"], 0, found)
                 self.assertEqual(found["good"], sum(found["per_100ms"]), found)

@@ -1,15 +1,10 @@
 """What was measured, as tables for people and as plots. A ratio is taken within a round, where both ran seconds apart."""
 
-import statistics
-
 import plots
+from tables import shown_spread, spread, table
 
 SPEED_TARGET = 10  # times etcd's acquire+release
 OPERATION_NAMES = {"cycle": "acquire+release", "renew": "renew"}
-
-
-def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def speed_rows(rounds):
@@ -27,18 +22,10 @@ def speed_rows(rounds):
     return rows
 
 
-def table(title, header, rows):
-    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
-    lines = [title]
-    for row in [header, ["-" * width for width in widths], *rows]:
-        lines.append("  " + "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
-    return "\n".join(lines)
-
-
 def speed_table(rows):
     lines = []
     for row in rows:
-        ratio = f"{row['ratio']['median']:.1f} ({row['ratio']['min']:.1f}-{row['ratio']['max']:.1f})"
+        ratio = shown_spread(row["ratio"], 1)
         if row["name"] == "etcd":
             ratio = "1"
         elif row["operation"] == "cycle":
@@ -52,10 +39,7 @@ def speed_table(rows):
 
 def gap_table(title, rows):
     """rows: [{"what", "gap_ms", "wait_ms", "during", "before", "leader"}], each a spread over the rounds, or words."""
-    def ms(values):
-        return f"{values['median']:.0f} ({values['min']:.0f}-{values['max']:.0f})"
-
-    lines = [[row["what"], ms(row["gap_ms"]), ms(row["wait_ms"]), f"{row['before']['median']:.0f}",
+    lines = [[row["what"], shown_spread(row["gap_ms"], 0), shown_spread(row["wait_ms"], 0), f"{row['before']['median']:.0f}",
               f"{row['during']['median']:.0f}", row["leader"], row["note"]] for row in rows]
     return table(title, ["what", "longest gap ms", "longest wait of one client ms", "per second before", "during",
                          "the leader stayed", ""], lines)

@@ -3,25 +3,19 @@
 import json
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 
+from harness import START_SECONDS, Trouble, end  # noqa: E402
 from free_ports import free_port  # noqa: E402
+from redis_scripts import RELEASE, RENEW  # noqa: E402
 
-RENEW = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) else return 0 end'
-RELEASE = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end'
 TTL_MS = 2 * 3600 * 1000  # longer than any run, so that nothing expires under the measurement
-START_SECONDS = 60
-
-
-class Trouble(Exception):
-    """Something that ends the run, told in a sentence."""
 
 
 class Server:
@@ -60,11 +54,6 @@ class Server:
                 raise Trouble(f"{self.name} says to {words[0]}: {line[1:].decode()}")
             return reply.readline().rstrip() if line.startswith(b"$") else line
 
-    def cpu_seconds(self):
-        """User and system time of all threads so far, from the scheduler's count of nanoseconds."""
-        tasks = pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
     def resident_bytes(self):
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
@@ -72,12 +61,7 @@ class Server:
         raise Trouble(f"{self.name} has no resident memory: it is gone")
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        end(self.process)
         self.log.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 

@@ -2,14 +2,12 @@
 
 import statistics
 
+from tables import shown_spread, spread, table
+
 # What issue 4 asks for: (operation, pipelined, measure) to the ratio to reach.
 TARGETS = {("renew", True, "cpu_us"): "<= 0.25", ("acquire", True, "cpu_us"): "<= 0.50"}
 TARGETS.update({(operation, False, "per_second"): ">= 1.00" for operation in ("acquire", "renew", "release")})
 MEMORY_TARGET = "< 1.00"
-
-
-def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def ratios(rounds, name, baseline, operation, pipeline, measure):
@@ -43,16 +41,8 @@ def summarise(rounds, names, operations, pipelines):
 
 
 def shown_ratio(ratio, target=None):
-    text = f"{ratio['median']:.2f} ({ratio['min']:.2f}-{ratio['max']:.2f})"
+    text = shown_spread(ratio, 2)
     return f"{text} {target}" if target else text
-
-
-def table(title, header, rows):
-    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
-    lines = [title]
-    for row in [header, ["-" * width for width in widths], *rows]:
-        lines.append("  " + "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
-    return "\n".join(lines)
 
 
 def speed_table(title, rows, baseline):

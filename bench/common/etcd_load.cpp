@@ -1,11 +1,15 @@
 // Puts load on the nodes of an etcd cluster, by its own protocol, gRPC:
-//     etcd_load CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,PORT,…
+//     etcd_load keep-alive|transaction CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,PORT,…
 // Orders and answers are those of load.h. A client does what is cheapest for a lock on etcd: one lease for all its
 // locks, granted once; to acquire, a transaction that puts the key if there is none; to release, a delete. It renews by
-// keep-alives on one stream. Each client has connections of its own, as clients in different processes have.
+// keep-alives on one stream, all its locks by one of them; or, as who keeps something about each renewal does, by a
+// transaction that puts the key if nobody else has since, all of a heartbeat at once. Each client has connections of
+// its own, as clients in different processes have.
 
+#include <algorithm>
 #include <grpcpp/grpcpp.h>
 #include <iostream>
+#include <stdexcept>
 
 #include "etcd.grpc.pb.h"
 #include "load.h"
@@ -15,7 +19,8 @@ namespace {
 
 namespace pb = etcdserverpb;
 
-enum class Asked : std::uint8_t { nothing, grant, acquire, release, open, write, read, finish };
+/// From `open` on it is about the stream.
+enum class Asked : std::uint8_t { nothing, grant, acquire, release, renew, open, write, read, finish };
 
 template <class Response>
 using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
@@ -26,13 +31,25 @@ struct Node {
     std::unique_ptr<pb::Lease::Stub> lease;
 };
 
+/// A lock that is held, and its renewal by a transaction.
+struct Held {
+    std::int64_t revision = 0;  ///< of the key, as this client wrote it
+    std::unique_ptr<grpc::ClientContext> context;
+    grpc::Status status;
+    Reader<pb::TxnResponse> renewing;
+    pb::TxnResponse renewed;
+};
+
 struct Client {
     std::uint32_t number = 0;
     std::vector<Node> nodes;
     std::size_t node = 0;
     std::int64_t lease = 0;
     std::uint32_t lock = 0;
-    bool again = false;  ///< this acquire was asked for before, and nobody knows what became of it
+    std::vector<Held> held{leases_of_a_heartbeat};
+    std::uint32_t taken = 0;    ///< as many of them are
+    std::uint32_t missing = 0;  ///< answers to renewals
+    bool again = false;         ///< this acquire was asked for before, and nobody knows what became of it
     bool done = true;
     Asked asked_for = Asked::nothing;
     SteadyClock::time_point asked, deadline, resume_at;
@@ -53,27 +70,33 @@ struct Client {
 
 class EtcdLoad final : public Load {
  public:
-    explicit EtcdLoad(Setting setting);
+    EtcdLoad(Setting setting, bool keep_alives);
     ~EtcdLoad() override;
-    void get_ready(Operation operation) override;
     void run(Operation operation, SteadyClock::time_point until, Score& score) override;
 
  private:
+    bool all_hold(std::uint32_t leases) const override;
+    bool must_acquire(const Client& client) const;
+    std::string key_of(const Client& client) const;
     void begin(Client& client);
     void ask(Client& client);
     void grant(Client& client);
     void acquire(Client& client);
     void release(Client& client);
+    void renew(Client& client);
     void keep_alive(Client& client);
     void on_answer(Client& client, bool ok);
+    void on_acquired(Client& client);
+    void on_renewed(Client& client);
     void on_stream(Client& client, bool ok);
     void succeed(Client& client);
     void fail(Client& client, const std::string& why);
     void look_at_the_time();
     void finish(Client& client);
-    void fresh_context(Client& client);
+    std::unique_ptr<grpc::ClientContext> fresh_context() const;
 
     Setting setting_;
+    bool keep_alives_;
     grpc::CompletionQueue queue_;
     std::vector<Client> clients_;
     Operation operation_ = Operation::cycle;
@@ -82,7 +105,8 @@ class EtcdLoad final : public Load {
     std::size_t open_ = 0;
 };
 
-EtcdLoad::EtcdLoad(Setting setting) : setting_(std::move(setting)), clients_(setting_.clients) {
+EtcdLoad::EtcdLoad(Setting setting, bool keep_alives)
+    : setting_(std::move(setting)), keep_alives_(keep_alives), clients_(setting_.clients) {
     for (std::uint32_t i = 0; i < setting_.clients; ++i) {
         clients_[i].number = i;
         clients_[i].node = i % setting_.ports.size();
@@ -109,9 +133,19 @@ EtcdLoad::~EtcdLoad() {
     }
 }
 
-void EtcdLoad::get_ready(Operation operation) {
-    Score nobody_looks(SteadyClock::now());
-    run(operation, SteadyClock::now() + std::chrono::milliseconds(300), nobody_looks);
+bool EtcdLoad::all_hold(std::uint32_t leases) const {
+    const auto holds = [&](const Client& each) { return keep_alives_ || each.taken >= leases; };
+    return std::all_of(clients_.begin(), clients_.end(), holds);
+}
+
+bool EtcdLoad::must_acquire(const Client& client) const {
+    return operation_ == Operation::cycle || (!keep_alives_ && client.taken < leases_to_hold(operation_));
+}
+
+/// What it acquires or releases.
+std::string EtcdLoad::key_of(const Client& client) const {
+    const bool cycles = operation_ == Operation::cycle;
+    return setting_.lock_name(client.number, cycles ? client.lock : setting_.locks_each + client.taken);
 }
 
 void EtcdLoad::run(Operation operation, SteadyClock::time_point until, Score& score) {
@@ -150,19 +184,22 @@ void EtcdLoad::ask(Client& client) {
     client.deadline = SteadyClock::now() + setting_.attempt_time;
     if (client.lease == 0)
         grant(client);
-    else if (operation_ == Operation::renew)
+    else if (must_acquire(client))
+        acquire(client);
+    else if (keep_alives_)
         keep_alive(client);
     else
-        acquire(client);
+        renew(client);
 }
 
-void EtcdLoad::fresh_context(Client& client) {
-    client.context = std::make_unique<grpc::ClientContext>();
-    client.context->set_deadline(std::chrono::system_clock::now() + setting_.attempt_time);
+std::unique_ptr<grpc::ClientContext> EtcdLoad::fresh_context() const {
+    auto context = std::make_unique<grpc::ClientContext>();
+    context->set_deadline(std::chrono::system_clock::now() + setting_.attempt_time);
+    return context;
 }
 
 void EtcdLoad::grant(Client& client) {
-    fresh_context(client);
+    client.context = fresh_context();
     pb::LeaseGrantRequest request;
     request.set_ttl(setting_.ttl_ms / 1000);
     client.asked_for = Asked::grant;
@@ -171,8 +208,8 @@ void EtcdLoad::grant(Client& client) {
 }
 
 void EtcdLoad::acquire(Client& client) {
-    fresh_context(client);
-    const std::string key = setting_.lock_name(client.number, client.lock);
+    client.context = fresh_context();
+    const std::string key = key_of(client);
     pb::TxnRequest request;
     pb::Compare& is_free = *request.add_compare();
     is_free.set_target(pb::Compare::CREATE);
@@ -188,13 +225,34 @@ void EtcdLoad::acquire(Client& client) {
 }
 
 void EtcdLoad::release(Client& client) {
-    fresh_context(client);
+    client.context = fresh_context();
     client.deadline = SteadyClock::now() + setting_.attempt_time;
     pb::DeleteRangeRequest request;
-    request.set_key(setting_.lock_name(client.number, client.lock));
+    request.set_key(key_of(client));
     client.asked_for = Asked::release;
     client.releasing = client.nodes[client.node].kv->AsyncDeleteRange(client.context.get(), request, &queue_);
     client.releasing->Finish(&client.released, &client.status, &client);
+}
+
+void EtcdLoad::renew(Client& client) {
+    client.asked_for = Asked::renew;
+    client.missing = leases_to_hold(operation_);
+    for (std::uint32_t i = 0; i < client.missing; ++i) {
+        Held& held = client.held[i];
+        const std::string key = setting_.lock_name(client.number, setting_.locks_each + i);
+        pb::TxnRequest request;
+        pb::Compare& is_ours = *request.add_compare();
+        is_ours.set_target(pb::Compare::MOD);
+        is_ours.set_key(key);
+        is_ours.set_mod_revision(held.revision);
+        pb::PutRequest& put = *request.add_success()->mutable_request_put();
+        put.set_key(key);
+        put.set_value(setting_.holder_name(client.number));
+        put.set_lease(client.lease);
+        held.context = fresh_context();
+        held.renewing = client.nodes[client.node].kv->AsyncTxn(held.context.get(), request, &queue_);
+        held.renewing->Finish(&held.renewed, &held.status, &client);
+    }
 }
 
 void EtcdLoad::keep_alive(Client& client) {
@@ -214,14 +272,36 @@ void EtcdLoad::keep_alive(Client& client) {
 void EtcdLoad::on_answer(Client& client, bool ok) {
     const Asked asked_for = client.asked_for;
     if (asked_for >= Asked::open) return on_stream(client, ok);
+    if (asked_for == Asked::renew) return --client.missing == 0 ? on_renewed(client) : void();
     if (!client.status.ok()) return fail(client, client.status.error_message());
     if (asked_for == Asked::grant) {
         client.lease = client.granted.id();
         return begin(client);  // the operation itself begins now
     }
-    if (asked_for == Asked::release) return succeed(client);
+    if (asked_for == Asked::release) return operation_ == Operation::cycle ? succeed(client) : begin(client);
+    on_acquired(client);
+}
+
+void EtcdLoad::on_acquired(Client& client) {
     if (!client.acquired.succeeded() && !client.again) return fail(client, "the lock is taken");
-    release(client);
+    if (operation_ == Operation::cycle) return release(client);
+    if (!client.acquired.succeeded()) return release(client);  // nobody knows at which revision it was
+    client.held[client.taken++].revision = client.acquired.header().revision();
+    begin(client);
+}
+
+/// All answers are there. If one is bad, all locks are taken anew: their revisions are not known.
+void EtcdLoad::on_renewed(Client& client) {
+    for (std::uint32_t i = 0; i < leases_to_hold(operation_); ++i) {
+        Held& held = client.held[i];
+        if (held.status.ok() && held.renewed.succeeded()) {
+            held.revision = held.renewed.header().revision();
+            continue;
+        }
+        client.taken = 0;
+        return fail(client, held.status.ok() ? "somebody else wrote the key" : held.status.error_message());
+    }
+    succeed(client);
 }
 
 void EtcdLoad::on_stream(Client& client, bool ok) {
@@ -286,7 +366,11 @@ void EtcdLoad::look_at_the_time() {
 
 int main(int argc, char** argv) {
     try {
-        holdfast::bench::EtcdLoad load(holdfast::bench::read_setting({argv + 1, argv + argc}, 0));
+        const std::vector<std::string> arguments(argv + 1, argv + argc);
+        const std::string how = arguments.empty() ? "" : arguments[0];
+        if (how != "keep-alive" && how != "transaction")
+            throw std::runtime_error("expected keep-alive|transaction CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,…");
+        holdfast::bench::EtcdLoad load(holdfast::bench::read_setting(arguments, 1), how == "keep-alive");
         return holdfast::bench::serve_orders(load);
     } catch (const std::exception& error) {
         std::cerr << "etcd_load: " << error.what() << '\n';

@@ -2,7 +2,9 @@
 
 import math
 
-COLOURS = {"etcd": "#c2571a", "holdfast resp": "#1f6fb4", "holdfast http": "#7fb3dc", "holdfast": "#1f6fb4"}
+COLOURS = {"etcd": "#c2571a", "holdfast resp": "#1f6fb4", "holdfast http": "#7fb3dc", "holdfast": "#1f6fb4",
+           "directly": "#c2571a", "by keep-alives": "#e8a678", "by one statement": "#e8a678", "one front": "#1f6fb4", "two fronts": "#7fb3dc",
+           "no engine": "#5a8f3c"}
 INK, GRID, PAPER = "#333333", "#dddddd", "#ffffff"
 
 

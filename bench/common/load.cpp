@@ -3,11 +3,13 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace holdfast::bench {
 
 std::string Setting::lock_name(std::uint32_t client, std::uint32_t lock) const {
-    return "lock:" + std::to_string(100'000 + client) + ":" + std::to_string(100'000 + lock);
+    static const std::string begin = "lock:" + std::to_string(getpid()) + ":";
+    return begin + std::to_string(100'000 + client) + ":" + std::to_string(100'000 + lock);
 }
 
 std::string Setting::holder_name(std::uint32_t client) const {
@@ -30,16 +32,28 @@ Setting read_setting(const std::vector<std::string>& arguments, std::size_t firs
     return setting;
 }
 
+void Load::get_ready(Operation operation) {
+    const auto give_up_at = SteadyClock::now() + std::chrono::minutes(4);
+    do {
+        if (SteadyClock::now() > give_up_at) throw std::runtime_error("the leases to renew cannot be had");
+        Score nobody_looks(SteadyClock::now());
+        run(operation, SteadyClock::now() + std::chrono::milliseconds(300), nobody_looks);
+    } while (!all_hold(leases_to_hold(operation)));
+}
+
 int serve_orders(Load& load) {
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);
         std::string name;
         double seconds = 0;
-        if (!(words >> name >> seconds) || (name != "cycle" && name != "renew")) {
-            std::cerr << "expected cycle|renew SECONDS, got: " << line << '\n';
+        const bool whole = static_cast<bool>(words >> name >> seconds);
+        if (!whole || (name != "cycle" && name != "renew" && name != "heartbeat")) {
+            std::cerr << "expected cycle|renew|heartbeat SECONDS, got: " << line << '\n';
             return 2;
         }
-        const Operation operation = name == "cycle" ? Operation::cycle : Operation::renew;
+        const Operation operation = name == "cycle"   ? Operation::cycle
+                                    : name == "renew" ? Operation::renew
+                                                      : Operation::heartbeat;
         load.get_ready(operation);
         std::cout << "ready" << std::endl;
         const auto start = SteadyClock::now();

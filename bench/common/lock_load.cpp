@@ -1,10 +1,13 @@
-// Puts load on the nodes of a Holdfast cluster, by its HTTP API or by the protocol of Redis:
-//     quorum_load http|resp CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,PORT,…
+// Puts load on servers of Holdfast, by HTTP or by the protocol of Redis, or on a Redis:
+//     lock_load http|resp CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,PORT,…
+//     lock_load redis RENEW_SHA RELEASE_SHA CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT
 // Orders and answers are those of load.h.
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <netinet/tcp.h>
 #include <stdexcept>
@@ -27,7 +30,8 @@ struct Client {
     std::unique_ptr<Dialect> dialect;
     std::vector<Lock> locks;
     std::size_t at = 0;
-    Lock renewed;
+    std::vector<Lock> held;  ///< to be renewed
+    std::size_t taken = 0;   ///< as many of them are
     Step step = Step::acquire;
     SteadyClock::time_point asked;     ///< the operation that is under way
     SteadyClock::time_point deadline;  ///< of the attempt
@@ -35,14 +39,16 @@ struct Client {
     bool done = true;
 };
 
-class HoldfastLoad final : public Load {
+class LockLoad final : public Load {
  public:
-    HoldfastLoad(Setting setting, bool resp);
-    ~HoldfastLoad() override;
-    void get_ready(Operation operation) override;
+    using MakeDialect = std::function<std::unique_ptr<Dialect>(std::uint32_t ttl_ms)>;
+
+    LockLoad(Setting setting, const MakeDialect& make_dialect);
+    ~LockLoad() override;
     void run(Operation operation, SteadyClock::time_point until, Score& score) override;
 
  private:
+    bool all_hold(std::uint32_t leases) const override;
     bool connect(Client& client);
     void disconnect(Client& client);
     void begin(Client& client);
@@ -51,7 +57,7 @@ class HoldfastLoad final : public Load {
     void succeed(Client& client, const Dialect::Answer& answer);
     void fail(Client& client, std::string_view why);
     void look_at_the_time();
-    Lock& lock_of(Client& client) { return operation_ == Operation::renew ? client.renewed : client.locks[client.at]; }
+    std::span<Lock> locks_of(Client& client);
 
     Setting setting_;
     int poll_fd_ = -1;
@@ -63,28 +69,29 @@ class HoldfastLoad final : public Load {
     std::size_t open_ = 0;  ///< clients that are not done
 };
 
-HoldfastLoad::HoldfastLoad(Setting setting, bool resp)
+LockLoad::LockLoad(Setting setting, const MakeDialect& make_dialect)
     : setting_(std::move(setting)), poll_fd_(epoll_create1(EPOLL_CLOEXEC)), clients_(setting_.clients) {
     if (poll_fd_ < 0) throw std::runtime_error("epoll_create1");
     for (std::uint32_t i = 0; i < setting_.clients; ++i) {
         Client& client = clients_[i];
         client.number = i;
         client.node = i % setting_.ports.size();
-        client.dialect = resp ? resp_dialect(setting_.ttl_ms) : http_dialect(setting_.ttl_ms);
-        for (std::uint32_t lock = 0; lock < setting_.locks_each; ++lock)
-            client.locks.push_back({setting_.lock_name(i, lock), setting_.holder_name(i), 0});
-        client.renewed = {setting_.lock_name(i, setting_.locks_each), setting_.holder_name(i), 0};
+        client.dialect = make_dialect(setting_.ttl_ms);
+        for (std::uint32_t lock = 0; lock < setting_.locks_each + leases_of_a_heartbeat; ++lock) {
+            auto& locks = lock < setting_.locks_each ? client.locks : client.held;
+            locks.push_back({setting_.lock_name(i, lock), setting_.holder_name(i), 0});
+        }
     }
 }
 
-HoldfastLoad::~HoldfastLoad() {
+LockLoad::~LockLoad() {
     for (Client& client : clients_)
         disconnect(client);
     close(poll_fd_);
 }
 
 /// On loopback it is there at once, or refused at once.
-bool HoldfastLoad::connect(Client& client) {
+bool LockLoad::connect(Client& client) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(setting_.ports[client.node]);
@@ -98,20 +105,23 @@ bool HoldfastLoad::connect(Client& client) {
     return epoll_ctl(poll_fd_, EPOLL_CTL_ADD, client.fd, &event) == 0;
 }
 
-void HoldfastLoad::disconnect(Client& client) {
+void LockLoad::disconnect(Client& client) {
     if (client.fd >= 0) close(client.fd);
     client.fd = -1;
 }
 
-/// Every lock a few times, so that each of them has a history, and a lease to renew.
-void HoldfastLoad::get_ready(Operation operation) {
-    for (Client& client : clients_)
-        client.renewed.token = operation == Operation::renew ? client.renewed.token : 0;
-    Score nobody_looks(SteadyClock::now());
-    run(operation, SteadyClock::now() + std::chrono::milliseconds(300), nobody_looks);
+bool LockLoad::all_hold(std::uint32_t leases) const {
+    return std::all_of(clients_.begin(), clients_.end(), [&](const Client& each) { return each.taken >= leases; });
 }
 
-void HoldfastLoad::run(Operation operation, SteadyClock::time_point until, Score& score) {
+/// What the step that is under way is about.
+std::span<Lock> LockLoad::locks_of(Client& client) {
+    if (operation_ == Operation::cycle) return {&client.locks[client.at], 1};
+    if (client.step == Step::acquire) return {&client.held[client.taken], 1};
+    return {client.held.data(), leases_to_hold(operation_)};
+}
+
+void LockLoad::run(Operation operation, SteadyClock::time_point until, Score& score) {
     operation_ = operation;
     until_ = until;
     score_ = &score;
@@ -130,7 +140,7 @@ void HoldfastLoad::run(Operation operation, SteadyClock::time_point until, Score
     }
 }
 
-void HoldfastLoad::begin(Client& client) {
+void LockLoad::begin(Client& client) {
     now_ = SteadyClock::now();
     client.asking = false;
     if (now_ >= until_) {
@@ -139,22 +149,23 @@ void HoldfastLoad::begin(Client& client) {
         return;
     }
     client.asked = now_;
-    client.step = operation_ == Operation::renew && client.renewed.token != 0 ? Step::renew : Step::acquire;
+    client.step =
+        operation_ != Operation::cycle && client.taken >= leases_to_hold(operation_) ? Step::renew : Step::acquire;
     ask(client);
 }
 
-void HoldfastLoad::ask(Client& client) {
+void LockLoad::ask(Client& client) {
     client.deadline = SteadyClock::now() + setting_.attempt_time;
     client.asking = true;
     client.in.clear();
     if (client.fd < 0 && !connect(client)) return fail(client, std::strerror(errno));
     std::string out;
-    client.dialect->ask(out, client.step, lock_of(client));
+    client.dialect->ask(out, client.step, locks_of(client));
     const ssize_t sent = send(client.fd, out.data(), out.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(out.size())) fail(client, "the connection is broken");
 }
 
-void HoldfastLoad::receive(Client& client) {
+void LockLoad::receive(Client& client) {
     if (client.fd < 0) return;
     char buffer[16 << 10];
     const ssize_t got = recv(client.fd, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -167,30 +178,36 @@ void HoldfastLoad::receive(Client& client) {
     if (answer.kind == Dialect::Answer::Kind::bad) fail(client, answer.why);
 }
 
-void HoldfastLoad::succeed(Client& client, const Dialect::Answer& answer) {
-    if (client.step == Step::acquire) lock_of(client).token = answer.token;
-    if (operation_ == Operation::cycle && client.step == Step::acquire) {
+void LockLoad::succeed(Client& client, const Dialect::Answer& answer) {
+    if (client.step == Step::acquire) {
+        locks_of(client).front().token = answer.token;
+        if (operation_ != Operation::cycle) {
+            ++client.taken;
+            return begin(client);
+        }
         client.step = Step::release;
         return ask(client);
     }
     const auto now = SteadyClock::now();
-    if (now <= until_ && (operation_ == Operation::cycle || client.step == Step::renew))
-        score_->good(client.asked, now);
+    if (now <= until_) score_->good(client.asked, now);
     client.at = (client.at + 1) % client.locks.size();
     begin(client);
 }
 
-/// The next node, after a pause. A lease that is gone, as after its client was cut off for long, is taken anew.
-void HoldfastLoad::fail(Client& client, std::string_view why) {
+/// The next node, after a pause. Leases that are gone, as after their client was cut off for long, are taken anew.
+void LockLoad::fail(Client& client, std::string_view why) {
     score_->retried(why);
     disconnect(client);
     client.node = (client.node + 1) % setting_.ports.size();
-    if (client.step == Step::renew && why.find("LEASE_") != why.npos) client.step = Step::acquire;
+    if (client.step == Step::renew && why.find("LEASE_") != why.npos) {
+        client.step = Step::acquire;
+        client.taken = 0;
+    }
     client.asking = false;
     client.resume_at = SteadyClock::now() + retry_pause;
 }
 
-void HoldfastLoad::look_at_the_time() {
+void LockLoad::look_at_the_time() {
     now_ = SteadyClock::now();
     for (Client& client : clients_) {
         if (client.done) continue;
@@ -210,14 +227,23 @@ void HoldfastLoad::look_at_the_time() {
 }  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
+    using namespace holdfast::bench;
     try {
         const std::vector<std::string> arguments(argv + 1, argv + argc);
-        if (arguments.empty() || (arguments[0] != "http" && arguments[0] != "resp"))
-            throw std::runtime_error("expected http|resp CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,…");
-        holdfast::bench::HoldfastLoad load(holdfast::bench::read_setting(arguments, 1), arguments[0] == "resp");
-        return holdfast::bench::serve_orders(load);
+        const std::string speaks = arguments.empty() ? "" : arguments[0];
+        LockLoad::MakeDialect dialect = speaks == "http" ? http_dialect : resp_dialect;
+        std::size_t first = 1;
+        if (speaks == "redis" && arguments.size() > 3) {
+            const RedisScripts scripts{arguments[1], arguments[2]};
+            dialect = [scripts](std::uint32_t ttl_ms) { return redis_dialect(scripts, ttl_ms); };
+            first = 3;
+        } else if (speaks != "http" && speaks != "resp") {
+            throw std::runtime_error("expected http|resp|redis … CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,…");
+        }
+        LockLoad load(read_setting(arguments, first), dialect);
+        return serve_orders(load);
     } catch (const std::exception& error) {
-        std::cerr << "quorum_load: " << error.what() << '\n';
+        std::cerr << "lock_load: " << error.what() << '\n';
         return 1;
     }
 }
