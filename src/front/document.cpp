@@ -41,8 +41,6 @@ void Document::try_on(std::unique_ptr<Change> change, Reading found) {
     swap.becomes = parts_.next_write();
     swap.written_at = found.now;
     swap.bytes = bytes;
-    swap.notice = parts_.notice;
-    swap.notice_must_arrive = !parts_.notice.empty();
     Reading written{{swap.becomes, swap.written_at, bytes}, found.now};
     parts_.engine.swap(
         swap, [this, change = std::move(change), written = std::move(written)](Result<Swapped> swapped) mutable {

@@ -16,7 +16,6 @@ class Document {
         Engine& engine;
         std::function<WriteId()> next_write;
         std::string name;
-        std::string notice{};  ///< with each change
     };
     explicit Document(Parts parts) : parts_(std::move(parts)) {}
 

@@ -21,7 +21,7 @@ void FrontWorld::pass(Duration passing) {
     }
 }
 
-FrontUnderTest::FrontUnderTest(FrontWorld& world, std::uint64_t seed) : world_(world), engine_(world.server) {
+FrontUnderTest::FrontUnderTest(FrontWorld& world, std::uint64_t seed) : engine_(world.server) {
     front_.emplace(Front::Parts{.engine = engine_,
                                 .seed = seed,
                                 .wall_ms = [] { return std::int64_t{1'800'000'000'000}; },

@@ -33,10 +33,10 @@ class FrontWorld {
 };
 
 /// A whole front with its authority.
-class FrontUnderTest : private StoreListener {
+class FrontUnderTest {
  public:
     FrontUnderTest(FrontWorld& world, std::uint64_t seed);
-    ~FrontUnderTest() override;
+    ~FrontUnderTest();
 
     Authority& authority() { return *authority_; }
     Front& front() { return *front_; }
@@ -45,10 +45,6 @@ class FrontUnderTest : private StoreListener {
     std::vector<std::string> said;
 
  private:
-    void on_expired(std::string_view, const Lease&, Duration) override {}
-    void on_due(std::string_view, const std::vector<std::uint64_t>&) override {}
-
-    FrontWorld& world_;
     SimEngine engine_;
     std::optional<Front> front_;
     std::optional<Authority> authority_;

@@ -9,11 +9,10 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 import time
-import urllib.request
 
+import real_etcd
 import real_postgres
 import real_redis
 from free_ports import free_port
@@ -104,21 +103,14 @@ class PostgresEngine(Engine):
 class EtcdEngine(Engine):
     """A single member."""
 
-    def launch(self):
-        self.peer_port = getattr(self, "peer_port", None) or free_port()
-        client, peer = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peer_port}"
-        unpacked = os.path.join(os.environ.get("HOLDFAST_SOURCE", "."), "build/etcd/usr/bin/etcd")
-        command = [shutil.which("etcd") or unpacked, "--name", "one", "--data-dir", self.directory, "--listen-client-urls", client,
-                   "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                   "--initial-cluster", f"one={peer}", "--logger", "zap"]
-        return real_redis.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    etcd = None
 
-    def is_ready(self):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=1) as answer:
-                return b"true" in answer.read()
-        except OSError:
-            return False
+    def start(self):
+        if self.etcd is None:
+            self.etcd = real_etcd.Etcd(self.directory)
+        else:
+            self.etcd.start()
+        self.port, self.process = self.etcd.ports[0], self.etcd.processes[0]
 
     def url(self, name):
         return f"etcd://127.0.0.1:{self.port}/{name}"
