@@ -365,15 +365,8 @@ void EtcdLoad::look_at_the_time() {
 }  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
-    try {
-        const std::vector<std::string> arguments(argv + 1, argv + argc);
-        const std::string how = arguments.empty() ? "" : arguments[0];
-        if (how != "keep-alive" && how != "transaction")
-            throw std::runtime_error("expected keep-alive|transaction CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,…");
-        holdfast::bench::EtcdLoad load(holdfast::bench::read_setting(arguments, 1), how == "keep-alive");
-        return holdfast::bench::serve_orders(load);
-    } catch (const std::exception& error) {
-        std::cerr << "etcd_load: " << error.what() << '\n';
-        return 1;
-    }
+    using namespace holdfast::bench;
+    return run_load(argc, argv, {"keep-alive", "transaction"}, [](Setting setting, bool first_way) {
+        return std::make_unique<EtcdLoad>(std::move(setting), first_way);
+    });
 }

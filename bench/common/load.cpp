@@ -66,4 +66,18 @@ int serve_orders(Load& load) {
     return 0;
 }
 
+int run_load(int argc, char** argv, const std::array<std::string, 2>& ways, const MakeLoad& make) {
+    try {
+        const std::vector<std::string> arguments(argv + 1, argv + argc);
+        const std::string how = arguments.empty() ? "" : arguments[0];
+        if (how != ways[0] && how != ways[1])
+            throw std::runtime_error("expected " + ways[0] + "|" + ways[1] +
+                                     " CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT,…");
+        return serve_orders(*make(read_setting(arguments, 1), how == ways[0]));
+    } catch (const std::exception& error) {
+        std::cerr << argv[0] << ": " << error.what() << '\n';
+        return 1;
+    }
+}
+
 }  // namespace holdfast::bench

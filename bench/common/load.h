@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,5 +59,10 @@ Setting read_setting(const std::vector<std::string>& arguments, std::size_t firs
 /// Takes orders from standard input, one line each: `cycle|renew|heartbeat SECONDS`. Says `ready` when the measurement
 /// begins, and answers with a line of JSON. The exit code.
 int serve_orders(Load& load);
+
+/// The whole of a program whose load works in one of two ways, the one that its first argument names: `make` is told
+/// whether that is the first of them. The exit code.
+using MakeLoad = std::function<std::unique_ptr<Load>(Setting setting, bool first_way)>;
+int run_load(int argc, char** argv, const std::array<std::string, 2>& ways, const MakeLoad& make);
 
 }  // namespace holdfast::bench

@@ -196,15 +196,8 @@ void PostgresLoad::look_at_the_time() {
 }  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
-    try {
-        const std::vector<std::string> arguments(argv + 1, argv + argc);
-        const std::string how = arguments.empty() ? "" : arguments[0];
-        if (how != "pipeline" && how != "statement")
-            throw std::runtime_error("expected pipeline|statement CLIENTS LOCKS_EACH TTL_MS ATTEMPT_MS PORT");
-        holdfast::bench::PostgresLoad load(holdfast::bench::read_setting(arguments, 1), how == "statement");
-        return holdfast::bench::serve_orders(load);
-    } catch (const std::exception& error) {
-        std::cerr << "postgres_load: " << error.what() << '\n';
-        return 1;
-    }
+    using namespace holdfast::bench;
+    return run_load(argc, argv, {"statement", "pipeline"}, [](Setting setting, bool first_way) {
+        return std::make_unique<PostgresLoad>(std::move(setting), first_way);
+    });
 }
