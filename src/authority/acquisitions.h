@@ -87,6 +87,12 @@ class Acquisitions {
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     void count(const RequestPtr& request);
     void begin(const RequestPtr& request);
+    /// A place in a queue that nobody stands in any more.
+    struct Stranded {
+        std::string resource;
+        std::uint64_t request;
+        Instant until;  ///< then it ends by itself
+    };
     struct Steps {
         std::size_t begin = 0;
         std::size_t end = 0;
@@ -104,6 +110,8 @@ class Acquisitions {
     void give_back(const RequestPtr& request);
     void queue(const RequestPtr& request);
     void leave(const RequestPtr& request, AcquireAnswer answer);
+    void take_out(Stranded place, Callback<> then);
+    void take_out_stranded();
     void grant(const RequestPtr& request);
     void busy(const RequestPtr& request);
     void judged(const RequestPtr& request, bool holds_something);
@@ -122,6 +130,7 @@ class Acquisitions {
     std::multimap<Instant, std::uint64_t> deadlines_;                   // of those that wait
     std::multimap<std::string, std::uint64_t, std::less<>> by_holder_;  // likewise
     std::deque<std::uint64_t> due_;
+    std::multimap<Instant, Stranded> stranded_;  // the store could not be told so; by when it is told again
     bool serving_ = false;
 };
 

@@ -101,16 +101,36 @@ void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
     if (!request->wait_until) return answer(request, std::move(answered));
     request->trying = true;  // so that nobody lets it try while it leaves
     const auto ask = [this, request](std::size_t step) {
-        apply_rule(
-            *store_, request->intent(step).resource,
-            [request](Record& record, Instant) {
-                dequeue(record, request->id);
-                return Ruling{true, Effect::freed};
-            },
-            [this, request](const Result<bool>&) { arrived(request); });
+        take_out({request->intent(step).resource, request->id, *request->wait_until},
+                 [this, request] { arrived(request); });
     };
     request->leaving = std::move(answered);
     at_steps(request, request->all(), ask, [this, request] { answer(request, std::move(*request->leaving)); });
+}
+
+/// If the store cannot do it now it is told again: whoever is behind this place would wait for nobody.
+void Acquisitions::take_out(Stranded place, Callback<> then) {
+    const std::string resource = place.resource;
+    const std::uint64_t request = place.request;
+    apply_rule(
+        *store_, resource,
+        [request](Record& record, Instant) {
+            dequeue(record, request);
+            return Ruling{true, Effect::freed};
+        },
+        [this, place = std::move(place), then = std::move(then)](const Result<bool>& out) mutable {
+            const Instant again = now_ + 1s;
+            if (!out && again < place.until) stranded_.emplace(again, std::move(place));
+            if (then) then();
+        });
+}
+
+void Acquisitions::take_out_stranded() {
+    while (!stranded_.empty() && stranded_.begin()->first <= now_) {
+        Stranded place = std::move(stranded_.begin()->second);
+        stranded_.erase(stranded_.begin());
+        take_out(std::move(place), {});
+    }
 }
 
 void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
@@ -151,6 +171,7 @@ void Acquisitions::stop(Instant now) {
 
 void Acquisitions::advance(Instant now) {
     now_ = now;
+    take_out_stranded();
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
         const RequestPtr request = find(deadlines_.begin()->second);
         deadlines_.erase(deadlines_.begin());
@@ -165,7 +186,8 @@ void Acquisitions::advance(Instant now) {
 }
 
 Instant Acquisitions::next_deadline() const {
-    return deadlines_.empty() ? Instant::max() : deadlines_.begin()->first;
+    const Instant deadline = deadlines_.empty() ? Instant::max() : deadlines_.begin()->first;
+    return stranded_.empty() ? deadline : std::min(deadline, stranded_.begin()->first);
 }
 
 void Acquisitions::nudge(std::string_view holder) {

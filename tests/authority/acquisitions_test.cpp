@@ -4,6 +4,7 @@
 
 #include "authority/desk.h"
 #include "base/random.h"
+#include "support/passing_store.h"
 
 namespace holdfast::core {
 namespace {
@@ -82,6 +83,40 @@ TEST(Waiting, is_in_the_order_of_arrival_also_behind_a_node_whose_clock_is_hours
     EXPECT_EQ(queue.order, std::vector<std::string>{"bob"}) << "zoe has given up";
     desk.unlock("bob", "r", queue.tokens["bob"]);
     EXPECT_EQ(queue.order, (std::vector<std::string>{"bob", "carol"}));
+}
+
+/// A store that cannot be reached at times.
+class FarStore final : public PassingStore {
+ public:
+    using PassingStore::PassingStore;
+    void update(std::string_view resource, Update& update) override {
+        if (reachable) return PassingStore::update(resource, update);
+        ++refused;
+        update.done(Error{"unavailable", "too far"});
+    }
+
+    bool reachable = true;
+    int refused = 0;
+};
+
+TEST(Waiting, leaves_no_place_behind_that_others_wait_for_when_the_store_was_out_of_reach) {  // G6
+    Desk desk;
+    FarStore far{desk.store};
+    desk.authority.use(far);
+    Queue queue{desk};
+    const Token token = desk.lock("alice", "r", 20s);
+    const auto ticket = queue.wait("bob", {{"r"}}, 10min);
+    queue.wait("carol", {{"r"}}, 10min);
+    far.reachable = false;
+    desk.authority.cancel(ticket);
+    EXPECT_EQ(queue.refused.count("bob"), 1U) << "it is answered all the same";
+    desk.pass(3s);
+    EXPECT_GE(far.refused, 2) << "told again";
+    EXPECT_LE(far.refused, 5) << "and not all the time";
+    far.reachable = true;
+    desk.pass(2s);
+    desk.unlock("alice", "r", token);
+    EXPECT_EQ(queue.order, std::vector<std::string>{"carol"});
 }
 
 TEST(Waiting, ends_when_the_lease_in_the_way_is_released_or_runs_out) {
@@ -219,23 +254,15 @@ TEST(Waiting, passes_the_policy_again_when_its_turn_comes) {  // R7
 
 /// A store that, once, tries an update in vain, as a quorum does: by the time it tries again, what the first try
 /// granted has been taken out of the record again, and another has come in between.
-class TriesTwice final : public Store {
+class TriesTwice final : public PassingStore {
  public:
-    explicit TriesTwice(MemoryStore& inner) : inner_(inner) {}
+    using PassingStore::PassingStore;
 
     void update(std::string_view resource, Update& update) override {
-        if (!in_vain_by) return inner_.update(resource, update);
+        if (!in_vain_by) return PassingStore::update(resource, update);
         Twice twice(update, *std::exchange(in_vain_by, nullptr));
-        inner_.update(resource, twice);
+        PassingStore::update(resource, twice);
     }
-    void leases_of(std::string_view holder, Which which, std::size_t most,
-                   Callback<Result<std::vector<LeaseName>>> reply) override {
-        inner_.leases_of(holder, which, most, std::move(reply));
-    }
-    void list(const ListQuery& query, Callback<Result<ListPage>> reply) override {
-        inner_.list(query, std::move(reply));
-    }
-    std::size_t active_leases() const override { return inner_.active_leases(); }
 
     const Lease* in_vain_by = nullptr;
 
@@ -255,7 +282,6 @@ class TriesTwice final : public Store {
         Update& update_;
         const Lease& between_;
     };
-    MemoryStore& inner_;
 };
 
 TEST(Waiting, goes_on_in_the_queue_when_the_store_has_granted_it_in_vain) {
