@@ -19,7 +19,7 @@ void note_differences(Decision& decision) {
         if (was == nullptr)
             decision.added.push_back(lease.token);
         else if (is_renewed(*was, lease))
-            decision.extended.push_back(*was);
+            decision.extended.push_back(lease.token);
     }
     for (const Waiter& waiter : decision.after.waiters) {
         const auto same = [&](const Waiter& other) { return other.id == waiter.id; };

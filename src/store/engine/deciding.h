@@ -36,7 +36,7 @@ struct Decision {
     Record after;
     std::vector<Expired> expired;
     std::vector<Token> added;             ///< leases that were not there
-    std::vector<Lease> extended;          ///< leases that were renewed, as they were
+    std::vector<Token> extended;          ///< leases that were renewed
     std::vector<std::uint64_t> enqueued;  ///< waiters that were not there
     std::vector<Update*> granting;        ///< those that gave a token
 };

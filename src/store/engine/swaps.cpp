@@ -133,26 +133,25 @@ void Swaps::conclude_unchanged(RecordWork& work) {
 }
 
 /// The record as the engine has it, with a time at which to see to it if it is ours.
-void Swaps::remember(RecordWork& work, const KeptRecord& record) {
+void Swaps::remember(RecordWork& work, KeptRecord record) {
     if (record.write == 0) return known_.drop(work.resource);
     const bool ours = front_of(record.write) == parts_.front;
     const EngineTime end = next_end(record);
     const bool ends = ours && end != EngineTime::max() && clock_.known();
     const WriteId replaced = record.write == work.result.write ? work.base.write : 0;
-    known_.put(work.resource, record, {ours, ends ? clock_.surely_past(end) : Instant::max(), replaced});
+    known_.put(work.resource, std::move(record), {ours, ends ? clock_.surely_past(end) : Instant::max(), replaced});
 }
 
 void Swaps::on_written(RecordWork& work) {
     if (work.first_try && !work.shown) ++counts_.one_round;
-    remember(work, work.result);
+    const bool alone = work.decision.added.empty() && work.decision.extended.empty();
+    const bool looks = work.may_overlap && !alone && !mutant("overlap_not_looked_at_after");
+    remember(work, looks ? work.result : std::move(work.result));
     waiters_.note(work.resource, work.decision.after);
     for (const Decision::Expired& expired : work.decision.expired)
         parts_.listener.on_expired(work.resource, expired.lease, expired.late);
     work.decision.expired.clear();
-    const bool alone = work.decision.added.empty() && work.decision.extended.empty();
-    if (work.may_overlap && !alone && !mutant("overlap_not_looked_at_after"))
-        return look(work, WorkPhase::looking_after);
-    conclude(work);
+    looks ? look(work, WorkPhase::looking_after) : conclude(work);
 }
 
 void Swaps::conclude(RecordWork& work) {
@@ -175,9 +174,9 @@ void Swaps::take_back(RecordWork& work, const Moment& moment) {
     decision.window = window_of(work.base, moment.engine);
     decision.before = record;
     take_out(record, work.lost, moment, rates_);
-    for (const Lease& extended : work.decision.extended) {
-        const Lease* was = before.find(extended.token);
-        Lease* const lease = record.find(extended.token);
+    for (const Token extended : work.decision.extended) {
+        const Lease* was = before.find(extended);
+        Lease* const lease = record.find(extended);
         if (was != nullptr && lease != nullptr) *lease = *was;
     }
     decision.after = std::move(record);

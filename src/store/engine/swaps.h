@@ -105,7 +105,7 @@ class Swaps {
     void set_timer(RecordWork& work, Instant at);
     void leave(RecordWork& work);
     void close(RecordWork& work);
-    void remember(RecordWork& work, const KeptRecord& record);
+    void remember(RecordWork& work, KeptRecord record);
 
     // What is asked of the engine, and its answers (swaps_calls.cpp).
     void fetch(RecordWork& work, WorkPhase phase);

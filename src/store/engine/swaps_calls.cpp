@@ -86,8 +86,7 @@ void Swaps::on_answer(RecordWork& work, Result<Sight> sight) {
     };
     const Decision& decision = work.decision;
     const bool outrun = std::any_of(decision.added.begin(), decision.added.end(), meets_another) ||
-                        std::any_of(decision.extended.begin(), decision.extended.end(),
-                                    [&](const Lease& was) { return meets_another(was.token); });
+                        std::any_of(decision.extended.begin(), decision.extended.end(), meets_another);
     outrun ? take_back(work, moment) : conclude(work);
 }
 
@@ -159,7 +158,7 @@ void Swaps::on_answer(RecordWork& work, Result<Swapped> swapped) {
     if (!swapped) return taking_back ? pause(work) : on_unknown(work);
     const bool ours = work.result.write != 0 && swapped->found.write == work.result.write;
     if (taking_back) {
-        if (swapped->done || ours) remember(work, work.result);
+        if (swapped->done || ours) remember(work, std::move(work.result));
         return pause(work);
     }
     if (swapped->done || ours) return on_written(work);

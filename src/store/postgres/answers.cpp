@@ -1,5 +1,10 @@
 #include "store/postgres/answers.h"
 
+#include <array>
+#include <optional>
+
+#include "store/postgres/params.h"
+
 namespace holdfast::postgres {
 namespace {
 
@@ -12,15 +17,55 @@ Error broken(const char* what) {
     return {"store_unavailable", std::string("PostgreSQL: the schema is not as it should be: ") + what};
 }
 
+/// What swap() answers: whether it was done, the time, and what is there (the write, when it was written, its bytes).
+using Values = std::array<std::optional<std::string_view>, 5>;
+constexpr std::array<Type, 5> types{Type::truth, Type::big, Type::big, Type::big, Type::bytea};
+
+std::optional<Values> values_in(const Rows& rows) {
+    if (!rows.are({Column::truth, Column::big, Column::big, Column::big, Column::bytes}) || rows.count() != 1)
+        return std::nullopt;
+    Values values;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!rows.is_null(0, static_cast<int>(i))) values[i] = rows.bytes(0, static_cast<int>(i));
+    return values;
+}
+
+/// In a record there are how many, and of each its type, its length and its bytes.
+std::optional<Values> values_in(std::string_view record) {
+    bool whole = true;
+    const auto take = [&](std::size_t size) {
+        whole = whole && size <= record.size();
+        const std::string_view taken = whole ? record.substr(0, size) : std::string_view();
+        if (whole) record.remove_prefix(size);
+        return taken;
+    };
+    constexpr std::uint64_t null = 0xffff'ffff;
+    Values values;
+    whole = big_endian(take(4)) == values.size();
+    for (std::size_t i = 0; whole && i < values.size(); ++i) {
+        const bool fits = big_endian(take(4)) == static_cast<std::uint64_t>(types[i]);
+        const std::uint64_t size = big_endian(take(4));
+        if (size != null) values[i] = take(size);
+        const std::size_t wanted = types[i] == Type::truth ? 1 : 8;
+        whole = whole && fits && (!values[i] || types[i] == Type::bytea || values[i]->size() == wanted);
+    }
+    return whole ? std::optional(values) : std::nullopt;
+}
+
+Result<Kept> kept_of(core::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
+    Kept kept;
+    kept.write = write;
+    if (write == 0) return kept;
+    if (!is_whole || bytes.empty()) return broken("a row has no content");
+    kept.written_at = engine_time(written_at);
+    kept.bytes = bytes;
+    return kept;
+}
+
 /// Three columns from this one on.
 Result<Kept> kept_in(const Rows& rows, int row, int column) {
-    Kept kept;
-    kept.write = static_cast<core::WriteId>(rows.big(row, column));
-    if (kept.write == 0) return kept;
-    if (rows.is_null(row, column + 1) || rows.bytes(row, column + 2).empty()) return broken("a row has no content");
-    kept.written_at = engine_time(rows.big(row, column + 1));
-    kept.bytes = rows.bytes(row, column + 2);
-    return kept;
+    return kept_of(static_cast<core::WriteId>(rows.big(row, column)), !rows.is_null(row, column + 1),
+                   rows.big(row, column + 1), rows.bytes(row, column + 2));
 }
 
 }  // namespace
@@ -34,19 +79,41 @@ Result<Reading> reading_in(const Rows& rows) {
 }
 
 Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
-    if (!rows.are({Column::truth, Column::big, Column::big, Column::big, Column::bytes}) || rows.count() != 1 ||
-        rows.is_null(0, 0) || rows.is_null(0, 1))
-        return broken("swap() answers something else");
     Swapped swapped;
-    swapped.done = rows.truth(0, 0);
-    swapped.now = engine_time(rows.big(0, 1));
+    const bool changed = rows.count() == 1 && rows.are({Column::big, Column::record});
+    if (changed && !rows.is_null(0, 0)) {
+        swapped.done = true;
+        swapped.now = engine_time(rows.big(0, 0));
+        return swapped;
+    }
+    const auto values = changed ? values_in(rows.bytes(0, 1)) : values_in(rows);
+    if (!values || !(*values)[0] || !(*values)[1]) return broken("swap() answers something else");
+    const auto& [done, now, write, written_at, bytes] = *values;
+    swapped.done = big_endian(*done) != 0;
+    swapped.now = engine_time(static_cast<std::int64_t>(big_endian(*now)));
     if (swapped.done) return swapped;
-    swapped.found.write = static_cast<core::WriteId>(rows.big(0, 2));
+    swapped.found.write = write ? big_endian(*write) : 0;
     if (swapped.found.write == expected) return swapped;
-    auto kept = kept_in(rows, 0, 2);
+    auto kept = kept_of(swapped.found.write, written_at.has_value(),
+                        static_cast<std::int64_t>(big_endian(written_at.value_or(std::string_view()))),
+                        bytes.value_or(std::string_view()));
     if (!kept) return kept.error();
     swapped.found = std::move(*kept);
     return swapped;
+}
+
+Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked) {
+    if (!rows.are({Column::big, Column::truth, Column::big, Column::big, Column::big, Column::bytes}) ||
+        rows.count() < 1 || rows.big(0, 0) != 0)
+        return broken("swaps() answers something else");
+    std::vector<Rows> parts(asked, rows.from(0, 1));
+    for (int row = 1; row < rows.count(); ++row) {
+        const std::int64_t number = rows.big(row, 0);
+        if (number < 1 || static_cast<std::uint64_t>(number) > asked)
+            return broken("swaps() answers to something else");
+        parts[static_cast<std::size_t>(number - 1)] = rows.from(row, 1);
+    }
+    return parts;
 }
 
 Result<Sight> sight_in(const Rows& rows, std::size_t most) {
@@ -56,7 +123,8 @@ Result<Sight> sight_in(const Rows& rows, std::size_t most) {
     Sight sight;
     sight.now = engine_time(rows.big(0, 1));
     for (int row = 1; row < rows.count(); ++row) {
-        if (sight.entries.size() == most) {
+        const bool is_too_much = rows.is_null(row, 0) && row == rows.count() - 1 && row > 1;
+        if (sight.entries.size() == most || is_too_much) {
             sight.cut = true;
             break;
         }

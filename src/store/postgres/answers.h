@@ -13,7 +13,10 @@ namespace holdfast::postgres {
 // them, or what they work on.
 
 Result<core::Reading> reading_in(const Rows& rows);
+/// Of the statement `swap` or `change`, or a part of `swaps`.
 Result<core::Swapped> swapped_in(const Rows& rows, core::WriteId expected);
+/// What `swaps` answered, for each of as many as were asked for, as `swap` answers.
+Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
 /// At most so many entries, and whether there were more.
 Result<core::Sight> sight_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);

@@ -266,14 +266,21 @@ void Connection::send(Group group) {
     if (groups_.empty()) heard_at_ = group.sent_at;
     bytes_ += group.bytes;
     groups_.push_back(std::move(group));
-    for (const CallPtr& call : groups_.back().calls) {
-        const Params::Pointers with = call->params.pointers();
-        if (PQsendQueryPrepared(handle_, call->statement, call->params.count(), with.values.data(), with.lengths.data(),
-                                with.formats.data(), 1) != 1)
-            return fail();
-    }
-    if (PQpipelineSync(handle_) != 1) return fail();
+    auto& sent = groups_.back();
+    bool works = true;
+    if (sent.together)
+        works = add(statement::swaps, *sent.together);
+    else
+        for (const CallPtr& call : sent.calls)
+            works = works && add(call->statement, call->params);
+    if (!works || PQpipelineSync(handle_) != 1) return fail();
     flush();
+}
+
+bool Connection::add(const char* statement, const Params& params) {
+    const Params::Pointers with = params.pointers();
+    return PQsendQueryPrepared(handle_, statement, params.count(), with.values.data(), with.lengths.data(),
+                               with.formats.data(), 1) == 1;
 }
 
 void Connection::read_answers() {
@@ -325,7 +332,7 @@ void Connection::end_group() {
     groups_.pop_front();
     bytes_ -= group.bytes;
     // A commit may fail after all its statements were answered; the answer to that comes before the mark.
-    if (!group.failed && group.answers.size() != group.calls.size()) {
+    if (!group.failed && group.answers.size() != (group.together ? 1 : group.calls.size())) {
         groups_.push_front(std::move(group));
         return close("the server gave as many answers as nobody asked for");
     }

@@ -77,6 +77,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     bool take_hello(pg_result& result);
     bool take_version(pg_result& result);
 
+    bool add(const char* statement, const Params& params);
     void read_answers();
     void take_answer(pg_result* result);
     void end_group();

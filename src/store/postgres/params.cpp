@@ -3,22 +3,22 @@
 #include "base/assert.h"
 
 namespace holdfast::postgres {
-namespace {
-
-constexpr std::uint64_t oid_of_bytea = 17;
-constexpr std::uint64_t oid_of_integer = 23;
-
-}  // namespace
-
 void Params::put(std::uint64_t value, int size) {
     while (size-- > 0)
         data_ += static_cast<char>(value >> (8 * size) & 0xff);
 }
 
-Params& Params::close(std::size_t from) {
+Params& Params::close(std::size_t from, int format) {
     HOLDFAST_ASSERT(static_cast<std::size_t>(count_) < most);
-    lengths_[static_cast<std::size_t>(count_++)] = static_cast<int>(data_.size() - from);
+    const auto index = static_cast<std::size_t>(count_++);
+    starts_[index] = from;
+    lengths_[index] = static_cast<int>(data_.size() - from);
+    formats_[index] = format;
     return *this;
+}
+
+std::string_view Params::value(std::size_t index) const {
+    return std::string_view(data_).substr(starts_[index], static_cast<std::size_t>(lengths_[index]));
 }
 
 Params& Params::small(std::int16_t value) {
@@ -47,28 +47,38 @@ Params& Params::bytes(std::string_view value) {
     return close(from);
 }
 
-// An array: how many dimensions, whether there are nulls, of what; of each dimension its size and first index; then the
-// values, each with its length. An empty one has no dimensions.
-
+/// Each with its bytes in hexadecimal. As text it can also be an element of an array, as no array can in binary form.
 Params& Params::byte_strings(std::span<const std::string_view> values) {
+    constexpr std::string_view digits = "0123456789abcdef";
     const std::size_t from = data_.size();
-    put(values.empty() ? 0 : 1, 4);
-    put(0, 4);
-    put(oid_of_bytea, 4);
-    if (!values.empty()) put(values.size(), 4), put(1, 4);
+    data_ += '{';
     for (const std::string_view value : values) {
-        put(value.size(), 4);
-        data_ += value;
+        if (data_.size() > from + 1) data_ += ',';
+        data_ += R"("\\x)";
+        for (const char c : value) {
+            data_ += digits[static_cast<unsigned char>(c) >> 4];
+            data_ += digits[static_cast<unsigned char>(c) & 0xf];
+        }
+        data_ += '"';
     }
-    return close(from);
+    data_ += '}';
+    close(from, text);
+    data_ += '\0';  // libpq looks for the end of text itself
+    return *this;
+}
+
+/// How many dimensions, whether there are nulls, of what; of each dimension its size and first index. The values
+/// follow, each with its length. An empty one has no dimensions.
+void Params::put_array_of(Type type, std::size_t size) {
+    put(size == 0 ? 0 : 1, 4);
+    put(0, 4);
+    put(static_cast<std::uint64_t>(type), 4);
+    if (size > 0) put(size, 4), put(1, 4);
 }
 
 Params& Params::numbers(std::span<const std::int32_t> values) {
     const std::size_t from = data_.size();
-    put(values.empty() ? 0 : 1, 4);
-    put(0, 4);
-    put(oid_of_integer, 4);
-    if (!values.empty()) put(values.size(), 4), put(1, 4);
+    put_array_of(Type::number, values.size());
     for (const std::int32_t value : values) {
         put(4, 4);
         put(static_cast<std::uint64_t>(value), 4);
@@ -76,14 +86,23 @@ Params& Params::numbers(std::span<const std::int32_t> values) {
     return close(from);
 }
 
+Params& Params::column(std::span<const Params* const> rows, std::size_t index, Type type) {
+    const std::size_t from = data_.size();
+    put_array_of(type, rows.size());
+    for (const Params* row : rows) {
+        const std::string_view value = row->value(index);
+        put(value.size(), 4);
+        data_ += value;
+    }
+    return close(from);
+}
+
 Params::Pointers Params::pointers() const {
     Pointers out;
-    const char* next = data_.data();
     for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
-        out.values[i] = next;
+        out.values[i] = data_.data() + starts_[i];
         out.lengths[i] = lengths_[i];
-        out.formats[i] = 1;
-        next += lengths_[i];
+        out.formats[i] = formats_[i];
     }
     return out;
 }

@@ -5,12 +5,14 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "store/postgres/answers.h"
+#include "store/postgres/grouping.h"
+#include "store/postgres/schema.h"
 
 namespace holdfast::postgres {
 namespace {
 
-constexpr std::size_t group_calls_most = 64;
-constexpr std::size_t group_bytes_most = 256 * 1024;
+constexpr std::size_t group_bytes_most = 512 * 1024;
 constexpr std::size_t groups_most = 16;  // under way on one connection
 constexpr std::size_t connection_bytes_most = 4 * 1024 * 1024;
 constexpr std::size_t locked_most = 1000;
@@ -34,6 +36,11 @@ bool is_locked(const std::string& state) {
 /// Somebody else came first, and it may work the next time.
 bool is_passing(const std::string& state) {
     return is_of_class(state, "40") || is_locked(state);
+}
+
+void wait_never(Call& call) {
+    if (call.wants == Wants::to_change) call.statement = statement::swap;  // `change` would wait
+    call.params.replace_last_truth(true);
 }
 
 }  // namespace
@@ -213,7 +220,7 @@ bool Pool::send_from(Queue& queue) {
     while (!queue.empty() && !queue.front()->reply)
         queue.pop_front();
     if (queue.empty()) return false;
-    const auto connection = free_connection(queue.size() >= group_calls_most || queue.front()->alone);
+    const auto connection = free_connection(queue.size() >= most_in_group(*queue.front()));
     if (connection == nullptr) return false;
     connection->send(take_group(queue));
     return true;
@@ -235,18 +242,18 @@ std::shared_ptr<Connection> Pool::free_connection(bool group_is_full) const {
 
 Group Pool::take_group(Queue& queue) {
     Group group;
-    while (!queue.empty() && group.calls.size() < group_calls_most && group.bytes < group_bytes_most) {
+    const std::size_t most = most_in_group(*queue.front());
+    while (!queue.empty() && group.calls.size() < most && group.bytes < group_bytes_most) {
         const CallPtr call = queue.front();
+        wait_for_no_lock(*call);
         if (call->alone && !group.calls.empty()) break;
         queue.pop_front();
         if (!call->reply) continue;
         group.bytes += call->params.size();
         group.calls.push_back(call);
-        if (call->alone) break;
+        if (call->alone) return group;
     }
-    // All fronts lock rows in this order, so that no two ever wait for each other.
-    std::stable_sort(group.calls.begin(), group.calls.end(),
-                     [](const CallPtr& a, const CallPtr& b) { return a->name < b->name; });
+    arrange(group, queue);
     return group;
 }
 
@@ -256,9 +263,14 @@ void Pool::on_group(Connection& connection, Group group) {
     if (group.failed) {
         on_failure(connection, group);
     } else {
+        auto parts = Result<std::vector<Rows>>(std::vector<Rows>());
+        if (group.together) parts = parts_in(*group.answers.front(), group.calls.size());
         for (std::size_t i = 0; i < group.calls.size(); ++i) {
-            if (group.calls[i]->writes) locked_.erase(group.calls[i]->name);
-            answer(group.calls[i], std::move(*group.answers[i]));
+            if (group.calls[i]->writes && !locked_.empty()) locked_.erase(group.calls[i]->name);
+            if (!parts)
+                answer(group.calls[i], parts.error());
+            else
+                answer(group.calls[i], group.together ? (*parts)[i] : *group.answers[i]);
         }
     }
     dispatch();
@@ -278,12 +290,14 @@ void Pool::on_failure(Connection& connection, Group& group) {
     const auto failed = std::find(group.answers.begin(), group.answers.end(), std::nullopt) - group.answers.begin();
     for (std::size_t i = 0; i < group.calls.size(); ++i) {
         const CallPtr& call = group.calls[i];
-        const bool is_it = static_cast<std::ptrdiff_t>(i) == failed;
+        const bool is_it = !group.together && static_cast<std::ptrdiff_t>(i) == failed;
         if (is_it && is_locked(failure.state) && call->locks) {
             if (locked_.size() >= locked_most) locked_.clear();
             locked_.insert(call->name);
         }
-        if (is_it || !is_locked(failure.state)) call->alone = true;
+        if (is_it || group.together || !is_locked(failure.state)) call->alone = true;
+        if (group.together && is_locked(failure.state))
+            wait_never(*call);  // one of them would wait: nobody knows which
         wait_for_no_lock(*call);
         call->pause = was_alone ? std::clamp(call->pause * 2, locked_first, locked_last) : Duration{};
         again(call, call->pause);
@@ -292,9 +306,9 @@ void Pool::on_failure(Connection& connection, Group& group) {
 
 /// Others must not queue up behind one that waits for a row that is known to be locked.
 void Pool::wait_for_no_lock(Call& call) const {
-    if (!call.locks || !locked_.contains(call.name)) return;
+    if (!call.locks || locked_.empty() || !locked_.contains(call.name)) return;
     call.alone = true;
-    call.params.replace_last_truth(true);
+    wait_never(call);
 }
 
 void Pool::again(const CallPtr& call, Duration pause) {

@@ -26,6 +26,7 @@ using namespace postgres;
 constexpr std::size_t look_most = 10'000;
 constexpr std::int32_t sweep_most = 1000;
 constexpr std::size_t payloads_at_once = 16;
+constexpr Duration tell_pause = 10ms;  // between the notices that may be lost, so that they gather
 
 std::int16_t number_of(Kind kind) {
     return kind == Kind::record ? 0 : 1;
@@ -60,6 +61,11 @@ Pool::Settings pool_settings(const PostgresEngineOptions& options) {
     return settings;
 }
 
+Wants wants_of(const Swap& swap) {
+    if (swap.expected == 0) return swap.bytes.empty() ? Wants::nothing_of_this : Wants::to_make;
+    return swap.bytes.empty() ? Wants::to_end : Wants::to_change;
+}
+
 CallPtr call_of(const char* statement) {
     auto call = std::make_shared<Call>();
     call->statement = statement;
@@ -73,6 +79,7 @@ class PostgresEngine final : public Engine, Pool::Owner {
           options_(std::move(options)),
           pool_(loop, *this, pool_settings(options_)),
           sweep_timer_(loop),
+          tell_timer_(loop),
           random_(random_seed()) {}
     ~PostgresEngine() override {
         stop();
@@ -97,6 +104,7 @@ class PostgresEngine final : public Engine, Pool::Owner {
     void stop() override {
         listener_ = nullptr;
         sweep_timer_.cancel();
+        tell_timer_.cancel();
         pool_.stop();
     }
     std::string status() const override { return status_of(options_, pool_, hello_); }
@@ -124,13 +132,14 @@ class PostgresEngine final : public Engine, Pool::Owner {
     boost::asio::io_context& loop_;
     const PostgresEngineOptions options_;
     Pool pool_;
-    boost::asio::steady_timer sweep_timer_;
+    boost::asio::steady_timer sweep_timer_, tell_timer_;
     Random random_;
     EngineListener* listener_ = nullptr;
     Hello hello_;
     ServerClock clock_;
     Notices notices_;
-    bool tell_posted_ = false;
+    Instant told_at_{};
+    bool tell_awaited_ = false;
     bool telling_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
@@ -153,9 +162,14 @@ void PostgresEngine::fetch(Kind kind, std::string_view name, Callback<Result<Rea
 void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     HOLDFAST_ASSERT(swap.notice.size() <= notice_bytes);
     const bool tells_inside = swap.notice_must_arrive && !swap.notice.empty();
-    auto call = call_of(statement::swap);
+    const Wants wants = wants_of(swap);
+    auto call = call_of(wants == Wants::to_change && !tells_inside ? statement::change : statement::swap);
     call->writes = call->locks = true;
     call->name = swap.name;
+    call->is_document = swap.kind == Kind::document;
+    call->wants = wants;
+    call->tells = tells_inside;
+    call->alone = wants == Wants::nothing_of_this;
     const EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
@@ -268,16 +282,17 @@ void PostgresEngine::on_payload(std::string_view payload) {
 }
 
 void PostgresEngine::tell_soon() {
-    if (tell_posted_ || telling_ || notices_.empty()) return;
-    tell_posted_ = true;
-    boost::asio::post(loop_, [this, alive = alive_] {
+    if (tell_awaited_ || telling_ || notices_.empty()) return;
+    tell_awaited_ = true;
+    tell_timer_.expires_after(std::max<Duration>(told_at_ + tell_pause - store_clock_now(), 0s));
+    tell_timer_.async_wait([this, alive = alive_](boost::system::error_code) {
         if (!*alive) return;
-        tell_posted_ = false;
+        tell_awaited_ = false;
         tell();
     });
 }
 
-/// One transaction at a time, with whatever has gathered.
+/// One transaction at a time, with whatever has gathered. Each wakes every front's connection that listens.
 void PostgresEngine::tell() {
     if (telling_ || !pool_.reachable() || notices_.empty()) return;
     std::vector<CallPtr> calls;
@@ -290,6 +305,7 @@ void PostgresEngine::tell() {
         tell_soon();
     };
     telling_ = true;
+    told_at_ = store_clock_now();
     if (!pool_.call_by_listener(std::move(calls))) telling_ = false;
 }
 

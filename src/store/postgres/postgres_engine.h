@@ -36,21 +36,23 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url);
 
 /// An engine on a PostgreSQL 15 or newer, by libpq (docs/decisions/0010-engines.md).
 ///
-/// *Where things are.* The table `kept` of a schema that the first front creates. A swap and a fetch are one call of a
-/// function in that schema each (schema.cpp), so that one round trip is enough. Time is clock_timestamp().
+/// *Where things are.* The table `kept` of a schema that the first front creates. A swap and a fetch are one statement
+/// each, which falls back on a function in that schema (functions.cpp), so that one round trip is enough. Time is
+/// clock_timestamp().
 ///
-/// *How calls travel.* Those of one turn go out together, pipelined: up to 64 swaps are one transaction, so that they
-/// share one commit; they lock rows by the order of names, so that two fronts never wait for each other. If one of them
-/// fails, nothing of its transaction took effect, and each is tried again by itself. While all connections are busy,
-/// calls gather, and the next one that is free takes them together. `done` is said only after the commit, which waits
-/// for the disk.
+/// *How calls travel.* Those of one turn go out together: up to 512 swaps, each of another row, are one statement and
+/// so one transaction, which makes new rows and then locks those that are there, each by the order of names, so that
+/// two fronts never wait for each other. Looks are pipelined. If one of them fails, nothing of its transaction took
+/// effect, and each is tried again by itself. While all connections are busy, calls gather, and the next one that is
+/// free takes them together. `done` is said only after the commit, which waits for the disk.
 ///
 /// *Swaps that linger.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
 /// clock, even if it lay in a buffer; once begun it has `answer_within` (statement_timeout). A row that is locked for
 /// long is tried again without waiting, so that calls for other rows do not queue up behind it.
 ///
 /// *Notices* are NOTIFY on a channel named after the schema. Notices inside a swap's transaction make commits queue up,
-/// so only those that must arrive are sent like that; the others go together after their swaps were answered.
+/// so only those that must arrive are sent like that; the others go together after their swaps were answered, at most
+/// every ten milliseconds, since each transaction wakes the connections of all fronts that listen.
 ///
 /// *Lives.* All connections must be to the same life of the same server: the last that says another one is believed,
 /// and the others are closed. It forgets, if `fsync` is off, or if it was once promoted, or has standbys, without

@@ -1,5 +1,7 @@
 #include "store/postgres/schema.h"
 
+#include "store/postgres/functions.h"
+
 namespace holdfast::postgres {
 namespace {
 
@@ -51,166 +53,12 @@ CREATE TABLE ~.kept (
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX kept_watch ON ~.kept (watch);
 CREATE INDEX kept_holders ON ~.kept USING gin (holders) WITH (fastupdate = off);
+)sql";
 
-CREATE FUNCTION ~.clock() RETURNS bigint LANGUAGE sql VOLATILE
-    AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 $$;
-
--- What is there. The time is from before the look: if something in it was due by then, and is just being written, the
--- answer waits for that, so that nothing is ever called over that is just being extended.
-CREATE FUNCTION ~.fetch(of_kind smallint, of_name bytea, no_wait boolean,
-                        OUT now bigint, OUT write bigint, OUT written_at bigint, OUT bytes bytea)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    ends bigint;
-BEGIN
-    now := ~.clock();
-    SELECT k.write, k.written_at, k.bytes, k.due INTO write, written_at, bytes, ends
-        FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name;
-    IF ends <= now THEN
-        IF no_wait THEN
-            PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR SHARE NOWAIT;
-        END IF;
-        PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR SHARE;
-        SELECT k.write, k.written_at, k.bytes INTO write, written_at, bytes
-            FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name;
-    END IF;
-END $$;
-
--- A write that takes effect only on what is expected, at a time in [valid_from, valid_until) that is read after the row
--- is locked. Each statement in here sees what was committed before that statement. If not done: what is there instead;
--- only `write` if that is as expected.
-CREATE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected bigint, becomes bigint,
-                       valid_from bigint, valid_until bigint, new_written_at bigint, new_bytes bytea,
-                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, no_wait boolean,
-                       OUT done boolean, OUT now bigint, OUT write bigint, OUT written_at bigint, OUT bytes bytea)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    next_watch bigint := least(new_due, new_keep_until);
-BEGIN
-    done := false;
-    IF no_wait THEN
-        PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR NO KEY UPDATE NOWAIT;
-    END IF;
-    FOR attempt IN 1..3 LOOP
-        now := ~.clock();
-        IF now >= valid_from AND now < valid_until THEN
-            IF expected = 0 AND length(new_bytes) > 0 THEN
-                INSERT INTO ~.kept AS k
-                    VALUES (of_kind, of_name, becomes, new_written_at, new_keep_until, new_due, next_watch, new_holders,
-                            new_bytes)
-                    ON CONFLICT DO NOTHING;
-                done := FOUND;
-            ELSIF expected = 0 THEN
-                done := NOT EXISTS (SELECT FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name);
-            ELSIF length(new_bytes) > 0 THEN
-                UPDATE ~.kept k
-                    SET write = becomes, written_at = new_written_at, keep_until = new_keep_until, due = new_due,
-                        holders = new_holders, bytes = new_bytes,
-                        watch = CASE WHEN k.watch BETWEEN now AND next_watch THEN k.watch ELSE next_watch END
-                    WHERE k.kind = of_kind AND k.name = of_name AND k.write = expected;
-                done := FOUND;
-            ELSE
-                DELETE FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name AND k.write = expected;
-                done := FOUND;
-            END IF;
-            IF done THEN
-                now := ~.clock();
-                IF now < valid_from OR now >= valid_until THEN  -- it had to wait for the row: again, and then refused
-                    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'the time for this write passed while it waited';
-                END IF;
-                IF notice <> '' THEN
-                    PERFORM pg_notify('~', notice);
-                END IF;
-                RETURN;
-            END IF;
-        END IF;
-        SELECT f.now, coalesce(f.write, 0), f.written_at, f.bytes INTO now, write, written_at, bytes
-            FROM ~.fetch(of_kind, of_name, no_wait) f;
-        IF write <> expected THEN
-            RETURN;
-        END IF;
-        bytes := NULL;
-        IF now < valid_from OR now >= valid_until THEN
-            RETURN;
-        END IF;
-        -- Somebody made it as expected just now.
-    END LOOP;
-    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'this row changes too often';
-END $$;
-
--- Looks answer with a first row that has only the time, as `write`.
-
--- Those between two names, and the trees that begin with as many bytes of a name as each of `cuts` says. As in fetch(),
--- what was due is shown only after whoever is writing it.
-CREATE FUNCTION ~.overlapping(of_name bytea, low bytea, high bytea, cuts integer[], most integer)
-RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    now bigint := ~.clock();
-    above bytea[] := ARRAY(SELECT substring(of_name FROM 1 FOR cut) || '\x2f2a2a'::bytea FROM unnest(cuts) cut);
-BEGIN
-    PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name = ANY(above) AND k.due <= now FOR SHARE;
-    PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name >= low AND k.name < high AND k.due <= now
-        ORDER BY k.name LIMIT most FOR SHARE;
-    RETURN QUERY SELECT NULL::bytea, now, 0::bigint, NULL::bytea;
-    RETURN QUERY SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
-        WHERE k.kind = 0 AND k.name = ANY(above) AND k.name <> of_name LIMIT most;
-    RETURN QUERY SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
-        WHERE k.kind = 0 AND k.name >= low AND k.name < high AND k.name <> of_name ORDER BY k.name LIMIT most;
-END $$;
-
-CREATE FUNCTION ~.of_holder(holder bytea, most integer)
-RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN QUERY SELECT NULL::bytea, ~.clock(), 0::bigint, NULL::bytea;
-    RETURN QUERY SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
-        WHERE k.kind = 0 AND k.holders @> ARRAY[holder] LIMIT most;
-END $$;
-
-CREATE FUNCTION ~.scan(of_kind smallint, low bytea, high bytea, after bytea, most integer)
-RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN QUERY SELECT NULL::bytea, ~.clock(), 0::bigint, NULL::bytea;
-    RETURN QUERY SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
-        WHERE k.kind = of_kind AND k.name >= low AND k.name < high AND k.name > after ORDER BY k.name LIMIT most;
-END $$;
-
--- Names what was due two seconds ago, each for five seconds to one front only.
-CREATE FUNCTION ~.overdue(most integer) RETURNS TABLE (name bytea)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    now bigint := ~.clock();
-    late bigint := now - 2000000000;
-BEGIN
-    UPDATE ~.kept k SET watch = least(k.due, k.keep_until)
-        FROM (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < late AND l.due >= late AND l.keep_until >= late
-              ORDER BY l.watch LIMIT 2000 FOR NO KEY UPDATE SKIP LOCKED) early
-        WHERE k.kind = early.kind AND k.name = early.name;
-    RETURN QUERY UPDATE ~.kept k SET watch = now + 5000000000
-        FROM (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < late AND l.due < late
-              ORDER BY l.watch LIMIT most FOR NO KEY UPDATE SKIP LOCKED) found
-        WHERE k.kind = found.kind AND k.name = found.name RETURNING k.name;
-END $$;
-
--- Forgets what may be forgotten by the time that the front takes it to be, at most so many; nothing while somebody else is
--- at it. How many they were.
-CREATE FUNCTION ~.sweep(about bigint, most integer) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    now bigint := least(about, ~.clock());
-    swept bigint;
-BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtext('~.sweep')) THEN
-        RETURN 0;
-    END IF;
-    DELETE FROM ~.kept k
-        USING (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < now AND l.keep_until < now
-               ORDER BY l.watch LIMIT most FOR UPDATE SKIP LOCKED) old
-        WHERE k.kind = old.kind AND k.name = old.name;
-    GET DIAGNOSTICS swept = ROW_COUNT;
-    RETURN swept;
-END $$;
+/// `holders` has an index, and may name more than hold something; `held_by` says who does, unless it is null and they
+/// are the same. So a release, or the next lease of somebody who had it before, is a HOT update too.
+constexpr std::string_view second_version = R"sql(
+ALTER TABLE ~.kept ADD COLUMN held_by bytea[];
 )sql";
 
 constexpr std::string_view before_steps = R"sql(
@@ -229,17 +77,17 @@ BEGIN
         INSERT INTO ~.version VALUES (0);
     END IF;
     SELECT version INTO STRICT current FROM ~.version;
-    IF current < 1 THEN
-        EXECUTE $step$
 )sql";
 
 constexpr std::string_view after_steps = R"sql(
-        $step$;
-        UPDATE ~.version SET version = 1;
-    END IF;
 END $do$;
 COMMIT
 )sql";
+
+/// Done by whoever finds a version below this one.
+std::string step(int version, std::string_view sql) {
+    return "IF current < " + std::to_string(version) + " THEN EXECUTE $step$" + std::string(sql) + "$step$; END IF;\n";
+}
 
 constexpr std::string_view prepare = R"sql(
 SET lock_timeout = 200;
@@ -248,9 +96,25 @@ SET default_transaction_isolation = 'read committed';
 SET jit = off;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
 PREPARE hf_fetch(smallint, bytea, boolean) AS SELECT * FROM ~.fetch($1, $2, $3);
 PREPARE hf_swap(smallint, bytea, bigint, bigint, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, boolean)
     AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+PREPARE hf_change(smallint, bytea, bigint, bigint, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, boolean)
+    AS WITH changed AS (
+        UPDATE ~.kept k
+            SET write = $4, written_at = $7, bytes = $8, keep_until = $9, due = $10,
+                holders = ~.all_holders(k.holders, $11), held_by = $11,
+                watch = CASE WHEN k.watch BETWEEN ~.clock() AND least($9, $10) THEN k.watch ELSE least($9, $10) END
+            WHERE k.kind = $1 AND k.name = $2 AND k.write = $3 AND ~.clock() >= $5 AND ~.clock() < $6
+            RETURNING CASE WHEN ~.clock() >= $5 AND ~.clock() < $6 THEN ~.clock() ELSE ~.too_late() END AS now)
+    SELECT (SELECT now FROM changed),
+           CASE WHEN NOT EXISTS (SELECT FROM changed)
+                THEN ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) END;
+PREPARE hf_swaps(smallint[], bytea[], bigint[], bigint[], bigint[], bigint[], bigint[], bytea[], bigint[], bigint[], text[],
+                 text[], integer, integer, integer)
+    AS SELECT * FROM ~.swaps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 PREPARE hf_overlapping(bytea, bytea, bytea, integer[], integer) AS SELECT * FROM ~.overlapping($1, $2, $3, $4, $5);
 PREPARE hf_of_holder(bytea, integer) AS SELECT * FROM ~.of_holder($1, $2);
 PREPARE hf_scan(smallint, bytea, bytea, bytea, integer) AS SELECT * FROM ~.scan($1, $2, $3, $4, $5);
@@ -272,7 +136,10 @@ std::string version_sql(std::string_view schema) {
 
 std::string migrate_sql(std::string_view schema) {
     std::string sql(before_steps);
-    sql += first_version;
+    sql += step(1, first_version);
+    sql += step(2, second_version);
+    sql += step(schema_version, functions);
+    sql += step(schema_version, "UPDATE ~.version SET version = " + std::to_string(schema_version));
     sql += after_steps;
     return in_schema(sql, schema);
 }

@@ -6,12 +6,15 @@
 namespace holdfast::postgres {
 
 /// What this program makes of an empty database, and knows how to work with.
-inline constexpr int schema_version = 1;
+inline constexpr int schema_version = 2;
 
-/// The names of the prepared statements, and of the functions behind them.
+/// The names of the prepared statements. `change` takes what `swap` takes, for something that is there and goes on; it
+/// answers with the time, or, if it was not done like that, with what swap() answered. `swaps` is many of either.
 namespace statement {
 inline constexpr const char* fetch = "hf_fetch";
 inline constexpr const char* swap = "hf_swap";
+inline constexpr const char* change = "hf_change";
+inline constexpr const char* swaps = "hf_swaps";
 inline constexpr const char* overlapping = "hf_overlapping";
 inline constexpr const char* of_holder = "hf_of_holder";
 inline constexpr const char* scan = "hf_scan";

@@ -1,6 +1,6 @@
 #include <boost/json.hpp>
 
-#include "base/clock.h"
+#include "base/random.h"
 #include "store/redis/engine_impl.h"
 
 namespace holdfast::redis_engine {
@@ -8,15 +8,8 @@ namespace {
 
 constexpr std::size_t command_bytes = 512;  // around what it carries
 
-std::string text_of(Micros micros) {
-    return std::to_string(micros);
-}
-
-/// From then on Redis may forget it; never before.
-std::string expiry_of(EngineTime keep_until) {
-    if (keep_until == EngineTime::max()) return {};
-    return std::to_string(
-        std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(keep_until.time_since_epoch()).count()));
+HashKey hash_key() {
+    return {random_seed(), random_seed()};
 }
 
 }  // namespace
@@ -25,12 +18,14 @@ RedisEngine::RedisEngine(boost::asio::io_context& loop, RedisEngineOptions optio
     : loop_(loop),
       options_(std::move(options)),
       keys_(options_.prefix, options_.address.database),
+      front_(random_hex(Keys::front_bytes / 2)),
       nodes_(std::make_shared<Nodes>(loop, options_, keys_.notices(),
-                                     Nodes::Hooks{.on_up = [this] { memory_.clear(); },
+                                     Nodes::Hooks{.on_up = [this] { forget_all(); },
                                                   .before_sending = [this](Node& node) { send_batches(node); },
-                                                  .on_clock_step = [this] { memory_.clear(); },
+                                                  .on_clock_step = [this] { forget_all(); },
                                                   .on_closed = [this] { drop_batches(); }})),
-      memory_(IndexMemory::Limits{}) {}
+      memory_(IndexMemory::Limits{}, hash_key()),
+      freed_(FreedHolders::Limits{}, hash_key()) {}
 
 RedisEngine::~RedisEngine() {
     nodes_->stop();
@@ -53,8 +48,8 @@ Result<Node*> RedisEngine::node_of(std::string_view key, std::size_t bytes) {
     return node;
 }
 
-Error RedisEngine::unreadable(const Node& node, std::string_view what) const {
-    const std::string key = key_of(node.link->asked());
+Error RedisEngine::unreadable(const Node& node, std::string_view what, std::size_t index) const {
+    const std::string key = key_of(node.link->asked(), index);
     return unavailable(node.link->address().shown() + ", key " + quoted(key) + ": " + std::string(what));
 }
 
@@ -68,10 +63,10 @@ Result<EngineTime> RedisEngine::time_in(const resp::Value& answer, bool passed_o
     return node.clock.seen(from_micros(*said));
 }
 
-Result<Stored> RedisEngine::stored_in(resp::Value& value) {
+Result<Stored> RedisEngine::stored_in(resp::Value& value, std::size_t index) {
     const Node& node = nodes_->answering();
     auto stored = value.is_text() ? read_stored(std::move(value.text)) : std::nullopt;
-    if (!stored) return unreadable(node, "what is there was not written by Holdfast");
+    if (!stored) return unreadable(node, "what is there was not written by Holdfast", index);
     stored->kept.written_at = node.clock.seen(stored->kept.written_at);
     if (stored->due) stored->due = node.clock.seen(*stored->due);
     return std::move(*stored);
@@ -94,77 +89,6 @@ void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<core::
                                         reply(core::Reading{std::move(stored->kept), *now});
                                     },
                                 .script = Script::fetch});
-}
-
-void RedisEngine::swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) {
-    std::string key = keys_.kept(swap.kind, swap.name);
-    const auto node = node_of(key, key.size() + swap.bytes.size() + swap.notice.size());
-    if (!node) return fail(std::move(reply), node.error());
-    auto call = std::make_shared<SwapCall>();
-    call->expected = swap.expected;
-    call->becomes = swap.becomes;
-    if (swap.kind == Kind::record)
-        if (const auto planned = plan_indices(swap, call, **node); !planned)
-            return fail(std::move(reply), planned.error());
-    call->reply = std::move(reply);
-    if (nodes_->in_cluster() && call->missing > 0) {
-        write_swap(call->command, **node, swap, key);
-        call->key = std::move(key);
-        return;
-    }
-    // Redis does what it is asked on one connection in that order: the indices are written first.
-    write_swap((*node)->link->begin(Link::Lane::then), **node, swap, key);
-    send_swap(call, **node);
-}
-
-void RedisEngine::write_swap(std::string& out, const Node& node, const core::Swap& swap, std::string_view key) {
-    const NodeClock& clock = node.clock;
-    const EngineTime latest = clock.at_most(store_clock_now()) + lingers();
-    const EngineTime until = std::min(clock.at_node(swap.until), latest);
-    CommandWriter writer(out, node.facts.scripts, Script::swap, key, 7);
-    writer.add(swap.expected == 0 ? std::string() : mark_of(swap.expected));
-    if (swap.bytes.empty())
-        writer.add(std::string_view{});
-    else
-        writer.add_joined(stored_header(swap.becomes, clock.at_node(swap.written_at), clock.at_node(swap.due)),
-                          swap.bytes);
-    writer.add(text_of(micros_up(clock.at_node(swap.from)))).add(text_of(micros_down(until)));
-    writer.add(swap.kind == Kind::record ? expiry_of(clock.at_node(swap.keep_until)) : std::string());
-    writer.add(swap.notice).add(keys_.notices());
-}
-
-void RedisEngine::send_swap(const SwapPointer& call, Node& node) {
-    node.link->end(Link::Lane::then,
-                   {.reply = [this, call](Result<resp::Value> answer) { swap_answered(call, std::move(answer)); },
-                    .script = Script::swap,
-                    .confirmed = true});
-}
-
-void RedisEngine::swap_answered(const SwapPointer& call, Result<resp::Value> answer) {
-    if (!answer) return call->reply(answer.error());
-    auto swapped = read_swapped(*call, std::move(*answer));
-    if (!swapped) return call->reply(swapped.error());
-    call->swapped = std::move(*swapped);
-    call->is_answered = true;
-    if (call->missing == 0) finish(*call);
-}
-
-Result<core::Swapped> RedisEngine::read_swapped(const SwapCall& call, resp::Value answer) {
-    const auto now = time_in(answer, true);
-    if (!now) return now.error();
-    const std::string_view how = answer.items.size() > 2 ? std::string_view(answer.items[2].text) : "";
-    core::Swapped swapped{how == "done", *now, {}};
-    if (how == "done") return swapped;
-    if (how == "time") {
-        swapped.found.write = call.expected;
-        return swapped;
-    }
-    if (how != "other") return unreadable(nodes_->answering(), "the answer to a swap is none");
-    if (answer.items.size() == 3) return swapped;
-    auto stored = stored_in(answer.items[3]);
-    if (!stored) return stored.error();
-    swapped.found = std::move(stored->kept);
-    return swapped;
 }
 
 std::string RedisEngine::status() const {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/redis/freed_holders.h"
 #include "store/redis/indices.h"
 #include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"
@@ -34,22 +35,38 @@ class RedisEngine final : public core::Engine {
  private:
     /// A swap under way, with what has to be in the indices before.
     struct SwapCall {
+        /// A holder in the record as it becomes.
+        struct Named {
+            std::string holder;
+            Micros until = 0;  ///< 0: the index is known to have it
+            std::int64_t score = 0;
+        };
         Callback<Result<core::Swapped>> reply;
         WriteId expected = 0;
-        WriteId becomes = 0;
-        Indexed indexed{};                       ///< how it is if the swap is done
-        std::vector<Indexed::Holder> dropped{};  ///< no longer in the record then
-        std::string name{};                      ///< only if some are
+        Indexed* indexed = nullptr;  ///< of a record, while this is under way and the memory has the same life
+        std::uint64_t memory_life = 0;
+        std::string name{};  ///< of a record
+        std::vector<Named> named{};
+        Micros folders_until = 0;  ///< once the indices are written
         std::string key{};
         std::string command{};  ///< in a cluster: to be sent when the indices are written
         std::size_t missing = 0;
         bool is_answered = false;
-        core::Swapped swapped{};
+        Result<core::Swapped> outcome = core::Swapped{};
         std::optional<Error> index_error{};
     };
     using SwapPointer = std::shared_ptr<SwapCall>;
 
-    /// What is to be written to one index in this turn, and the swaps that need it.
+    /// Swaps that travel in one call of the script. In a cluster, one.
+    struct SwapBatch {
+        std::string keys{};
+        std::string arguments{};
+        Micros latest = 0;  ///< none is done from then on
+        std::vector<SwapPointer> calls{};
+    };
+
+    /// What is to be written to one index in this turn, and the swaps that need it: of the script `due`, one for each
+    /// member.
     struct IndexBatch {
         Script script = Script::cover;
         std::string key{};
@@ -85,6 +102,7 @@ class RedisEngine final : public core::Engine {
         struct Taken {
             std::uint32_t set = 0;
             std::string mark{};
+            std::string front{};  ///< whose entry it is
         };
         std::vector<std::string> names{};
         std::vector<Taken> from{};  ///< of each name
@@ -99,28 +117,41 @@ class RedisEngine final : public core::Engine {
         boost::asio::post(loop_, [reply = std::move(reply), error = std::move(error)]() mutable { reply(error); });
     }
     Result<Node*> node_of(std::string_view key, std::size_t bytes);
-    Error unreadable(const Node& node, std::string_view what) const;
+    Error unreadable(const Node& node, std::string_view what, std::size_t index = 0) const;
     Result<EngineTime> time_in(const resp::Value& answer, bool passed_on = false);
-    Result<Stored> stored_in(resp::Value& value);
+    Result<Stored> stored_in(resp::Value& value, std::size_t index = 0);
 
     Duration lingers() const { return options_.answer_within + 500ms; }
-    void write_swap(std::string& out, const Node& node, const core::Swap& swap, std::string_view key);
-    void send_swap(const SwapPointer& call, Node& node);
-    void swap_answered(const SwapPointer& call, Result<resp::Value> answer);
-    Result<core::Swapped> read_swapped(const SwapCall& call, resp::Value answer);
-    void finish(SwapCall& call);
+    void add_swap(SwapBatch& batch, const Node& node, const core::Swap& swap, std::string_view key) const;
+    void write_swaps(std::string& out, const Node& node, const SwapBatch& batch) const;
+    void send_swaps();
+    void end_swaps(Node& node, std::vector<SwapPointer> calls);
+    void swaps_answered(const std::vector<SwapPointer>& calls, Result<resp::Value> answer);
+    Result<void> read_swaps(const std::vector<SwapPointer>& calls, resp::Value& answer);
+    Result<core::Swapped> read_swap(char letter, resp::Value& value, std::size_t index);
+    void swap_answered(const SwapPointer& call);
+    void finish_answered(SwapCall& call);
+    void finish(SwapCall& call, Result<core::Swapped> outcome);
 
     Result<void> plan_indices(const core::Swap& swap, const SwapPointer& call, const Node& node);
     void cover_holders(const core::Swap& swap, const SwapPointer& call, Micros keep);
     void cover_folders(const core::Swap& swap, const SwapPointer& call, Micros keep);
     void set_due(const core::Swap& swap, const SwapPointer& call, const Node& node);
-    std::int64_t cover(const std::string& key, Micros until, std::string_view member, const SwapPointer& call);
+    std::int64_t cover(const std::string& key, Micros until, std::int64_t own, const SwapPointer& call);
     void add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
                       const SwapPointer& call);
     void send_batches(Node& node);
     void send_batch(IndexBatch batch);
-    void index_answered(const SwapPointer& call, const Result<resp::Value>& answer);
+    void index_answered(const IndexBatch& batch, const Result<resp::Value>& answer);
+    void one_index_answered(const SwapPointer& call);
+    void learn_due(SwapCall& call, const resp::Value& score);
+    void learn(SwapCall& call, const Result<core::Swapped>& outcome);
+    static void distrust(Indexed& indexed);
+    void free_holders(const SwapCall& call, Indexed& indexed, bool done);
+    bool is_ahead(Micros due, Micros now) const;
+    void drop_freed();
     void drop_batches();
+    void forget_all();
 
     void look(const std::string& index, std::size_t most, Callback<Result<Got>> reply);
     void get_all(Kind kind, std::vector<std::string> names, std::string_view at_least, Callback<Result<Got>> reply);
@@ -140,8 +171,12 @@ class RedisEngine final : public core::Engine {
     boost::asio::io_context& loop_;
     const RedisEngineOptions options_;
     const Keys keys_;
+    const std::string front_;  // whose entries in the sets of what is due are its own
     std::shared_ptr<Nodes> nodes_;
     IndexMemory memory_;
+    FreedHolders freed_;
+    std::size_t swaps_under_way_ = 0;
+    SwapBatch swaps_;                  // of this turn, unless in a cluster
     std::vector<IndexBatch> batches_;  // of this turn
     std::unordered_map<std::string, std::size_t> batch_of_;
     std::size_t batch_bytes_ = 0;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "lease/resource.h"
 #include "store/redis/engine_impl.h"
+#include "wire/resp_number.h"
 
 namespace holdfast::redis_engine {
 namespace {
@@ -16,76 +17,73 @@ constexpr Micros forever = std::numeric_limits<Micros>::max();
 /// Error: there is no room for what it takes.
 Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer& call, const Node& node) {
     if (batch_bytes_ > options_.unsent_bytes_most) return unavailable("too much is under way at the engine already");
-    if (swap.expected != 0) call->indexed = memory_.take(swap.expected);
-    if (!swap.bytes.empty()) {
-        const Micros keep = swap.keep_until == EngineTime::max() ? forever : micros_up(swap.keep_until);
-        cover_holders(swap, call, keep);
-        cover_folders(swap, call, keep);
-        set_due(swap, call, node);
-    } else {
-        call->dropped = std::exchange(call->indexed, {}).holders;
-    }
-    if (!call->dropped.empty()) call->name = std::string(swap.name);
+    call->indexed = &memory_.use(swap.name);
+    call->memory_life = memory_.life();
+    call->name = std::string(swap.name);
+    ++call->indexed->swaps;
+    if (swap.bytes.empty()) return {};
+    const Micros keep = swap.keep_until == EngineTime::max() ? forever : micros_up(swap.keep_until);
+    cover_holders(swap, call, keep);
+    cover_folders(swap, call, keep);
+    set_due(swap, call, node);
     return {};
 }
 
 void RedisEngine::cover_holders(const core::Swap& swap, const SwapPointer& call, Micros keep) {
-    auto known = std::exchange(call->indexed.holders, {});
-    std::vector<std::string_view> holders(swap.holders.begin(), swap.holders.end());
-    std::ranges::sort(holders);
-    const auto same = std::ranges::unique(holders);
-    holders.erase(same.begin(), same.end());
-    auto next = known.begin();
-    for (const std::string_view holder : holders) {
-        for (; next != known.end() && next->name < holder; ++next)
-            call->dropped.push_back(std::move(*next));
-        if (next != known.end() && next->name == holder) {
-            call->indexed.holders.push_back(std::move(*next++));
-            if (call->indexed.holders.back().until >= keep) continue;
-        } else {
-            call->indexed.holders.push_back({.name = std::string(holder)});
-        }
-        Indexed::Holder& entry = call->indexed.holders.back();
-        entry.until = keep == forever ? forever : keep + covered_ahead;
-        entry.score = cover(keys_.holder(holder), entry.until, swap.name, call);
+    for (const std::string_view holder : swap.holders)
+        call->named.push_back({.holder = std::string(holder)});
+    std::ranges::sort(call->named, {}, &SwapCall::Named::holder);
+    const auto same = std::ranges::unique(call->named, {}, &SwapCall::Named::holder);
+    call->named.erase(same.begin(), same.end());
+    for (SwapCall::Named& named : call->named) {
+        const Indexed::Holder* const known = call->indexed->find(named.holder);
+        if (known != nullptr && known->until >= keep) continue;
+        named.until = keep == forever ? forever : keep + covered_ahead;
+        named.score = cover(keys_.holder(named.holder), named.until, known != nullptr ? known->score : 0, call);
     }
-    std::move(next, known.end(), std::back_inserter(call->dropped));
 }
 
 void RedisEngine::cover_folders(const core::Swap& swap, const SwapPointer& call, Micros keep) {
     const auto file = core::file_path(swap.name);
-    if (!file || call->indexed.folders_until >= keep) return;
-    const Micros until = keep == forever ? forever : keep + covered_ahead;
+    if (!file || call->indexed->folders_until >= keep) return;
+    call->folders_until = keep == forever ? forever : keep + covered_ahead;
     for (const std::string_view folder : folders_above(file->path))
-        cover(keys_.folder(file->scope, folder), until, swap.name, call);
-    call->indexed.folders_until = until;
+        cover(keys_.folder(file->scope, folder), call->folders_until, 0, call);
 }
 
-/// What a set says is due later than it is, nobody would look at in time; earlier does no harm. What was due already,
-/// somebody may have taken and set to when it was due then.
+/// Returns the score, an even one. `own`: what this front is known to have given it before.
+std::int64_t RedisEngine::cover(const std::string& key, Micros until, std::int64_t own, const SwapPointer& call) {
+    const Node* const at = nodes_->of_key(key);
+    const std::string before = own == 0 || own == forever ? "" : std::to_string(own);
+    if (at == nullptr || until == forever) {
+        add_to_batch(Script::cover, key, {"inf", before, call->name}, call);
+        return forever;
+    }
+    const Micros least = micros_up(at->clock.at_node(from_micros(until)));
+    const std::int64_t score = least + (least & 1);
+    add_to_batch(Script::cover, key, {std::to_string(score), before, call->name}, call);
+    return score;
+}
+
+/// True if nobody takes an entry of this time before every swap that is called now has taken effect or never will.
+bool RedisEngine::is_ahead(Micros due, Micros now) const {
+    constexpr Duration clocks_apart = 500ms;
+    return due != 0 && due + overdue_after / 1us > now + (lingers() + clocks_apart) / 1us;
+}
+
+/// What a set says is due later than it is, nobody would look at in time; earlier does no harm. Of two swaps of one
+/// resource that are under way, the one need not know what the other makes of the entry.
 void RedisEngine::set_due(const core::Swap& swap, const SwapPointer& call, const Node& node) {
     if (swap.due == EngineTime::max()) return;
+    Indexed& indexed = *call->indexed;
     const Micros due = micros_down(swap.due);
     const Micros now = micros_up(node.clock.seen(node.clock.at_most(store_clock_now())));
-    if (call->indexed.due > now && call->indexed.due <= due) return;
+    if (indexed.swaps == 1 && is_ahead(indexed.due, now) && indexed.due <= due) return;
+    indexed.due = 0;
     const std::string key = keys_.due_of(swap.name);
     const Node* const at = nodes_->of_key(key);
     const Micros score = at == nullptr ? due : micros_down(at->clock.at_node(from_micros(due)));
-    add_to_batch(Script::due, key, {std::to_string(score), swap.name}, call);
-    call->indexed.due = due;
-}
-
-/// Returns the score.
-std::int64_t RedisEngine::cover(const std::string& key, Micros until, std::string_view member,
-                                const SwapPointer& call) {
-    const Node* const at = nodes_->of_key(key);
-    if (at == nullptr || until == forever) {
-        add_to_batch(Script::cover, key, {"inf", member}, call);
-        return forever;
-    }
-    const Micros score = micros_up(at->clock.at_node(from_micros(until)));
-    add_to_batch(Script::cover, key, {std::to_string(score), member}, call);
-    return score;
+    add_to_batch(Script::due, key, {std::to_string(score), front_ + call->name}, call);
 }
 
 void RedisEngine::add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
@@ -108,6 +106,8 @@ void RedisEngine::add_to_batch(Script script, const std::string& key, std::initi
 }
 
 void RedisEngine::send_batches(Node& node) {
+    drop_freed();
+    send_swaps();
     if (batches_.empty()) return;
     auto all = std::exchange(batches_, {});
     batch_of_.clear();
@@ -120,58 +120,115 @@ void RedisEngine::send_batches(Node& node) {
 }
 
 void RedisEngine::send_batch(IndexBatch batch) {
-    if (batch.node == nullptr) {
-        batch_bytes_ -= batch.arguments.size();
-        for (const SwapPointer& call : batch.calls)
-            index_answered(call, unavailable("no node of the Redis cluster has the slot of an index"));
-        return;
-    }
     batch_bytes_ -= batch.arguments.size();
+    if (batch.node == nullptr)
+        return index_answered(batch, unavailable("no node of the Redis cluster has the slot of an index"));
     Link& link = *batch.node->link;
     std::string& out = link.begin(Link::Lane::first);
     CommandWriter(out, batch.node->facts.scripts, batch.script, batch.key, batch.words);
     out += batch.arguments;
-    link.end(Link::Lane::first, {.reply =
-                                     [this, calls = std::move(batch.calls)](const Result<resp::Value>& answer) {
-                                         for (const SwapPointer& call : calls)
-                                             index_answered(call, answer);
-                                     },
-                                 .script = batch.script});
+    const Script script = batch.script;
+    batch.arguments.clear();
+    link.end(Link::Lane::first, {.reply = [this, batch = std::move(batch)](
+                                              const Result<resp::Value>& answer) { index_answered(batch, answer); },
+                                 .script = script});
 }
 
-void RedisEngine::index_answered(const SwapPointer& call, const Result<resp::Value>& answer) {
-    if (!answer)
-        call->index_error = answer.error();
-    else if (!answer->is_text())
-        call->index_error = unavailable("Redis does not say that an index was written");
-    if (--call->missing > 0) return;
-    if (call->is_answered) return finish(*call);
+void RedisEngine::index_answered(const IndexBatch& batch, const Result<resp::Value>& answer) {
+    const bool is_due = batch.script == Script::due;
+    const bool is_answer = answer && (is_due ? answer->items.size() == batch.calls.size() : answer->is_text());
+    for (std::size_t i = 0; i < batch.calls.size(); ++i) {
+        const SwapPointer& call = batch.calls[i];
+        if (!answer)
+            call->index_error = answer.error();
+        else if (!is_answer)
+            call->index_error = unavailable("Redis does not say that an index was written");
+        else if (is_due)
+            learn_due(*call, answer->items[i]);
+        one_index_answered(call);
+    }
+}
+
+void RedisEngine::one_index_answered(const SwapPointer& call) {
+    if (--call->missing > 0 || !call->reply) return;
+    if (call->is_answered) return finish_answered(*call);
     if (call->command.empty()) return;
-    if (call->index_error) return call->reply(*call->index_error);
+    if (call->index_error) return finish(*call, *call->index_error);
     const auto node = node_of(call->key, call->command.size());
-    if (!node) return call->reply(node.error());
+    if (!node) return finish(*call, node.error());
     (*node)->link->begin(Link::Lane::then) += call->command;
-    send_swap(call, **node);
+    end_swaps(**node, {call});
 }
 
-/// Everything that the swap needs is answered.
-void RedisEngine::finish(SwapCall& call) {
-    if (!call.swapped.done) return call.reply(std::move(call.swapped));
-    if (call.index_error) return call.reply(*call.index_error);
-    const bool worth = !call.indexed.holders.empty() || call.indexed.folders_until != 0 || call.indexed.due != 0;
-    if (worth) memory_.put(call.becomes, std::move(call.indexed));
-    for (const Indexed::Holder& holder : call.dropped)
-        if (holder.score != forever && nodes_->is_up())
-            add_to_batch(Script::drop, keys_.holder(holder.name), {std::to_string(holder.score), call.name}, nullptr);
-    call.reply(std::move(call.swapped));
+void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
+    const auto said = resp::parse_integer(score.text);
+    if (!said)
+        call.index_error = unavailable("Redis does not say where in an index a record is");
+    else if (call.indexed != nullptr && call.memory_life == memory_.life())
+        call.indexed->due = micros_down(nodes_->answering().clock.seen(from_micros(*said)));
 }
 
+/// Whatever became of the swap, the indices are as they are; who of the holders needs them depends on it.
+void RedisEngine::learn(SwapCall& call, const Result<core::Swapped>& outcome) {
+    Indexed* const indexed = std::exchange(call.indexed, nullptr);
+    if (indexed == nullptr || call.memory_life != memory_.life()) return;
+    --indexed->swaps;
+    const bool is_written = call.missing == 0 && !call.index_error;
+    if (is_written) indexed->folders_until = std::max(indexed->folders_until, call.folders_until);
+    for (const SwapCall::Named& named : call.named) {
+        Indexed::Holder* entry = indexed->find(named.holder);
+        if (is_written && named.until > (entry != nullptr ? entry->until : 0)) {
+            if (entry == nullptr) entry = &memory_.add_holder(*indexed, named.holder);
+            entry->until = named.until;
+            entry->score = named.score;
+        }
+        if (entry != nullptr && !outcome) entry->held = true;  // perhaps
+    }
+    if (outcome && !outcome->done && outcome->found.write == 0 && call.expected != 0) distrust(*indexed);
+    free_holders(call, *indexed, outcome && outcome->done);
+}
+
+/// A record is gone that was thought to be there. It may have come to its end; or somebody has emptied the Redis.
+void RedisEngine::distrust(Indexed& indexed) {
+    indexed.folders_until = 0;
+    indexed.due = 0;
+    for (Indexed::Holder& entry : indexed.holders)
+        entry.until = 0;
+}
+
+void RedisEngine::free_holders(const SwapCall& call, Indexed& indexed, bool done) {
+    for (Indexed::Holder& entry : indexed.holders) {
+        const bool was_held = entry.held;
+        if (done) entry.held = std::ranges::binary_search(call.named, entry.name, {}, &SwapCall::Named::holder);
+        if (entry.held || entry.score == forever || (entry.waits && !was_held)) continue;
+        freed_.add(call.name, indexed, entry, store_clock_now());
+    }
+}
+
+/// An entry that is dropped is needed by no swap that is under way, nor by the record that this front wrote last; if
+/// another front needs it, it has another score.
+void RedisEngine::drop_freed() {
+    const Instant now = store_clock_now();
+    if (!freed_.has_work(now) || !nodes_->is_up()) return;
+    for (const FreedHolders::Dropped& one : freed_.take(memory_, now))
+        add_to_batch(Script::drop, keys_.holder(one.holder), {std::to_string(one.score), one.resource}, nullptr);
+}
+
+/// What waits to be sent never is.
 void RedisEngine::drop_batches() {
     batch_of_.clear();
     batch_bytes_ = 0;
+    swaps_.keys.clear();
+    swaps_.arguments.clear();
+    const auto calls = std::exchange(swaps_.calls, {});
     for (const IndexBatch& batch : std::exchange(batches_, {}))
-        for (const SwapPointer& call : batch.calls)
-            index_answered(call, nodes_->why_down());
+        index_answered(batch, nodes_->why_down());
+    swaps_answered(calls, nodes_->why_down());
+}
+
+void RedisEngine::forget_all() {
+    memory_.clear();
+    freed_.clear();
 }
 
 }  // namespace holdfast::redis_engine

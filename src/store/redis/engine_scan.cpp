@@ -12,7 +12,6 @@ constexpr std::size_t count_least = 10;
 constexpr std::size_t count_most = 1000;
 constexpr std::size_t rounds_most = 8;  // in search of a first name
 
-constexpr Duration overdue_after = 2s;
 constexpr Micros taken_for = 10'000'000;
 constexpr Duration looked_at_again = 10min;  // at the latest, should somebody have made it due earlier meanwhile
 
@@ -126,8 +125,10 @@ void RedisEngine::taken(const std::shared_ptr<Taking>& taking, std::uint32_t set
         taking->error = unreadable(nodes_->answering(), "the answer to who is due is none");
     } else {
         for (std::size_t i = 3; i < answer->items.size() && taking->names.size() < taking->most; ++i) {
-            taking->names.push_back(std::move(answer->items[i].text));
-            taking->from.push_back({set, answer->items[2].text});
+            const std::string_view member = answer->items[i].text;
+            const auto front = member.substr(0, Keys::front_bytes);
+            taking->names.emplace_back(member.substr(front.size()));
+            taking->from.push_back({set, answer->items[2].text, std::string(front)});
         }
     }
     if (--taking->missing == 0) taken_all(taking);
@@ -143,7 +144,8 @@ void RedisEngine::taken_all(const std::shared_ptr<Taking>& taking) {
     });
 }
 
-/// Those that are due indeed. The others were renewed, or are gone.
+/// Those that are due indeed. The others were renewed, or are gone, or have an entry of this front's that does as well:
+/// otherwise those of fronts that are gone would stay for as long as the record does.
 std::vector<std::string> RedisEngine::settle(const Taking& taking, const Got& got) {
     std::vector<std::string> late;
     for (std::size_t i = 0; i < got.names.size(); ++i) {
@@ -154,13 +156,21 @@ std::vector<std::string> RedisEngine::settle(const Taking& taking, const Got& go
             late.push_back(name);
             continue;
         }
-        const std::string key = keys_.due(taking.from[i].set);
+        const Taking::Taken& from = taking.from[i];
+        const std::string key = keys_.due(from.set);
         const Node* const at = nodes_->is_up() ? nodes_->of_key(key) : nullptr;
         if (at == nullptr) continue;
+        const Indexed* const known = from.front == front_ ? nullptr : memory_.find(name);
+        const bool is_ours =
+            known != nullptr && is_ahead(known->due, micros_up(got.now)) && known->due <= micros_down(due);
         std::string again;
-        if (has_due) again = std::to_string(micros_down(at->clock.at_node(std::min(due, got.now + looked_at_again))));
-        add_to_batch(Script::settle, key, {taking.from[i].mark, again, name}, nullptr);
+        if (has_due && !is_ours)
+            again = std::to_string(micros_down(at->clock.at_node(std::min(due, got.now + looked_at_again))));
+        add_to_batch(Script::settle, key, {from.mark, again, from.front + name}, nullptr);
     }
+    std::ranges::sort(late);
+    const auto same = std::ranges::unique(late);
+    late.erase(same.begin(), same.end());
     return late;
 }
 

@@ -69,11 +69,11 @@ std::string quoted(std::string_view text) {
     return text.size() > bytes_most ? out + "…" : out;
 }
 
-std::string key_of(std::string_view sent) {
+std::string key_of(std::string_view sent, std::size_t index) {
     resp::CommandReader reader;
     if (reader.read(sent) != resp::CommandReader::Outcome::command) return {};
     const auto words = reader.words();
-    if (words.size() >= 4 && words[0].starts_with("EVAL")) return std::string(words[3]);
+    if (words.size() > 3 + index && words[0].starts_with("EVAL")) return std::string(words[3 + index]);
     return words.size() == 2 ? std::string(words[1]) : "";
 }
 

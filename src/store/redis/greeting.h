@@ -36,8 +36,8 @@ struct Greeting {
 /// Only what is needed before a subscription.
 std::vector<std::string> credentials(const RedisAddress& address);
 
-/// The key that a command of ours is about; empty if it is about none.
-std::string key_of(std::string_view command);
+/// The key that a command of ours is about, or that of several; empty if it is about none.
+std::string key_of(std::string_view command, std::size_t index = 0);
 
 /// What an engine says, fit for a message: bounded, and without control characters.
 std::string quoted(std::string_view text);

@@ -35,7 +35,8 @@ Result<RedisEngineOptions> parse_redis_engine(std::string_view url);
 /// An engine on Redis 7 or a Redis Cluster (docs/decisions/0010-engines.md).
 ///
 /// *Where things are.* What is kept under a name is one string, `PREFIX:r:RESOURCE` or `PREFIX:d:DOCUMENT` (stored.h);
-/// it expires at its `keep_until`. A swap is one script on that one key, and publishes its notice on `PREFIX:notices`.
+/// it expires at its `keep_until`. A swap is a script on that key, which publishes its notice on `PREFIX:notices`;
+/// outside a cluster, the swaps of one turn share a call of it.
 /// `PREFIX:h:HOLDER`, `PREFIX:f:FOLDER` and `PREFIX:due:0` to `15` are sorted sets by which records are found
 /// (indices.h). They are written before the record is, so that they may name what is not there, but never miss what is.
 ///

@@ -1,5 +1,7 @@
 #include "store/redis/scripts.h"
 
+#include <charconv>
+
 #include "base/assert.h"
 #include "wire/resp_number.h"
 
@@ -14,34 +16,59 @@ if v then return {t[1], t[2], v} end
 return {t[1], t[2]})";
 
 // The beginning of the value says whose write it is: a large one is not looked at as a whole unless it is to be shown.
-constexpr std::string_view swap_text = R"(local t = redis.call('TIME')
-local k = KEYS[1]
-local m = redis.call('GETRANGE', k, 0, 19)
-if m ~= ARGV[1] or (m == '' and redis.call('EXISTS', k) == 1) then
-  local v = redis.call('GET', k)
-  if v then return {t[1], t[2], 'other', v} end
-  return {t[1], t[2], 'other'}
-end
+// What is wrong with one key does not concern the others.
+constexpr std::string_view swap_text = R"(local call, pcall, keys, args = redis.call, redis.pcall, KEYS, ARGV
+local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
-if now < tonumber(ARGV[3]) or now >= tonumber(ARGV[4]) then return {t[1], t[2], 'time'} end
-if ARGV[2] == '' then redis.call('DEL', k)
-elseif ARGV[5] == '' then redis.call('SET', k, ARGV[2])
-else redis.call('SET', k, ARGV[2], 'PXAT', ARGV[5]) end
-if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[7], ARGV[6]) end
-return {t[1], t[2], 'done'})";
+local soon = now < tonumber(args[2])
+local letters, out = {}, {t[1], t[2], ''}
+for i = 1, #keys do
+  local k, a = keys[i], i * 5 - 2
+  local mark, value, window, pxat = args[a], args[a + 1], args[a + 2], args[a + 3]
+  local timely, letter = soon, 'o'
+  if window ~= '' then
+    local from, till = string.match(window, '^(%S+) (%S+)$')
+    timely = soon and now >= tonumber(from) and now < tonumber(till)
+  end
+  if mark == '' then
+    local put = timely and value ~= ''
+    if put and pxat == '' then put = call('SET', k, value, 'NX')
+    elseif put then put = call('SET', k, value, 'NX', 'PXAT', pxat) end
+    if put then letter = 'd' end
+  elseif pcall('GETRANGE', k, '0', '19') == mark then
+    letter = 'd'
+    if not timely then letter = 't'
+    elseif value == '' then call('DEL', k)
+    elseif pxat == '' then call('SET', k, value)
+    else call('SET', k, value, 'PXAT', pxat) end
+  end
+  if letter == 'o' then
+    local found = pcall('GET', k)
+    if type(found) == 'table' then letter, found = 'e', found.err end
+    if found then out[#out + 1] = found
+    elseif mark ~= '' then letter = 'n'
+    elseif timely then letter = 'd'
+    else letter = 't' end
+  end
+  if letter == 'd' and args[a + 4] ~= '' then call('PUBLISH', args[1], args[a + 4]) end
+  letters[i] = letter
+end
+out[3] = table.concat(letters)
+return out)";
 
-// A score always grows, so that drop can tell that nobody has covered the member since.
 constexpr std::string_view cover_text = R"(local t = redis.call('TIME')
 local k = KEYS[1]
 redis.call('ZREMRANGEBYSCORE', k, '-inf', t[1] .. string.format('%06d', t[2]))
-for i = 1, #ARGV, 2 do
-  local score = ARGV[i]
-  local old = redis.call('ZSCORE', k, ARGV[i + 1])
-  if old and tonumber(old) >= tonumber(score) then
-    score = old
-    if old ~= 'inf' then score = string.format('%.0f', tonumber(old) + 1) end
+for i = 1, #ARGV, 3 do
+  local score, own, member = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local old = redis.call('ZSCORE', k, member)
+  if old == 'inf' then score = old
+  elseif old and score ~= 'inf' and (own == '' or tonumber(old) ~= tonumber(own)) then
+    local most = math.max(tonumber(old), tonumber(score))
+    if most % 2 == 0 then most = most + 1 end
+    score = string.format('%.0f', most)
   end
-  redis.call('ZADD', k, score, ARGV[i + 1])
+  redis.call('ZADD', k, score, member)
 end
 local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
 if last == 'inf' then redis.call('PERSIST', k)
@@ -57,15 +84,17 @@ return redis.status_reply('OK'))";
 // A score always falls, so that settle can tell that somebody named the member meanwhile. The set outlives its last
 // member's time by an hour: the records in it are gone long before.
 constexpr std::string_view due_text = R"(local k = KEYS[1]
+local out = {}
 for i = 1, #ARGV, 2 do
   local score = tonumber(ARGV[i])
   local old = redis.call('ZSCORE', k, ARGV[i + 1])
   if old then score = math.min(score, tonumber(old) - 1) end
-  redis.call('ZADD', k, string.format('%.0f', score), ARGV[i + 1])
+  out[#out + 1] = string.format('%.0f', score)
+  redis.call('ZADD', k, out[#out], ARGV[i + 1])
 end
 local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
 redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000))
-return redis.status_reply('OK'))";
+return out)";
 
 constexpr std::string_view take_text = R"(local t = redis.call('TIME')
 local k = KEYS[1]
@@ -135,12 +164,18 @@ CommandWriter::CommandWriter(std::string& out, std::size_t words) : out_(out) {
     resp::append_header(out_, '*', words);
 }
 
-CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
+CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script script, std::size_t keys,
                              std::size_t arguments)
-    : CommandWriter(out, arguments + 4) {
+    : CommandWriter(out, keys + arguments + 3) {
     out_ += evalsha_word;
     out_ += names[static_cast<std::size_t>(script)];
-    out_ += "\r\n$1\r\n1\r\n";
+    out_ += "\r\n";
+    add(static_cast<std::int64_t>(keys));
+}
+
+CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
+                             std::size_t arguments)
+    : CommandWriter(out, names, script, std::size_t{1}, arguments) {
     add(key);
 }
 
@@ -149,23 +184,26 @@ CommandWriter& CommandWriter::add(std::string_view word) {
 }
 
 CommandWriter& CommandWriter::add(std::int64_t number) {
-    return add(std::to_string(number));
+    char text[24];
+    const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+    return add(std::string_view(text, static_cast<std::size_t>(end - text)));
 }
 
 CommandWriter& CommandWriter::add_joined(std::string_view first, std::string_view second) {
-    resp::append_header(out_, '$', first.size() + second.size());
-    out_ += first;
-    out_ += second;
-    out_ += "\r\n";
+    append_joined(out_, first, second);
     return *this;
 }
 
 void CommandWriter::append(std::string& out, std::initializer_list<std::string_view> words) {
-    for (const std::string_view word : words) {
-        resp::append_header(out, '$', word.size());
-        out += word;
-        out += "\r\n";
-    }
+    for (const std::string_view word : words)
+        append_joined(out, word, {});
+}
+
+void CommandWriter::append_joined(std::string& out, std::string_view first, std::string_view second) {
+    resp::append_header(out, '$', first.size() + second.size());
+    out += first;
+    out += second;
+    out += "\r\n";
 }
 
 std::string with_text(std::string_view evalsha, Script script) {

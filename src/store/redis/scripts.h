@@ -8,20 +8,22 @@
 
 namespace holdfast::redis_engine {
 
-/// What runs inside Redis. Each script touches one key, so that it runs in a cluster as well. Times are microseconds as
-/// text; all answers are arrays of bulk strings that begin with what TIME says, or the status OK.
+/// What runs inside Redis. Each script touches one key, so that it runs in a cluster as well; only where there is none,
+/// a swap may touch several. Times are microseconds as text. Answers are arrays of bulk strings, most of which begin
+/// with what TIME says, or the status OK.
 enum class Script : std::uint8_t {
     none,
     /// → [time, value if there is one].
     fetch,
-    /// MARK|'' VALUE|'' FROM UNTIL PXAT|'' NOTICE|'' CHANNEL → [time, `done`], [time, `time`] if it is not in the
-    /// window, or [time, `other`, value if there is one].
+    /// CHANNEL UNTIL and, of each key, MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' → [time, letters, values…],
+    /// a letter for each key (SwapLetter), and a value for each `other` and `error`.
     swap,
-    /// (SCORE MEMBER)…: names the members until then, and for longer than anyone did before; forgets those of the past.
+    /// (SCORE OWN|'' MEMBER)…: names the members until then at least; forgets those of the past. A member that has
+    /// another score than OWN is not this front's alone from then on: the score becomes an odd one (indices.h).
     cover,
-    /// (SCORE MEMBER)…: no longer names those that nobody covered since they had this score.
+    /// (SCORE MEMBER)…: no longer names those that have this score.
     drop,
-    /// (SCORE MEMBER)…: names the members then, or earlier if that was said before.
+    /// (SCORE MEMBER)…: names the members then, or earlier if that was said before → [scores…].
     due,
     /// MOST BEHIND AGAIN: takes the first members that have been due for that long, and names them again after that
     /// long, lest somebody else take them at once → [time, new score, members…].
@@ -30,6 +32,14 @@ enum class Script : std::uint8_t {
     settle,
     /// MOST → [time, members that are covered…].
     look,
+};
+/// What became of a swap.
+struct SwapLetter {
+    static constexpr char done = 'd';
+    static constexpr char time = 't';     ///< it is not in the window
+    static constexpr char other = 'o';    ///< something else is there
+    static constexpr char nothing = 'n';  ///< there was to be something
+    static constexpr char error = 'e';    ///< Redis cannot look at this key
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::look) + 1;
 
@@ -42,6 +52,8 @@ using ScriptNames = std::array<std::string, script_count>;
 class CommandWriter {
  public:
     CommandWriter(std::string& out, std::size_t words);
+    /// EVALSHA with several keys, which follow, and so many arguments.
+    CommandWriter(std::string& out, const ScriptNames& names, Script script, std::size_t keys, std::size_t arguments);
     /// EVALSHA with one key and so many arguments.
     CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
                   std::size_t arguments);
@@ -53,6 +65,7 @@ class CommandWriter {
 
     /// Words for a command that is begun later.
     static void append(std::string& out, std::initializer_list<std::string_view> words);
+    static void append_joined(std::string& out, std::string_view first, std::string_view second);
 
  private:
     std::string& out_;

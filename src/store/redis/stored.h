@@ -47,6 +47,8 @@ std::optional<Micros> read_time(std::string_view seconds, std::string_view micro
 class Keys {
  public:
     static constexpr std::uint32_t due_sets = 16;
+    /// A member of such a set is the name of a front, of this length, and that of the resource.
+    static constexpr std::size_t front_bytes = 12;
 
     Keys(std::string_view prefix, std::uint32_t database);
 

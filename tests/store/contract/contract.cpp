@@ -11,6 +11,10 @@ std::string contract_name(const testing::TestParamInfo<ContractStore>& info) {
 bool StoreContract::set_up(std::initializer_list<Ordeal> ordeals, ContractShape shape) {
     const bool several = std::find(ordeals.begin(), ordeals.end(), Ordeal::several_fronts) != ordeals.end();
     if (!several) shape.fronts = 1;
+    const auto is_hard = [](Ordeal ordeal) {
+        return ordeal != Ordeal::several_fronts && ordeal != Ordeal::tells_changes;
+    };
+    if (std::ranges::any_of(ordeals, is_hard)) shape.patience = 2s;  // as fronts have it that people run
     tested = GetParam().make(shape);
     for (const Ordeal ordeal : ordeals) {
         skipped = tested->why_not(ordeal);

@@ -19,15 +19,17 @@ class Front final : public EngineListener {
         std::size_t& clock_steps;
         std::uint64_t number;
         Duration ahead;
+        Duration patience;
     };
     explicit Front(const Parts& parts)
         : ahead_(parts.ahead),
-          engine_(parts.engine.make_engine(parts.loop)),
+          engine_(parts.engine.make_engine(parts.loop, parts.patience)),
           store_({.engine = *engine_,
                   .listener = parts.told,
                   .hash_key = {1, parts.number},
                   .front = parts.number,
                   .seed = parts.number,
+                  .give_up_after = parts.patience,
                   .last_token = {},
                   .on_token_given = {},
                   .on_clock_stepped = [steps = &parts.clock_steps](Duration) { ++*steps; },
@@ -126,8 +128,8 @@ class RealEngine final : public StoreUnderTest {
         static std::atomic<std::uint64_t> last_number = 0;
         const Duration ahead = front < shape_.clocks_ahead.size() ? shape_.clocks_ahead[front] : Duration::zero();
         numbers_[front] = ++last_number;
-        fronts_[front] =
-            std::make_unique<Front>(Front::Parts{loop_, engine_, told_[front], steps_[front], numbers_[front], ahead});
+        fronts_[front] = std::make_unique<Front>(
+            Front::Parts{loop_, engine_, told_[front], steps_[front], numbers_[front], ahead, shape_.patience});
         run_until([&] { return fronts_[front]->reached(); }, 30s);
     }
     void restart_engine() override { engine_.restart(); }

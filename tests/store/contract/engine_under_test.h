@@ -11,7 +11,8 @@ namespace holdfast::core {
 /// Fronts on a real engine, each an EngineStore with an Engine of its own, all on one loop in real time: what a test of
 /// an engine needs to say is how an engine is made, and how life is made hard for the server behind it.
 struct EngineUnderTest {
-    std::function<std::unique_ptr<Engine>(boost::asio::io_context&)> make_engine;  ///< not started
+    /// Not started. It gives its server up if that does not answer for so long.
+    std::function<std::unique_ptr<Engine>(boost::asio::io_context&, Duration answer_within)> make_engine;
     std::map<Ordeal, std::string> why_not{};
     std::function<void()> restart{};    ///< returns when it answers again
     std::function<void(bool)> reach{};  ///< SIGSTOP, a proxy that is cut …

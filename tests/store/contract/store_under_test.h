@@ -41,6 +41,7 @@ enum class Ordeal : std::uint8_t {
 struct ContractShape {
     std::size_t fronts = 2;                ///< 1 if it cannot have several
     std::vector<Duration> clocks_ahead{};  ///< of the fronts' machines, against the first one's
+    Duration patience = 20s;               ///< of fronts with an engine that does not answer: it may only be busy
 };
 
 /// One store, with as many fronts as a test wants, and with the means to make life hard for it. In whatever time it

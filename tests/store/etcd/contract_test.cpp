@@ -42,8 +42,10 @@ std::unique_ptr<StoreUnderTest> make(const ContractShape& shape) {
     server->way.relay.delay_ms = 0;
     const std::string url = server->way.relay.url() + "/contract-" + std::to_string(++server->tests);
     EngineUnderTest engine;
-    engine.make_engine = [url](boost::asio::io_context& loop) {
-        return make_etcd_engine(loop, *parse_etcd_engine(url));
+    engine.make_engine = [url](boost::asio::io_context& loop, Duration answer_within) {
+        auto options = *parse_etcd_engine(url);
+        options.answer_within = answer_within;
+        return make_etcd_engine(loop, std::move(options));
     };
     engine.why_not[Ordeal::engine_clock_stepped] = "etcd has no clock: each front goes by its own";
     engine.restart = [] {

@@ -29,9 +29,10 @@ struct Between {
 std::unique_ptr<StoreUnderTest> make(const ContractShape& shape) {
     const auto between = std::make_shared<Between>();
     EngineUnderTest engine;
-    engine.make_engine = [between](boost::asio::io_context& loop) {
-        auto options = parse_postgres_engine(between->url());
-        return make_postgres_engine(loop, *options);
+    engine.make_engine = [between](boost::asio::io_context& loop, Duration answer_within) {
+        auto options = *parse_postgres_engine(between->url());
+        options.answer_within = answer_within;
+        return make_postgres_engine(loop, std::move(options));
     };
     engine.restart = [] {
         server().stop();

@@ -121,12 +121,34 @@ TEST(PostgresParams, are_in_network_order_one_after_the_other) {
     EXPECT_EQ(value(1), std::string("\0\0\1\2", 4));
     EXPECT_EQ(value(2), std::string(8, '\xff'));
     EXPECT_EQ(value(3), "xyz");
-    EXPECT_EQ(value(4), std::string("\0\0\0\1\0\0\0\0\0\0\0\x11\0\0\0\2\0\0\0\1\0\0\0\2ab\0\0\0\0", 30));
-    EXPECT_EQ(value(5), std::string("\0\0\0\0\0\0\0\0\0\0\0\x11", 12));
+    EXPECT_EQ(value(4), R"({"\\x6162","\\x"})");
+    EXPECT_EQ(all.formats[4], 0);
+    EXPECT_EQ(value(5), "{}");
     EXPECT_EQ(value(6), std::string("\0\0\0\1\0\0\0\0\0\0\0\x17\0\0\0\1\0\0\0\1\0\0\0\4\xff\xff\xff\xfe", 28));
     EXPECT_EQ(value(7), std::string(1, '\0'));
     params.replace_last_truth(true);
     EXPECT_EQ(std::string(params.pointers().values[7], 1), "\1");
+}
+
+TEST(PostgresParams, of_several_are_arrays_of_what_each_has) {
+    const std::vector<std::string_view> holders{"\xff"};
+    Params one, other, all;
+    one.big(1).bytes("ab").byte_strings(holders);
+    other.big(2).bytes("").byte_strings({});
+    const std::vector<const Params*> rows{&one, &other};
+    all.column(rows, 0, Type::big).column(rows, 1, Type::bytea).column(rows, 2, Type::text).column({}, 0, Type::big);
+    const auto pointers = all.pointers();
+    const auto value = [&](std::size_t i) {
+        return std::string(pointers.values[i], static_cast<std::size_t>(pointers.lengths[i]));
+    };
+    const auto array_of = [](char type) {
+        return std::string("\0\0\0\1\0\0\0\0\0\0\0", 11) + type + std::string("\0\0\0\2\0\0\0\1", 8);
+    };
+    ASSERT_EQ(all.count(), 4);
+    EXPECT_EQ(value(0), array_of(20) + std::string("\0\0\0\x8\0\0\0\0\0\0\0\1\0\0\0\x8\0\0\0\0\0\0\0\2", 24));
+    EXPECT_EQ(value(1), array_of(17) + std::string("\0\0\0\2ab\0\0\0\0", 10));
+    EXPECT_EQ(value(2), array_of(25) + std::string("\0\0\0\x9", 4) + R"({"\\xff"})" + std::string("\0\0\0\2{}", 6));
+    EXPECT_EQ(value(3), std::string("\0\0\0\0\0\0\0\0\0\0\0\x14", 12));
 }
 
 TEST(PostgresServerClock, is_even_from_its_last_step_on) {

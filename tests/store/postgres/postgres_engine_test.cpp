@@ -235,6 +235,35 @@ TEST_F(PostgresEngineTest, shows_all_names_that_begin_alike_page_by_page) {
     EXPECT_EQ(found, wanted);
 }
 
+TEST_F(PostgresEngineTest, shows_large_records_on_short_pages_and_no_more_at_once_than_it_can_hold) {
+    PostgresSession session(url.substr(0, url.find('?')));
+    const std::string schema = url.substr(url.find("test_"));
+    session.run(
+        "INSERT INTO " + schema +
+        ".kept SELECT 0, convert_to('FILE:/r/' || 100 + i, 'UTF8'), i, 0, 9e18::bigint, 9e18::bigint, "
+        "9e18::bigint, ARRAY['ann'::bytea], convert_to(repeat('x', 1000000), 'UTF8') FROM generate_series(1, 70) i");
+    std::size_t found = 0, pages = 0;
+    std::string after;
+    do {
+        const auto page = user.scan("FILE:/r/", after, 1000);
+        ASSERT_TRUE(page) << page.error().message;
+        ASSERT_LE(page->entries.size(), 10u);
+        for (const NamedKept& entry : page->entries)
+            EXPECT_EQ(entry.name, "FILE:/r/" + std::to_string(101 + found++));
+        ++pages;
+        after = page->next;
+    } while (!after.empty());
+    EXPECT_EQ(found, 70u);
+    EXPECT_LE(pages, 10u);
+    for (const auto& sight : {user.of_holder("ann"), user.overlapping("FILE:/r/**")}) {
+        ASSERT_FALSE(sight);
+        EXPECT_EQ(sight.error().code, "store_unavailable");
+        EXPECT_NE(sight.error().message.find("too large"), std::string::npos) << sight.error().message;
+    }
+    EXPECT_EQ(user.of_holder("ann", 50)->entries.size(), 50u);
+    EXPECT_TRUE(user.reachable);
+}
+
 TEST_F(PostgresEngineTest, names_what_was_due_seconds_ago_and_nobody_has_written_since) {
     const EngineTime about = now();
     const auto write = [&](const char* name, EngineTime due, WriteId expected = 0) {

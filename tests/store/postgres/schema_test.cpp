@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "store/postgres/engine_user.h"
+#include "store/postgres/schema_version_1.h"
 
 namespace holdfast {
 namespace {
@@ -36,7 +37,7 @@ TEST(PostgresSchema, ten_fronts_that_start_at_once_make_it_once) {
     }
     PostgresSession session(shared_postgres().url());
     EXPECT_EQ(session.run("SELECT count(*) FROM " + schema + ".version"), "1");
-    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "1");
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "2");
 }
 
 TEST(PostgresSchema, one_that_is_newer_than_the_program_is_left_alone_and_said_so) {
@@ -54,6 +55,56 @@ TEST(PostgresSchema, one_that_was_begun_is_completed) {
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable()) << user.why;
     user.write("r", "x");
+}
+
+/// The first version of the schema, with a row in it.
+std::string make_version_1(PostgresSession& session) {
+    const std::string schema = fresh_schema();
+    std::string sql;
+    for (const char c : schema_version_1)
+        sql += c == '~' ? schema : std::string(1, c);
+    session.run(sql);
+    session.run(
+        "INSERT INTO " + schema +
+        ".kept VALUES (0, 'old', 7, 5, 9e18::bigint, 9e18::bigint, 9e18::bigint, ARRAY['ann'::bytea], 'bytes')");
+    return schema;
+}
+
+TEST(PostgresSchema, of_version_1_is_taken_over_with_all_that_is_in_it) {
+    PostgresSession session(shared_postgres().url());
+    const std::string schema = make_version_1(session);
+    EngineUser user(shared_postgres().url("?schema=" + schema));
+    ASSERT_TRUE(user.until_reachable()) << user.why;
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "2");
+    EXPECT_EQ(user.fetch("old")->kept.write, 7u);
+    EXPECT_EQ(user.fetch("old")->kept.bytes, "bytes");
+    EXPECT_EQ(user.fetch("old")->kept.written_at.time_since_epoch(), 5ns);
+    EXPECT_EQ(user.of_holder("ann")->entries.size(), 1u);
+    EXPECT_FALSE(user.swap(swap_of("old", 0, user.next_write(), "x"))->done) << "it is still held";
+    user.write("old", "newer", 7);
+    EXPECT_EQ(user.of_holder("ann")->entries.size(), 0u);
+    user.write("new", "x");
+}
+
+TEST(PostgresSchema, of_version_1_goes_on_for_fronts_that_were_connected_when_it_was_taken_over) {
+    PostgresSession session(shared_postgres().url());
+    const std::string schema = make_version_1(session);
+    PostgresSession old(shared_postgres().url());
+    old.run("PREPARE swap(bigint, bigint, bytea[]) AS SELECT done FROM " + schema +
+            ".swap(0::smallint, 'old', $1, $2, 0, 9e18::bigint, 0, 'x', 9e18::bigint, 9e18::bigint, $3, '', false)");
+    old.run("PREPARE of_holder(bytea) AS SELECT count(*) - 1 FROM " + schema + ".of_holder($1, 10)");
+    EXPECT_EQ(old.run("EXECUTE swap(7, 8, ARRAY['ann'::bytea])"), "t");
+    EngineUser user(shared_postgres().url("?schema=" + schema));
+    ASSERT_TRUE(user.until_reachable()) << user.why;
+    EXPECT_EQ(old.run("EXECUTE swap(8, 9, ARRAY['bob'::bytea])"), "t");
+    EXPECT_EQ(old.run("EXECUTE of_holder('ann')"), "0");
+    EXPECT_EQ(old.run("EXECUTE of_holder('bob')"), "1");
+    EXPECT_EQ(user.of_holder("ann")->entries.size(), 0u);
+    EXPECT_EQ(user.of_holder("bob")->entries.size(), 1u);
+    const WriteId write = user.write("old", "y", 9);
+    EXPECT_EQ(old.run("EXECUTE of_holder('bob')"), "0");
+    EXPECT_EQ(old.run("EXECUTE swap(9, 10, ARRAY['bob'::bytea])"), "f");
+    EXPECT_EQ(user.fetch("old")->kept.write, write);
 }
 
 TEST(PostgresSchema, one_that_is_dropped_while_it_is_used_is_made_again) {

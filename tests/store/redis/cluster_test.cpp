@@ -164,6 +164,47 @@ TEST(RedisClusterEngine, is_unreachable_without_one_of_its_masters_and_has_anoth
     }));
 }
 
+TEST(RedisClusterEngine, goes_on_at_a_replica_that_takes_over_with_what_it_has_confirmed) {
+    RedisCluster cluster{{.masters = 3, .spare = 1}};
+    PlainRedis& replica = cluster.plain(3);
+    ASSERT_EQ(replica({"CLUSTER", "REPLICATE", cluster.id(0)}).text, "OK");
+    EngineRig careful{cluster.url() + "?wait=1&wait_ms=3000"};
+    EngineRig rig{cluster.node(1).url(), {}, careful.loop()};
+    ASSERT_TRUE(rig.until([&] {
+        return replica({"INFO", "replication"}).text.find("master_link_status:up") != std::string::npos;
+    }));
+    ASSERT_EQ(cluster.plain(0)({"WAIT", "1", "60000"}).number, 1) << "the master does not count it yet";
+    ASSERT_TRUE(careful.up()) << careful.why.message;
+    ASSERT_TRUE(rig.up()) << rig.why.message;
+    const std::string life = rig.hello.life;
+    std::vector<std::string> held;
+    for (int i = 0; held.size() < 20; ++i)
+        if (const std::string name = "lock " + std::to_string(i); owner_of(name) == 0) held.push_back(name);
+    std::size_t confirmed = 0;
+    for (const std::string& name : held)
+        careful.start_swap({.name = name, .becomes = 1, .holders = {"me"}}, [&](const Result<Swapped>& swapped) {
+            ASSERT_TRUE(swapped) << swapped.error().message;
+            confirmed += swapped->done;
+        });
+    ASSERT_TRUE(careful.until([&] { return confirmed == held.size(); }));
+
+    cluster.node(0).kill();
+    ASSERT_TRUE(rig.down());
+    ASSERT_EQ(replica({"CLUSTER", "FAILOVER", "TAKEOVER"}).text, "OK");
+    ASSERT_TRUE(rig.until([&] { return rig.reachable && careful.reachable; })) << rig.why.message;
+    EXPECT_NE(rig.hello.life, life);
+    for (const std::string& name : held) {
+        ASSERT_TRUE(rig.until([&] { return static_cast<bool>(rig.fetch(name)); })) << name;
+        const auto again = rig.swap({.name = name, .becomes = 2, .holders = {"you"}});
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_FALSE(again->done) << name;
+        EXPECT_EQ(again->found.write, 1U) << name << " was confirmed, and is held";
+    }
+    ASSERT_TRUE(rig.swap({.name = held[0], .expected = 1, .becomes = 3, .holders = {"me"}})->done);
+    EXPECT_EQ(EngineRig::names(rig.of_holder("me")).size(), held.size());
+    EXPECT_FALSE(careful.swap({.name = held[0], .expected = 3, .becomes = 4})) << "it has no replica now";
+}
+
 TEST(RedisClusterEngine, keeps_times_by_the_clock_of_each_master) {
     ClockFile day_ahead, day_behind;
     day_ahead.set(86'400);

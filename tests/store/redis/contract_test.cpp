@@ -38,8 +38,10 @@ RedisCluster& cluster() {
 
 EngineUnderTest engine_on(const std::string& url) {
     EngineUnderTest engine;
-    engine.make_engine = [url](boost::asio::io_context& loop) {
-        return make_redis_engine(loop, *parse_redis_engine(url));
+    engine.make_engine = [url](boost::asio::io_context& loop, Duration answer_within) {
+        auto options = *parse_redis_engine(url);
+        options.answer_within = answer_within;
+        return make_redis_engine(loop, std::move(options));
     };
     engine.step_clock = [ahead = Duration{}](Duration by) mutable {
         ahead += by;

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <map>
 
 #include "store/redis/engine_rig.h"
 #include "store/redis/plain_redis.h"
@@ -166,7 +167,55 @@ TEST_F(RedisEngineTest, sends_a_thousand_calls_of_one_turn_in_one_round) {
     // Each read of Redis takes 16 KiB at most, and ticks and this question are read as well; a round trip per call
     // would be a thousand.
     EXPECT_LT(plain.info("total_reads_processed") - before, 200);
+    const std::string stats = plain({"INFO", "commandstats"}).text;
+    const auto scripts = stats.find("cmdstat_evalsha:calls=");
+    ASSERT_NE(scripts, std::string::npos);
+    EXPECT_LT(std::stol(stats.substr(scripts + 22)), 50) << "many swaps in one script";
     EXPECT_EQ(EngineRig::names(rig.of_holder("h", 2000)).size(), 1000U);
+}
+
+TEST_F(RedisEngineTest, decides_on_each_swap_of_one_call_by_itself) {
+    PlainRedis plain{redis.port()};
+    plain({"LPUSH", "holdfast:r:list", "mine"});
+    plain({"SET", "holdfast:r:foreign", "mine"});
+    ASSERT_TRUE(rig.swap({.name = "there", .becomes = 1, .bytes = "one"})->done);
+    ASSERT_TRUE(rig.swap({.name = "kept", .becomes = 2, .bytes = "two"})->done);
+    const EngineTime now = rig.now();
+    const long before = plain.info("total_reads_processed");
+    std::map<std::string, Result<Swapped>> outcomes;
+    const auto start = [&](const std::string& what, const Write& write) {
+        rig.start_swap(write, [&, what](Result<Swapped> swapped) { outcomes.emplace(what, std::move(swapped)); });
+    };
+    start("fresh", {.name = "fresh", .becomes = 10, .notice = "told"});
+    start("again", {.name = "fresh", .expected = 10, .becomes = 11});
+    start("list", {.name = "list", .becomes = 12});
+    start("foreign", {.name = "foreign", .expected = 5, .becomes = 13});
+    start("other", {.name = "there", .becomes = 14, .notice = "not done"});
+    start("early", {.name = "early", .becomes = 15, .from = now + 1h});
+    start("late", {.name = "kept", .expected = 2, .becomes = 16, .until = now});
+    start("late and other", {.name = "there", .expected = 9, .becomes = 17, .until = now});
+    start("in time", {.name = "in time", .becomes = 18, .from = now, .until = now + 1h});
+    start("gone", {.name = "gone", .expected = 7, .becomes = 19});
+    start("removed", {.name = "there", .expected = 1, .becomes = 20, .bytes = ""});
+    start("nothing", {.name = "nothing", .becomes = 21, .bytes = ""});
+    ASSERT_TRUE(rig.until([&] { return outcomes.size() == 12; }));
+    for (const char* what : {"fresh", "again", "in time", "removed", "nothing"})
+        EXPECT_TRUE(outcomes.at(what) && outcomes.at(what)->done) << what;
+    for (const char* what : {"other", "early", "late", "late and other", "gone"})
+        EXPECT_TRUE(outcomes.at(what) && !outcomes.at(what)->done) << what;
+    for (const char* what : {"list", "foreign"}) {
+        ASSERT_FALSE(outcomes.at(what)) << what;
+        EXPECT_NE(outcomes.at(what).error().message.find(std::string("holdfast:r:") + what), std::string::npos)
+            << outcomes.at(what).error().message;
+    }
+    EXPECT_EQ(outcomes.at("other")->found.bytes, "one");
+    EXPECT_EQ(outcomes.at("late and other")->found.write, 1U);
+    EXPECT_EQ(outcomes.at("late")->found.write, 2U);
+    EXPECT_EQ(outcomes.at("gone")->found.write, 0U);
+    EXPECT_EQ(outcomes.at("early")->found.write, 0U);
+    EXPECT_LT(plain.info("total_reads_processed") - before, 10);
+    EXPECT_EQ(rig.fetch("fresh")->kept.write, 11U);
+    EXPECT_EQ(rig.notices, std::vector<std::string>{"told"});
 }
 
 TEST_F(RedisEngineTest, is_not_confused_by_scripts_that_were_flushed) {

@@ -1,28 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "store/redis/engine_rig.h"
-#include "store/redis/plain_redis.h"
-#include "support/redis_process.h"
+#include "store/redis/index_rig.h"
 
 namespace holdfast {
 namespace {
 
 using Names = std::vector<std::string>;
-
-class RedisIndexTest : public testing::Test {
- protected:
-    void SetUp() override { ASSERT_TRUE(rig.up()) << rig.why.message; }
-
-    void put(const std::string& name, WriteId write, const Names& holders = {}) {
-        const auto swapped =
-            rig.swap({.name = name, .becomes = write, .holders = holders, .keep_until = rig.now() + 1h});
-        ASSERT_TRUE(swapped && swapped->done) << name;
-    }
-
-    RedisProcess redis;
-    EngineRig rig{redis.url()};
-    PlainRedis plain{redis.port()};
-};
 
 TEST_F(RedisIndexTest, finds_the_records_of_a_holder) {
     put("a", 1, {"me"});
@@ -83,12 +66,7 @@ TEST_F(RedisIndexTest, renews_with_one_script_as_long_as_the_indices_reach) {
     ASSERT_TRUE(
         rig.swap({.name = "FILE:/a/b", .becomes = 1, .holders = {"me"}, .keep_until = now + 60s, .due = now + 60s})
             ->done);
-    const long before = plain.info("total_commands_processed");
-    const auto calls = [&] {
-        const std::string stats = plain({"INFO", "commandstats"}).text;
-        const auto at = stats.find("cmdstat_evalsha:calls=");
-        return at == std::string::npos ? 0L : std::stol(stats.substr(at + 22));
-    };
+    const auto calls = [&] { return calls_of("evalsha"); };
     const long scripts_before = calls();
     for (WriteId write = 1; write <= 100; ++write)
         ASSERT_TRUE(rig.swap({.name = "FILE:/a/b",
@@ -98,7 +76,7 @@ TEST_F(RedisIndexTest, renews_with_one_script_as_long_as_the_indices_reach) {
                               .keep_until = now + 60s + static_cast<int>(write) * 1s,
                               .due = now + 60s + static_cast<int>(write) * 1s})
                         ->done);
-    EXPECT_EQ(calls() - scripts_before, 100) << before;
+    EXPECT_EQ(calls() - scripts_before, 100);
     ASSERT_TRUE(
         rig.swap({.name = "FILE:/a/b", .expected = 101, .becomes = 102, .holders = {"me"}, .keep_until = now + 1h})
             ->done);
@@ -113,11 +91,7 @@ TEST_F(RedisIndexTest, names_a_record_for_longer_than_it_lasts) {
         EXPECT_GE(std::stod(plain({"ZSCORE", key, "FILE:/a/b"}).text), last) << key;
         EXPECT_GE(plain({"PEXPIRETIME", key}).number, end.time_since_epoch() / 1ms) << key;
     }
-    bool due = false;
-    for (int i = 0; i < 16; ++i)
-        due =
-            due || plain({"ZSCORE", "holdfast:due:" + std::to_string(i), "FILE:/a/b"}).type != resp::Value::Type::null;
-    EXPECT_TRUE(due);
+    EXPECT_EQ(dues("FILE:/a/b"), std::vector<long>{end.time_since_epoch() / 1us});
 }
 
 TEST_F(RedisIndexTest, cleans_up_what_is_past) {
@@ -204,12 +178,7 @@ TEST_F(RedisIndexTest, names_what_nobody_did_in_time_to_one_front_at_a_time) {
     EXPECT_EQ(*rig.overdue(), Names{"late"});
     const auto again = *other.overdue();
     EXPECT_EQ(std::count(again.begin(), again.end(), "late"), 0) << "not at once";
-    const auto is_named = [&](const std::string& name) {
-        for (int i = 0; i < 16; ++i)
-            if (plain({"ZSCORE", "holdfast:due:" + std::to_string(i), name}).type != resp::Value::Type::null)
-                return true;
-        return false;
-    };
+    const auto is_named = [&](const std::string& name) { return !dues(name).empty(); };
     EXPECT_TRUE(rig.until([&] { return !is_named("gone") && !is_named("never"); }));
     EXPECT_TRUE(is_named("late") && is_named("soon") && is_named("just now") && is_named("renewed"));
 }
@@ -217,13 +186,10 @@ TEST_F(RedisIndexTest, names_what_nobody_did_in_time_to_one_front_at_a_time) {
 TEST_F(RedisIndexTest, names_again_what_still_nobody_did) {
     ASSERT_TRUE(rig.swap({.name = "late", .becomes = 1, .due = rig.now() - 3s})->done);
     EXPECT_EQ(*rig.overdue(), Names{"late"});
-    // As if ten seconds had passed.
-    for (int i = 0; i < 16; ++i)
-        plain({"ZADD", "holdfast:due:" + std::to_string(i), "XX", "1", "late"});
+    make_all_due();
     EXPECT_EQ(*rig.overdue(), Names{"late"});
     ASSERT_TRUE(rig.swap({.name = "late", .expected = 1, .becomes = 2, .due = rig.now() + 1h})->done);
-    for (int i = 0; i < 16; ++i)
-        plain({"ZADD", "holdfast:due:" + std::to_string(i), "XX", "1", "late"});
+    make_all_due();
     EXPECT_EQ(*rig.overdue(), Names{});
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "store/redis/indices.h"
+#include "store/redis/freed_holders.h"
+#include "store/redis/greeting.h"
 #include "store/redis/node_clock.h"
 #include "store/redis/redis_engine.h"
 #include "store/redis/scripts.h"
@@ -138,6 +139,12 @@ TEST(Scripts, go_out_by_name_or_in_full_with_the_same_arguments) {
     std::string in_full;
     resp::write_command(in_full, {"EVAL", text_of(Script::look), "1", "the key", "7"});
     EXPECT_EQ(with_text(by_name, Script::look), in_full);
+    std::string two_keys;
+    CommandWriter(two_keys, names, Script::look, std::size_t{2}, 1).add("one").add("two").add(7);
+    std::string two_in_full;
+    resp::write_command(two_in_full, {"EVAL", text_of(Script::look), "2", "one", "two", "7"});
+    EXPECT_EQ(with_text(two_keys, Script::look), two_in_full);
+    EXPECT_EQ(key_of(two_keys, 1), "two");
 }
 
 TEST(Folders, have_sets_down_to_a_depth) {
@@ -154,21 +161,119 @@ TEST(Folders, have_sets_down_to_a_depth) {
               deep.substr(0, 2 * folder_depth_most));
 }
 
+const HashKey some_key{1, 2};
+
 TEST(IndexMemory, forgets_what_was_used_longest_ago) {
-    IndexMemory memory{{.entries = 10, .bytes = 1 << 20}};
-    for (WriteId write = 1; write <= 100; ++write) {
-        memory.put(write, {.due = static_cast<Micros>(write)});
+    IndexMemory memory{{.entries = 10, .bytes = 1 << 20}, some_key};
+    for (Micros i = 1; i <= 100; ++i) {
+        memory.use("r" + std::to_string(i)).due = i;
         EXPECT_LE(memory.size(), 11U);
-        EXPECT_EQ(memory.take(write).due, static_cast<Micros>(write));
-        memory.put(write, {.due = static_cast<Micros>(write)});
+        memory.use("always").due += 1;
     }
-    EXPECT_EQ(memory.take(100).due, 100);
-    EXPECT_EQ(memory.take(100).due, 0) << "taken";
-    EXPECT_EQ(memory.take(1).due, 0);
-    IndexMemory small{{.entries = 1000, .bytes = 10'000}};
-    for (WriteId write = 1; write <= 100; ++write)
-        small.put(write, {.holders = {{.name = std::string(1000, 'h')}}});
+    EXPECT_EQ(memory.use("r100").due, 100);
+    EXPECT_EQ(memory.find("r1"), nullptr);
+    EXPECT_EQ(memory.find("always")->due, 100);
+    IndexMemory small{{.entries = 1000, .bytes = 10'000}, some_key};
+    for (int i = 0; i < 100; ++i)
+        small.add_holder(small.use("r" + std::to_string(i)), std::string(1000, 'h'));
     EXPECT_LE(small.size(), 12U);
+}
+
+TEST(IndexMemory, keeps_what_is_needed_where_it_is) {
+    IndexMemory memory{{.entries = 10, .bytes = 1 << 20}, some_key};
+    Indexed& under_way = memory.use("under way");
+    ++under_way.swaps;
+    Indexed& waiting = memory.use("waiting");
+    ++waiting.waiting;
+    for (int i = 0; i < 100; ++i)
+        memory.use("r" + std::to_string(i));
+    EXPECT_EQ(memory.find("under way"), &under_way);
+    EXPECT_EQ(memory.find("waiting"), &waiting);
+    EXPECT_LE(memory.size(), 13U);
+    under_way.swaps = 0;
+    for (int i = 0; i < 100; ++i)
+        memory.use("r" + std::to_string(i));
+    EXPECT_EQ(memory.find("under way"), nullptr);
+    const auto life = memory.life();
+    memory.clear();
+    EXPECT_NE(memory.life(), life);
+    EXPECT_EQ(memory.find("waiting"), nullptr);
+}
+
+TEST(IndexMemory, finds_holders_by_name) {
+    IndexMemory memory{{}, some_key};
+    Indexed& indexed = memory.use("r");
+    for (const char* name : {"m", "a", "z", "k"})
+        memory.add_holder(indexed, name);
+    for (const char* name : {"m", "a", "z", "k"})
+        EXPECT_EQ(indexed.find(name)->name, name);
+    EXPECT_EQ(indexed.find("b"), nullptr);
+    indexed.erase(indexed.find("k"));
+    EXPECT_EQ(indexed.find("k"), nullptr);
+    EXPECT_EQ(indexed.holders.size(), 3U);
+}
+
+struct Freeing {
+    IndexMemory memory{{}, some_key};
+    FreedHolders freed;
+    std::int64_t score = 0;
+
+    explicit Freeing(FreedHolders::Limits limits) : freed(limits, some_key) {}
+
+    Indexed::Holder& entry(const std::string& resource, const std::string& holder) {
+        Indexed& indexed = memory.use(resource);
+        Indexed::Holder* const known = indexed.find(holder);
+        if (known != nullptr) return *known;
+        Indexed::Holder& made = memory.add_holder(indexed, holder);
+        made.score = ++score;
+        return made;
+    }
+    void free(const std::string& resource, const std::string& holder, Instant now) {
+        freed.add(resource, memory.use(resource), entry(resource, holder), now);
+    }
+    std::vector<std::string> take(Instant now) {
+        std::vector<std::string> out;
+        if (freed.has_work(now))
+            for (const auto& one : freed.take(memory, now))
+                out.push_back(one.resource + " of " + one.holder);
+        std::ranges::sort(out);
+        return out;
+    }
+};
+
+TEST(FreedHolders, are_dropped_after_a_while_unless_they_are_needed_again) {
+    Freeing rig{{.after = 3s}};
+    const Instant start{100s};
+    for (const char* resource : {"a", "b", "c", "d"})
+        rig.free(resource, "me", start);
+    rig.entry("b", "me").held = true;
+    rig.memory.use("c").swaps = 1;
+    rig.free("d", "me", start + 2s);
+    EXPECT_TRUE(rig.take(start + 2s).empty());
+    EXPECT_EQ(rig.take(start + 3s), (std::vector<std::string>{"a of me"}));
+    EXPECT_EQ(rig.memory.find("a")->find("me"), nullptr);
+    EXPECT_EQ(rig.take(start + 6s), (std::vector<std::string>{"d of me"})) << "freed once more since";
+    EXPECT_EQ(rig.freed.size(), 0U);
+    EXPECT_TRUE(rig.memory.find("b")->find("me") && rig.memory.find("c")->find("me"));
+    EXPECT_FALSE(rig.memory.find("b")->is_needed());
+    rig.memory.use("c").swaps = 0;
+    rig.free("c", "me", start + 7s);
+    EXPECT_EQ(rig.take(start + 10s), (std::vector<std::string>{"c of me"}));
+}
+
+TEST(FreedHolders, are_dropped_at_once_if_they_are_too_many) {
+    Freeing rig{{.entries = 100, .of_holder = 8, .after = 3s}};
+    const Instant now{100s};
+    for (int i = 0; i < 8; ++i)
+        rig.free(std::to_string(i), "walker", now);
+    EXPECT_EQ(rig.take(now), (std::vector<std::string>{"0 of walker", "1 of walker", "2 of walker", "3 of walker"}));
+    std::size_t dropped = 0;
+    for (int i = 0; i < 200; ++i) {
+        rig.free("r", "holder " + std::to_string(i), now);
+        dropped += rig.take(now).size();
+        EXPECT_LE(rig.freed.size(), 100U);
+    }
+    EXPECT_GE(dropped, 100U);
 }
 
 Instant here(Duration time) {

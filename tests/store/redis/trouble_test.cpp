@@ -208,7 +208,10 @@ TEST(RedisTrouble, waits_for_replicas_if_told_to) {
     PlainRedis there{replica.port()};
     while (there({"INFO", "replication"}).text.find("master_link_status:up") == std::string::npos)
         ::poll(nullptr, 0, 20);
-    EngineRig rig{redis.url() + "?wait=1&wait_ms=300"};
+    PlainRedis here{redis.port()};
+    here({"SET", "first", "x"});
+    ASSERT_EQ(here({"WAIT", "1", "60000"}).number, 1) << "the master does not count it yet";
+    EngineRig rig{redis.url() + "?wait=1&wait_ms=2000"};
     ASSERT_TRUE(rig.up());
     EXPECT_TRUE(rig.hello.forgets);
     for (WriteId write = 1; write <= 20; ++write) {
@@ -285,10 +288,11 @@ TEST(RedisTrouble, takes_no_nonsense_for_an_answer) {
     const std::string time = "$10\r\n1700000000\r\n$1\r\n5\r\n";
     for (const std::string& nonsense : std::vector<std::string>{
              "+OK\r\n", ":1\r\n", "$-1\r\n", "*0\r\n", "*1\r\n$1\r\nx\r\n", "*2\r\n$1\r\nx\r\n$1\r\ny\r\n",
-             "*3\r\n" + time + "$4\r\nwhat\r\n", "*3\r\n" + time + ":7\r\n",
-             "*4\r\n" + time + "$5\r\nother\r\n$3\r\nabc\r\n", "*4\r\n" + time + "$5\r\nother\r\n*0\r\n",
-             "-ERR what\r\n", "-OOM command not allowed\r\n", "-NOSCRIPT\r\n", "-MOVED 1 127.0.0.1:1\r\n",
-             "-BUSY Redis is busy\r\n"}) {
+             "*3\r\n" + time + "$4\r\nwhat\r\n", "*3\r\n" + time + ":7\r\n", "*3\r\n" + time + "$2\r\ndd\r\n",
+             "*3\r\n" + time + "$1\r\nx\r\n", "*3\r\n" + time + "$1\r\no\r\n",
+             "*4\r\n" + time + "$1\r\no\r\n$3\r\nabc\r\n", "*4\r\n" + time + "$1\r\no\r\n*0\r\n",
+             "*4\r\n" + time + "$1\r\ne\r\n$3\r\nabc\r\n", "-ERR what\r\n", "-OOM command not allowed\r\n",
+             "-NOSCRIPT\r\n", "-MOVED 1 127.0.0.1:1\r\n", "-BUSY Redis is busy\r\n"}) {
         RedisImpostor redis{impostor([&](const RedisImpostor::Words&) { return nonsense; })};
         EngineRig rig{redis.url(), quick};
         ASSERT_TRUE(rig.up()) << rig.why.message;

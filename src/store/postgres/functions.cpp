@@ -1,0 +1,312 @@
+#include "store/postgres/functions.h"
+
+namespace holdfast::postgres {
+
+const std::string_view functions = R"sql(
+CREATE OR REPLACE FUNCTION ~.clock() RETURNS bigint LANGUAGE sql VOLATILE
+    AS $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000 $$;
+
+-- What is there. The time is from before the look: if something in it was due by then, and is just being written, the
+-- answer waits for that, so that nothing is ever called over that is just being extended.
+CREATE OR REPLACE FUNCTION ~.fetch(of_kind smallint, of_name bytea, no_wait boolean,
+                        OUT now bigint, OUT write bigint, OUT written_at bigint, OUT bytes bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    ends bigint;
+BEGIN
+    now := ~.clock();
+    SELECT k.write, k.written_at, k.bytes, k.due INTO write, written_at, bytes, ends
+        FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name;
+    IF ends <= now THEN
+        IF no_wait THEN
+            PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR SHARE NOWAIT;
+        END IF;
+        PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR SHARE;
+        SELECT k.write, k.written_at, k.bytes INTO write, written_at, bytes
+            FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name;
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION ~.too_late() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN  -- It had to wait for a row: the next try is refused, if that is still so.
+    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'the time for this write passed while it waited';
+END $$;
+
+-- What goes into the index: those of before stay in it, so that it does not change whenever a resource is released or
+-- goes from hand to hand. Not more than a few.
+CREATE OR REPLACE FUNCTION ~.all_holders(before bytea[], after bytea[]) RETURNS bytea[] LANGUAGE sql IMMUTABLE
+    AS $$ SELECT CASE WHEN after <@ before THEN before WHEN cardinality(before) < 8 THEN before || after ELSE after END $$;
+
+-- A write that takes effect only on what is expected, at a time in [valid_from, valid_until) that is read after the row
+-- is locked. Each statement in here sees what was committed before that statement. If not done: what is there instead;
+-- only `write` if that is as expected.
+CREATE OR REPLACE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected bigint, becomes bigint,
+                       valid_from bigint, valid_until bigint, new_written_at bigint, new_bytes bytea,
+                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, no_wait boolean,
+                       OUT done boolean, OUT now bigint, OUT write bigint, OUT written_at bigint, OUT bytes bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    next_watch bigint := least(new_due, new_keep_until);
+BEGIN
+    done := false;
+    IF no_wait THEN
+        PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR NO KEY UPDATE NOWAIT;
+    END IF;
+    FOR attempt IN 1..3 LOOP
+        now := ~.clock();
+        IF now >= valid_from AND now < valid_until THEN
+            IF expected = 0 AND length(new_bytes) > 0 THEN
+                INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
+                    VALUES (of_kind, of_name, becomes, new_written_at, new_keep_until, new_due, next_watch, new_holders,
+                            new_bytes)
+                    ON CONFLICT DO NOTHING;
+                done := FOUND;
+            ELSIF expected = 0 THEN
+                done := NOT EXISTS (SELECT FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name);
+            ELSIF length(new_bytes) > 0 THEN
+                UPDATE ~.kept k
+                    SET write = becomes, written_at = new_written_at, keep_until = new_keep_until, due = new_due,
+                        holders = ~.all_holders(k.holders, new_holders), held_by = new_holders, bytes = new_bytes,
+                        watch = CASE WHEN k.watch BETWEEN now AND next_watch THEN k.watch ELSE next_watch END
+                    WHERE k.kind = of_kind AND k.name = of_name AND k.write = expected;
+                done := FOUND;
+            ELSE
+                DELETE FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name AND k.write = expected;
+                done := FOUND;
+            END IF;
+            IF done THEN
+                now := ~.clock();
+                IF now < valid_from OR now >= valid_until THEN  -- it had to wait for the row: again, and then refused
+                    PERFORM ~.too_late();
+                END IF;
+                IF notice <> '' THEN
+                    PERFORM pg_notify('~', notice);
+                END IF;
+                RETURN;
+            END IF;
+        END IF;
+        SELECT f.now, coalesce(f.write, 0), f.written_at, f.bytes INTO now, write, written_at, bytes
+            FROM ~.fetch(of_kind, of_name, no_wait) f;
+        IF write <> expected THEN
+            RETURN;
+        END IF;
+        bytes := NULL;
+        IF now < valid_from OR now >= valid_until THEN
+            RETURN;
+        END IF;
+        -- Somebody made it as expected just now.
+    END LOOP;
+    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'this row changes too often';
+END $$;
+
+-- Many swaps at once, all or nothing, in the order of their names: the makes, the changes, and then as many as end, each
+-- kind by one statement. The first row of the answer is true of all of them except those that follow, with their numbers.
+-- It waits for rows only in that order, new ones first. So no two of these ever wait for each other: who makes a row can
+-- hold up only others who make it. What cannot be done like this fails (class 40 or 55) and is for swap().
+CREATE OR REPLACE FUNCTION ~.swaps(kinds smallint[], names bytea[], expecteds bigint[], becomings bigint[],
+                                   froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
+                                   keep_untils bigint[], dues bigint[], holdings text[], notices text[],
+                                   makes integer, ends integer, tells integer)
+RETURNS TABLE (number bigint, done boolean, now bigint, write bigint, written_at bigint, bytes bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    begun bigint := ~.clock();
+    finished bigint;
+    asked integer := cardinality(names);
+    part integer;
+    did integer := 0;
+    ended bigint[] := '{}';
+    refused bigint[] := '{}';
+    total bigint := 0;
+    one record;
+BEGIN
+    IF makes > 0 THEN
+        INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
+            SELECT u.kind, u.name, u.becomes, u.written_at, u.keep_until, u.due, least(u.due, u.keep_until),
+                   u.holders::bytea[], u.bytes
+            FROM unnest(kinds, names, expecteds, becomings, froms, untils, written_ats, contents, keep_untils, dues,
+                        holdings)
+                AS u (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due, holders)
+            WHERE u.expected = 0 AND begun >= u.valid_from AND begun < u.valid_until
+            ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS part = ROW_COUNT;
+        did := did + part;
+    END IF;
+    IF makes + ends < asked THEN
+        UPDATE ~.kept k
+            SET write = u.becomes, written_at = u.written_at, keep_until = u.keep_until, due = u.due,
+                holders = ~.all_holders(k.holders, u.holders), held_by = u.holders, bytes = u.bytes,
+                watch = CASE WHEN k.watch BETWEEN begun AND u.next_watch THEN k.watch ELSE u.next_watch END
+            FROM (SELECT a.kind, a.name, a.expected, a.becomes, a.written_at, a.bytes, a.keep_until, a.due,
+                         a.holders::bytea[] AS holders, least(a.due, a.keep_until) AS next_watch
+                  FROM unnest(kinds, names, expecteds, becomings, froms, untils, written_ats, contents, keep_untils, dues,
+                              holdings)
+                      AS a (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due,
+                            holders)
+                  WHERE a.expected <> 0 AND length(a.bytes) > 0 AND begun >= a.valid_from AND begun < a.valid_until
+                  OFFSET 0) u
+            WHERE k.kind = u.kind AND k.name = u.name AND k.write = u.expected;
+        GET DIAGNOSTICS part = ROW_COUNT;
+        did := did + part;
+    END IF;
+    IF ends > 0 THEN
+        WITH found AS MATERIALIZED (
+            SELECT u.number, k.kind, k.name
+            FROM unnest(kinds, names, expecteds, froms, untils, contents) WITH ORDINALITY
+                AS u (kind, name, expected, valid_from, valid_until, bytes, number)
+            JOIN ~.kept k ON k.kind = u.kind AND k.name = u.name AND k.write = u.expected
+            WHERE length(u.bytes) = 0 AND begun >= u.valid_from AND begun < u.valid_until
+            FOR UPDATE OF k SKIP LOCKED
+        ), gone AS (
+            DELETE FROM ~.kept k USING found f WHERE k.kind = f.kind AND k.name = f.name RETURNING f.number
+        )
+        SELECT coalesce(array_agg(g.number), '{}') INTO ended FROM gone g;
+        did := did + cardinality(ended);
+    END IF;
+
+    finished := ~.clock();
+    IF EXISTS (SELECT FROM unnest(froms, untils) AS u (valid_from, valid_until)
+               WHERE begun >= u.valid_from AND begun < u.valid_until
+                     AND (finished < u.valid_from OR finished >= u.valid_until)) THEN
+        PERFORM ~.too_late();
+    END IF;
+    RETURN QUERY SELECT 0::bigint, true, finished, NULL::bigint, NULL::bigint, NULL::bytea;
+    IF did < asked THEN
+        FOR one IN
+            SELECT u.* FROM unnest(kinds, names, expecteds, becomings, froms, untils) WITH ORDINALITY
+                AS u (kind, name, expected, becomes, valid_from, valid_until, number)
+            LEFT JOIN ~.kept k ON k.kind = u.kind AND k.name = u.name
+            WHERE k.write IS DISTINCT FROM u.becomes AND u.number <> ALL (ended)
+        LOOP
+            number := one.number;
+            done := false;
+            SELECT f.now, coalesce(f.write, 0), f.written_at, f.bytes INTO now, write, written_at, bytes
+                FROM ~.fetch(one.kind, one.name, true) f;
+            IF write = one.expected THEN
+                IF now >= one.valid_from AND now < one.valid_until THEN
+                    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'somebody made it as expected just now';
+                END IF;
+                bytes := NULL;
+            END IF;
+            total := ~.add_up(total, coalesce(bytes, ''));
+            refused := refused || number;
+            RETURN NEXT;
+        END LOOP;
+    END IF;
+    IF tells > 0 THEN
+        PERFORM pg_notify('~', u.notice) FROM unnest(notices) WITH ORDINALITY AS u (notice, number)
+            WHERE u.notice <> '' AND u.number <> ALL (refused);
+    END IF;
+END $$;
+
+-- Looks answer with a first row that has only the time, as `write`. What would be more than a front should hold at once
+-- is an error; only a scan can do with less, and then ends with a row that has no name.
+
+CREATE OR REPLACE FUNCTION ~.add_up(total bigint, bytes bytea) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF total + length(bytes) > 67108864 THEN
+        RAISE EXCEPTION USING ERRCODE = '54000', MESSAGE = 'what is there is too large for one answer';
+    END IF;
+    RETURN total + length(bytes);
+END $$;
+
+-- Those between two names, and the trees that begin with as many bytes of a name as each of `cuts` says. As in fetch(),
+-- what was due is shown only after whoever is writing it.
+CREATE OR REPLACE FUNCTION ~.overlapping(of_name bytea, low bytea, high bytea, cuts integer[], most integer)
+RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now bigint := ~.clock();
+    total bigint := 0;
+    above bytea[] := ARRAY(SELECT substring(of_name FROM 1 FOR cut) || '\x2f2a2a'::bytea FROM unnest(cuts) cut);
+BEGIN
+    PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name = ANY(above) AND k.due <= now FOR SHARE;
+    PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name >= low AND k.name < high AND k.due <= now
+        ORDER BY k.name LIMIT most FOR SHARE;
+    RETURN QUERY SELECT NULL::bytea, now, 0::bigint, NULL::bytea;
+    FOR name, write, written_at, bytes IN
+        (SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
+             WHERE k.kind = 0 AND k.name = ANY(above) AND k.name <> of_name LIMIT most)
+        UNION ALL
+        (SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
+             WHERE k.kind = 0 AND k.name >= low AND k.name < high AND k.name <> of_name ORDER BY k.name LIMIT most)
+    LOOP
+        total := ~.add_up(total, bytes);
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION ~.of_holder(holder bytea, most integer)
+RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    total bigint := 0;
+BEGIN
+    RETURN QUERY SELECT NULL::bytea, ~.clock(), 0::bigint, NULL::bytea;
+    FOR name, write, written_at, bytes IN
+        SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
+            WHERE k.kind = 0 AND k.holders @> ARRAY[holder] AND holder = ANY(coalesce(k.held_by, k.holders)) LIMIT most
+    LOOP
+        total := ~.add_up(total, bytes);
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION ~.scan(of_kind smallint, low bytea, high bytea, after bytea, most integer)
+RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    total bigint := 0;
+BEGIN
+    RETURN QUERY SELECT NULL::bytea, ~.clock(), 0::bigint, NULL::bytea;
+    FOR name, write, written_at, bytes IN
+        SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
+            WHERE k.kind = of_kind AND k.name >= low AND k.name < high AND k.name > after ORDER BY k.name LIMIT most
+    LOOP
+        IF total > 8388608 THEN
+            name := NULL;
+            bytes := NULL;
+        END IF;
+        RETURN NEXT;
+        EXIT WHEN name IS NULL;
+        total := total + length(bytes);
+    END LOOP;
+END $$;
+
+-- Names what was due two seconds ago, each for five seconds to one front only.
+CREATE OR REPLACE FUNCTION ~.overdue(most integer) RETURNS TABLE (name bytea)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now bigint := ~.clock();
+    late bigint := now - 2000000000;
+BEGIN
+    UPDATE ~.kept k SET watch = least(k.due, k.keep_until)
+        FROM (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < late AND l.due >= late AND l.keep_until >= late
+              ORDER BY l.watch LIMIT 2000 FOR NO KEY UPDATE SKIP LOCKED) early
+        WHERE k.kind = early.kind AND k.name = early.name;
+    RETURN QUERY UPDATE ~.kept k SET watch = now + 5000000000
+        FROM (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < late AND l.due < late
+              ORDER BY l.watch LIMIT most FOR NO KEY UPDATE SKIP LOCKED) found
+        WHERE k.kind = found.kind AND k.name = found.name RETURNING k.name;
+END $$;
+
+-- Forgets what may be forgotten by the time that the front takes it to be, at most so many; nothing while somebody else is
+-- at it. How many they were.
+CREATE OR REPLACE FUNCTION ~.sweep(about bigint, most integer) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now bigint := least(about, ~.clock());
+    swept bigint;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtext('~.sweep')) THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM ~.kept k
+        USING (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < now AND l.keep_until < now
+               ORDER BY l.watch LIMIT most FOR UPDATE SKIP LOCKED) old
+        WHERE k.kind = old.kind AND k.name = old.name;
+    GET DIAGNOSTICS swept = ROW_COUNT;
+    RETURN swept;
+END $$;
+)sql";
+
+}  // namespace holdfast::postgres
