@@ -16,7 +16,8 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-con
 
 find_program(ccache_program ccache)
 if(ccache_program)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache_program})
+  # The second word lets it keep what was compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ccache_program})
 endif()
 
 set(HOLDFAST_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize=")
@@ -40,6 +41,31 @@ function(holdfast_folder name)
   target_link_libraries(holdfast_${name} PUBLIC ${arg_USES})
 endfunction()
 
+# holdfast_test_program(NAME [EXCLUDE_FROM_ALL] SOURCES …): what tests are compiled into. The headers that nearly all of them
+# include are compiled once for all, which saves a third of their time.
+function(holdfast_test_program name)
+  add_executable(${name} ${ARGN})
+  holdfast_compiled_as_test(${name})
+  target_precompile_headers(${name} REUSE_FROM holdfast_test_headers)
+endfunction()
+
+function(holdfast_compiled_as_test name)
+  if(HOLDFAST_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0) # assertions take longest to optimise and least to run
+  endif()
+  # The same for all, though only some of the libraries ask for -pthread; the other one is for ccache.
+  target_compile_options(${name} PRIVATE -pthread -fpch-preprocess)
+  target_include_directories(${name} PRIVATE ${HOLDFAST_ROOT}/tests)
+  target_link_libraries(${name} PRIVATE GTest::gtest)
+endfunction()
+
+function(holdfast_declare_test_headers)
+  add_executable(holdfast_test_headers EXCLUDE_FROM_ALL ${HOLDFAST_ROOT}/tests/support/headers.cpp)
+  holdfast_compiled_as_test(holdfast_test_headers)
+  target_precompile_headers(holdfast_test_headers PRIVATE <gtest/gtest.h> <algorithm> <chrono> <deque> <functional> <map>
+                            <memory> <optional> <set> <span> <string> <thread> <unordered_map> <variant> <vector>)
+endfunction()
+
 # holdfast_test(NAME SOURCES … USES … LABELS …): one GoogleTest binary, one CTest entry.
 # The label `threads` adds it to the TSan run; `release_only` keeps it out of the ASan run. What a run does not run is not
 # built for it.
@@ -50,11 +76,7 @@ function(holdfast_test name)
      OR (HOLDFAST_SANITIZE AND "release_only" IN_LIST arg_LABELS))
     set(excluded EXCLUDE_FROM_ALL)
   endif()
-  add_executable(${name} ${excluded} ${arg_SOURCES})
-  if(HOLDFAST_SANITIZE)
-    target_compile_options(${name} PRIVATE -O0) # assertions take longest to optimise and least to run
-  endif()
-  target_include_directories(${name} PRIVATE ${HOLDFAST_ROOT}/tests)
+  holdfast_test_program(${name} ${excluded} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_USES} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   holdfast_test_properties(${name} "${arg_TIMEOUT}" "${arg_LABELS}")

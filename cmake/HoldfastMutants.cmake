@@ -20,9 +20,8 @@ function(holdfast_mutants name)
   if(HOLDFAST_SANITIZE)
     return()
   endif()
-  add_executable(${name} ${arg_SOURCES} ${HOLDFAST_ROOT}/tests/support/mutants_main.cpp)
-  target_include_directories(${name} PRIVATE ${HOLDFAST_ROOT}/tests)
-  target_link_libraries(${name} PRIVATE holdfast_mutable ${arg_USES} GTest::gtest)
+  holdfast_test_program(${name} ${arg_SOURCES} ${HOLDFAST_ROOT}/tests/support/mutants_main.cpp)
+  target_link_libraries(${name} PRIVATE holdfast_mutable ${arg_USES})
 endfunction()
 
 # holdfast_mutant(TESTS RULE NOTICED_BY): with this rule switched off, those of the tests must fail.

@@ -1,0 +1,2 @@
+// The headers that all tests share are compiled with this program, which nobody runs (cmake/HoldfastBuild.cmake).
+int main() {}
