@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
+.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-micro bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +39,12 @@ else
 	@build/release/bin/holdfast sim $(if $(ARGS),$(ARGS),--minutes $(or $(MINUTES),1))
 endif
 
-bench: setup ## microbenchmarks of the embedded store
+bench: ## beside Redis, etcd, PostgreSQL and ZooKeeper, into docs/benchmarks.md; ARGS=--quick for five minutes
+	@scripts/setup bench
+	@scripts/build release holdfast peer_client lock_load postgres_load etcd_load zookeeper_load
+	@scripts/bench --write-docs $(ARGS)
+
+bench-micro: setup ## microbenchmarks of the embedded store
 	@scripts/build release holdfast_bench
 	@build/release/bin/holdfast_bench
 

@@ -1,5 +1,5 @@
 // What one operation costs at 1 k, 100 k and 1 M leases, through the authority and the embedded store. The cost may
-// grow with the number of leases by cache misses, not by algorithm. `make bench` runs it.
+// grow with the number of leases by cache misses, not by algorithm. `make bench-micro` runs it.
 
 #include <benchmark/benchmark.h>
 #include <cstdlib>

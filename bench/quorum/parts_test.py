@@ -14,7 +14,7 @@ for folder in ("common", "quorum"):
 
 import plots  # noqa: E402
 import report  # noqa: E402
-from participants import Holdfast  # noqa: E402
+from clusters import Holdfast  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HOLDFAST_BUILD"])
 

@@ -14,7 +14,8 @@ for folder in ("common", "stores"):
     sys.path.insert(0, str(HERE.parent / folder))
 
 import report  # noqa: E402
-from ways import ALONE, DIRECTLY, FRONTS, ONE, STORES, TWO, data_folder  # noqa: E402
+from servers import data_folder  # noqa: E402
+from ways import ALONE, DIRECTLY, FRONTS, ONE, STORES, TWO  # noqa: E402
 
 HOLDFAST = pathlib.Path(os.environ["HOLDFAST_BIN"])
 OPERATIONS = ("cycle", "renew", "heartbeat")

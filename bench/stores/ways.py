@@ -1,61 +1,23 @@
 """The stores that are measured, and the ways to keep a lock in each: with the engine itself, and through fronts of Holdfast.
 Loopback only, free ports, stopped by pid."""
 
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 
-for folder in ("common", "quorum"):
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / folder))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 
-from harness import START_SECONDS, Load, Trouble, end, fetch, find_etcd  # noqa: E402
+import clusters  # noqa: E402
+from harness import Load, Trouble, find_etcd  # noqa: E402
+from servers import ROOT, Front, PostgresOnDisk, RedisInMemory, load_redis_scripts  # noqa: E402
 import engines  # noqa: E402
-import participants  # noqa: E402
-import real_postgres  # noqa: E402
-import real_redis  # noqa: E402
-import redis_scripts  # noqa: E402
-from free_ports import free_ports  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-os.environ.setdefault("HOLDFAST_SOURCE", str(ROOT))  # where engines looks for what was unpacked
 LOCKS_EACH = 20  # few enough that each has a history when the measurement begins
 ATTEMPT_MS = 10_000  # nothing fails here, but a machine may be busy
 DIRECTLY, ONE, TWO, ALONE = "directly", "one front", "two fronts", "no engine"
 KEEP_ALIVES, STATEMENT = "by keep-alives", "by one statement"  # what else an engine can do, for some operations
 FRONTS = {ONE: 1, TWO: 2}
-
-
-class Front:
-    """A server of Holdfast: on an engine, or by itself."""
-
-    def __init__(self, binary, directory, store=None):
-        self.http, self.resp = free_ports(2)
-        where = ["--store", store] if store else ["--state-dir", str(directory / f"state-{self.http}")]
-        log = directory / f"front-{self.http}.log"
-        with open(log, "wb") as out:
-            self.process = real_redis.start(
-                [str(binary), "serve", *where, "--http", f"127.0.0.1:{self.http}", "--resp", f"127.0.0.1:{self.resp}",
-                 "--relay", "off", "--log-level", "warn"], cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        until = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self.process.poll() is not None or time.monotonic() > until:
-                self.stop()
-                raise Trouble(f"holdfast serve does not answer:\n{log.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.02)
-
-    def _answers(self):
-        try:
-            return fetch(self.http, "/health") != ""
-        except OSError:
-            return False
-
-    def stop(self):
-        if self.process.poll() is None:
-            end(self.process)
 
 
 class Store:
@@ -132,7 +94,7 @@ class Quorum(Memory):
     name = "quorum"
 
     def _start(self):
-        self.cluster = participants.Holdfast(self.holdfast, self.directory)
+        self.cluster = clusters.Holdfast(self.holdfast, self.directory)
 
     def load(self, way, clients):
         return Load(self.name, [self.tools / "lock_load", "resp"], clients, self.cluster.ports[6:9],
@@ -144,11 +106,6 @@ class Quorum(Memory):
         super().stop()
 
 
-class RedisInMemory(engines.RedisEngine):
-    def launch(self):
-        return real_redis.start_redis(self.port, self.directory)
-
-
 class Redis(Store):
     """It keeps nothing on disk, as in bench-resp."""
 
@@ -157,18 +114,10 @@ class Redis(Store):
 
     def _start(self):
         super()._start()
-        self.scripts = [subprocess.run(["redis-cli", "-p", str(self.engine.port), "SCRIPT", "LOAD", script], check=True,
-                                       capture_output=True, text=True, timeout=START_SECONDS).stdout.strip()
-                        for script in (redis_scripts.RENEW, redis_scripts.RELEASE)]
+        self.scripts = load_redis_scripts(self.engine.port)
 
     def _direct_command(self, way):
         return ["lock_load", "redis", *self.scripts]
-
-
-class PostgresOnDisk(engines.PostgresEngine):
-    def launch(self):
-        return real_postgres.start_postgres(self.port, self.directory, durable=True,
-                                            settings=("shared_buffers=128MB", "synchronous_commit=on"))
 
 
 class Postgres(Store):
@@ -200,10 +149,3 @@ class Etcd(Store):
 
 
 STORES = {store.name: store for store in (Memory, Quorum, Redis, Postgres, Etcd)}
-
-
-def data_folder(preferred):
-    """On the disk of the build, unless nobody else may go there: a PostgreSQL that root starts runs as somebody else."""
-    preferred.mkdir(parents=True, exist_ok=True)
-    passable = all(each.stat().st_mode & 0o001 for each in (preferred.resolve(), *preferred.resolve().parents))
-    return preferred if passable or os.geteuid() != 0 else pathlib.Path(tempfile.gettempdir())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,14 @@ class PostgresConnection {
     /// Waits for it: for what is to be there before anything is measured. Not after the first add().
     void run(const char* sql);
 
+    struct Rows {
+        std::uint32_t count = 0;          ///< that were changed, or found
+        std::vector<std::string> values;  ///< the first column of those that it returns
+    };
+    /// Runs one prepared statement and waits for it, but not beyond `until`. Not after the first add().
+    Rows ask(const char* statement, const std::vector<const char*>& values,
+             std::chrono::steady_clock::time_point until);
+
     /// Adds a prepared statement to the transaction.
     void add(const char* statement, const std::vector<const char*>& values);
     /// Sends what was added, at once, and has it committed.
@@ -36,6 +45,7 @@ class PostgresConnection {
 
  private:
     [[noreturn]] void fail(const char* what) const;
+    void wait(std::chrono::steady_clock::time_point until);
 
     pg_conn* handle_;
     Answer answer_;

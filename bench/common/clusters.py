@@ -1,4 +1,4 @@
-"""The clusters that are compared. Loopback only, free ports, stopped by pid."""
+"""Clusters of three that benchmarks start. Loopback only, free ports, stopped by pid."""
 
 import json
 import os
@@ -7,11 +7,8 @@ import re
 import secrets
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 
 from harness import START_SECONDS, Load, Trouble, end, fetch  # noqa: E402
 from free_ports import free_ports  # noqa: E402
@@ -137,20 +134,26 @@ class Etcd(Cluster):
 class Holdfast(Cluster):
     name = "holdfast"
 
-    def __init__(self, binary, data):
+    def __init__(self, binary, data, options=()):
         self.binary = binary
+        self.options = options
         self.ports = free_ports(9)
+        self.secret = {"HOLDFAST_CLUSTER_SECRET": secrets.token_hex(32)}
         super().__init__(data)
 
     def _start(self):
-        peers = ",".join(f"{name}=127.0.0.1:{port}" for name, port in zip(NAMES, self.ports[:3]))
-        secret = {"HOLDFAST_CLUSTER_SECRET": secrets.token_hex(32)}
-        for i, name in enumerate(NAMES):
-            self._launch(name, [self.binary, "serve", "--node", name, "--peers", peers, "--http",
-                                f"127.0.0.1:{self.ports[3 + i]}", "--resp", f"127.0.0.1:{self.ports[6 + i]}",
-                                "--relay", "off", "--state-dir", self.directory / name, "--log-level", "warn"], secret)
+        self.launch_all()
         self._wait_for("a leader of the log", lambda: all(self.status(i)["reachable"] == 3 for i in range(3))
                        and self.leader() is not None)
+
+    def launch_all(self):
+        """With the data that they have; nobody waits until they answer."""
+        peers = ",".join(f"{name}=127.0.0.1:{port}" for name, port in zip(NAMES, self.ports[:3]))
+        self.processes.clear()
+        for i, name in enumerate(NAMES):
+            self._launch(name, [self.binary, "serve", "--node", name, "--peers", peers, "--http",
+                                f"127.0.0.1:{self.ports[3 + i]}", "--resp", f"127.0.0.1:{self.ports[6 + i]}", "--relay", "off",
+                                "--state-dir", self.directory / name, "--log-level", "warn", *self.options], self.secret)
 
     def status(self, index):
         return json.loads(fetch(self.ports[3 + index], "/v1/quorum"))
