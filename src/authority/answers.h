@@ -40,6 +40,10 @@ struct Refused {
     std::string detail;
     std::optional<Duration> retry_in;
 };
+inline Refused refused(Code code) {
+    return {code, {}, {}};
+}
+
 using AcquireAnswer = std::variant<AcquireGranted, AcquireBusy, Refused>;
 
 struct RenewedLease {

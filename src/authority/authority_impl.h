@@ -11,10 +11,6 @@
 
 namespace holdfast::core {
 
-inline Refused refused(Code code) {
-    return {code, {}, {}};
-}
-
 /// Answers that come one by one and are given together, in order.
 template <class T, class Reply>
 struct Gathering {

@@ -22,7 +22,7 @@ std::string setting_of(const json::value& policy, std::string_view name) {
     return format_duration(std::chrono::milliseconds{number_of(policy, name)});
 }
 
-std::string count_of(const json::value& policy, std::string_view name) {
+std::string count_or_any(const json::value& policy, std::string_view name) {
     return field_of(policy, name).is_null() ? "any" : std::to_string(number_of(policy, name));
 }
 
@@ -48,20 +48,9 @@ int show_policy(const Screen& screen, const Result<Answer>& answer) {
     table.add({{"name-pattern"}, {setting_of(answer->body, "name_pattern")}});
     table.add({{"hold-max"}, {setting_of(answer->body, "hold_max_ms")}});
     table.add({{"idle-max"}, {setting_of(answer->body, "idle_max_ms")}});
-    table.add({{"leases-per-holder-max"}, {count_of(answer->body, "leases_per_holder_max")}});
+    table.add({{"leases-per-holder-max"}, {count_or_any(answer->body, "leases_per_holder_max")}});
     table.add({{"approval"}, {setting_of(answer->body, "approval")}});
     screen.show(table);
-    return exit_ok;
-}
-
-/// An answer for people is one line.
-int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done) {
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json())
-        screen.show(answer->body);
-    else
-        screen.line(printable(done));
     return exit_ok;
 }
 

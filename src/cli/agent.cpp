@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-Table::Row row_of(const json::value& agent) {
+Table::Row agent_row(const json::value& agent) {
     const bool restarting = flag_of(agent, "restarting");
     return {{text_of(agent, "id"), Colour::bold},
             {std::to_string(number_of(agent, "priority"))},
@@ -46,7 +46,7 @@ int show_agent(const Screen& screen, const Result<Answer>& answer) {
     std::vector<std::string> more = headings;
     more.emplace_back("LEASES");
     Table table{more};
-    Table::Row row = row_of(agent);
+    Table::Row row = agent_row(agent);
     row.push_back({std::to_string(number_of(agent, "leases"))});
     table.add(std::move(row));
     screen.show(table);
@@ -77,7 +77,7 @@ int agent_list_command(const Arguments& arguments) {
     if (!answer->ok()) return fail(screen, *answer);
     Table table{headings};
     for (const json::value& agent : array_of(answer->body, "agents"))
-        table.add(row_of(agent));
+        table.add(agent_row(agent));
     if (screen.json())
         screen.show(answer->body);
     else if (array_of(answer->body, "agents").empty())

@@ -102,6 +102,10 @@ const json::array& array_of(const json::value& object, std::string_view field) {
     return found == nullptr ? nothing : *found;
 }
 
+std::string count_of(const json::value& object, std::string_view field) {
+    return std::to_string(number_of(object, field));
+}
+
 std::string error_code_of(const Answer& answer) {
     return text_of(field_of(answer.body, "error"), "code");
 }
@@ -144,6 +148,16 @@ int fail(const Screen& screen, const Answer& answer) {
         message += " (try again in " + format_duration(retry_in) + ")";
     screen.complain(message);
     return exit_code_of(code);
+}
+
+int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done) {
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    if (screen.json())
+        screen.show(answer->body);
+    else
+        screen.line(printable(done));
+    return exit_ok;
 }
 
 }  // namespace holdfast

@@ -54,6 +54,8 @@ const boost::json::value& field_of(const boost::json::value& object, std::string
 std::string text_of(const boost::json::value& object, std::string_view field);
 bool flag_of(const boost::json::value& object, std::string_view field);
 std::int64_t number_of(const boost::json::value& object, std::string_view field);
+/// A number as text.
+std::string count_of(const boost::json::value& object, std::string_view field);
 /// An empty array if there is none.
 const boost::json::array& array_of(const boost::json::value& object, std::string_view field);
 
@@ -61,6 +63,9 @@ const boost::json::array& array_of(const boost::json::value& object, std::string
 int fail(const Screen& screen, const Error& error);
 /// Says what the server refused. Returns the exit code.
 int fail(const Screen& screen, const Answer& answer);
+
+/// Shows what was done: with --json the answer, else for people one line. Returns the exit code.
+int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done);
 
 /// Who stands in the way, in words: `bob holds FILE:x for another 41.2s (formatting)`.
 std::string describe_conflicts(const Answer& answer);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/mcp_agent.h"
+#include "cli/option_kinds.h"
 #include "client/http_connection.h"
 #include "wire/redis_address.h"
 
@@ -32,19 +33,6 @@ Duration to_duration(const std::string& text) {
     const auto duration = parse_duration(text);
     if (!duration) throw CLI::ValidationError(duration.error().message);
     return *duration;
-}
-
-/// `Target` is a Duration or an optional one.
-template <class Target>
-CLI::Option* add_duration(CLI::App* command, const std::string& name, Target& target, const std::string& description) {
-    return command
-        ->add_option_function<std::string>(
-            name, [&target](const std::string& text) { target = to_duration(text); }, description)
-        ->type_name("DURATION");
-}
-
-CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& target, const std::string& description) {
-    return command->add_option(name, target, description)->type_name("TEXT");
 }
 
 CLI::Option* add_optional_text(CLI::App* command, const std::string& name, std::optional<std::string>& target,

@@ -12,13 +12,6 @@ std::string approval_target(const std::string& identity) {
     return "/v1/approvals/" + percent_encode(identity);
 }
 
-int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done) {
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    screen.json() ? screen.show(answer->body) : screen.line(printable(done));
-    return exit_ok;
-}
-
 }  // namespace
 
 int approve_command(const Arguments& arguments) {

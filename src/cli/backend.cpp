@@ -28,7 +28,7 @@ std::string list_target(const BackendArguments& options) {
     return target;
 }
 
-Table table_of(const json::array& backends) {
+Table backends_table(const json::array& backends) {
     Table table{{"BACKEND", "KEY", "STATE", "FOR", "ADDRESS", "DRONE", "TOKEN"}};
     for (const json::value& backend : backends) {
         const std::chrono::milliseconds since{number_of(backend, "state_for_ms")};
@@ -51,7 +51,7 @@ int show_backend(const Screen& screen, const Result<Answer>& answer) {
         return exit_ok;
     }
     const json::value& backend = field_of(answer->body, "backend");
-    screen.show(table_of({backend}));
+    screen.show(backends_table({backend}));
     if (const std::string tag = text_of(field_of(backend, "key"), "tag"); !tag.empty())
         screen.line("tag " + printable(tag));
     if (const std::string user = text_of(backend, "user"); !user.empty()) screen.line("for " + printable(user));
@@ -77,7 +77,7 @@ int backend_list_command(const Arguments& arguments) {
     else if (backends.empty())
         screen.note("no backends");
     else
-        screen.show(table_of(backends));
+        screen.show(backends_table(backends));
     return exit_ok;
 }
 

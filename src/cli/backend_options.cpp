@@ -1,7 +1,5 @@
-#include <CLI/CLI.hpp>
-
-#include "base/text.h"
 #include "cli/app_commands.h"
+#include "cli/option_kinds.h"
 
 namespace holdfast {
 namespace {
@@ -13,21 +11,6 @@ class ConnectFormatter : public CLI::Formatter {
         return "Usage: holdfast backend connect [KEY] [OPTIONS] [-- COMMAND [ARGUMENT...]]\n";
     }
 };
-
-CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& target, const std::string& description) {
-    return command->add_option(name, target, description)->type_name("TEXT");
-}
-
-/// `Target` is a Duration or an optional one.
-template <class Target>
-CLI::Option* add_duration(CLI::App* command, const std::string& name, Target& target, const std::string& description) {
-    const auto read = [&target](const std::string& text) {
-        const auto duration = parse_duration(text);
-        if (!duration) throw CLI::ValidationError(duration.error().message);
-        target = *duration;
-    };
-    return command->add_option_function<std::string>(name, read, description)->type_name("DURATION");
-}
 
 std::string ready_complaint(const std::string& text) {
     const bool known = text == "tcp" || text == "started" || text.starts_with("http:/");

@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 /// Inside single quotes, for sh, zsh and fish alike once its quotes are doubled away.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
     std::string safe = "'";
     for (const char c : text)
         c == '\'' ? safe += "'\\''" : safe += c;
@@ -71,10 +71,10 @@ std::string bash_values(const CommandShape& root) {
             if (!option.takes_value || option.name == "--wait" || known) continue;
             seen.push_back(option.name);
             const bool is_path = option.name == "--config" || option.name == "--state-dir";
-            const std::string reply =
-                !option.choices.empty() ? "COMPREPLY=($(compgen -W " + quoted(joined(option.choices)) + " -- \"$cur\"))"
-                : is_path               ? "COMPREPLY=($(compgen -f -- \"$cur\"))"
-                                        : "COMPREPLY=()";
+            const std::string reply = !option.choices.empty() ? "COMPREPLY=($(compgen -W " +
+                                                                    in_quotes(joined(option.choices)) + " -- \"$cur\"))"
+                                      : is_path ? "COMPREPLY=($(compgen -f -- \"$cur\"))"
+                                                : "COMPREPLY=()";
             text += "        " + option.name + ") " + reply + "; return ;;\n";
         }
     }
@@ -99,15 +99,16 @@ std::string bash_completion(const CommandShape& root) {
         if (!place.path.empty()) {
             const std::size_t last = place.path.rfind(' ');
             const std::string parent = last == std::string::npos ? "" : place.path.substr(0, last);
-            text += "        " + quoted(parent + "|" + place.command.name) + ") path=" + quoted(place.path) + " ;;\n";
+            text +=
+                "        " + in_quotes(parent + "|" + place.command.name) + ") path=" + in_quotes(place.path) + " ;;\n";
         }
     text += "        esac\n    done\n    case $prev in\n" + bash_values(root) + "    esac\n    case $path in\n";
     const std::string common = joined(option_names(root));
     for (const Place& place : places(root)) {
         const std::string options = place.path.empty() ? common : joined(option_names(place.command)) + " " + common;
-        text += "    " + quoted(place.path) + ") if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W " + quoted(options) +
-                " -- \"$cur\")); else COMPREPLY=($(compgen -W " + quoted(joined(words_after(place.command))) +
-                " -- \"$cur\")); fi ;;\n";
+        text += "    " + in_quotes(place.path) + ") if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W " +
+                in_quotes(options) + " -- \"$cur\")); else COMPREPLY=($(compgen -W " +
+                in_quotes(joined(words_after(place.command))) + " -- \"$cur\")); fi ;;\n";
     }
     return text + "    esac\n}\ncomplete -F _holdfast holdfast\n";
 }
@@ -126,7 +127,7 @@ std::string zsh_option(const OptionShape& option) {
         if (!option.choices.empty()) text += "(" + joined(option.choices) + ")";
         if (option.name == "--config" || option.name == "--state-dir") text += "_files";
     }
-    return quoted(text);
+    return in_quotes(text);
 }
 
 std::string zsh_function_name(const std::string& path) {
@@ -153,7 +154,7 @@ std::string zsh_function(const Place& place, const CommandShape& root) {
     if (has_commands) {
         text += "    case $state in\n    command)\n        commands=(\n";
         for (const CommandShape& one : place.command.commands)
-            text += "            " + quoted(one.name + ":" + one.description) + "\n";
+            text += "            " + in_quotes(one.name + ":" + one.description) + "\n";
         text += "        )\n        _describe command commands ;;\n    rest)\n        case $words[1] in\n";
         for (const CommandShape& one : place.command.commands)
             text += "        " + one.name + ") " +
@@ -165,10 +166,10 @@ std::string zsh_function(const Place& place, const CommandShape& root) {
 
 std::string fish_option(const OptionShape& option, const std::string& condition) {
     std::string text =
-        "complete -c holdfast" + condition + " -l " + option.name.substr(2) + " -d " + quoted(option.description);
+        "complete -c holdfast" + condition + " -l " + option.name.substr(2) + " -d " + in_quotes(option.description);
     const bool is_path = option.name == "--config" || option.name == "--state-dir";
     if (option.takes_value && option.name != "--wait") text += is_path ? " -r -F" : " -x";
-    if (!option.choices.empty()) text += " -a " + quoted(joined(option.choices));
+    if (!option.choices.empty()) text += " -a " + in_quotes(joined(option.choices));
     return text + "\n";
 }
 
@@ -192,12 +193,12 @@ std::string fish_completion(const CommandShape& root) {
         if (!parent.empty()) condition = " -n '__fish_seen_subcommand_from " + parent + "'";
         if (place.path.empty()) continue;
         text += "complete -c holdfast" + condition + " -a " + place.command.name + " -d " +
-                quoted(place.command.description) + "\n";
+                in_quotes(place.command.description) + "\n";
         const std::string inside = " -n '__fish_seen_subcommand_from " + place.command.name + "'";
         for (const OptionShape& option : place.command.options)
             text += fish_option(option, inside);
         if (!place.command.choices.empty())
-            text += "complete -c holdfast" + inside + " -a " + quoted(joined(place.command.choices)) + "\n";
+            text += "complete -c holdfast" + inside + " -a " + in_quotes(joined(place.command.choices)) + "\n";
     }
     return text +
            "complete -c holdfast -n 'contains -- -- (commandline -opc)' -xa "

@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr auto soon = 10s;
+constexpr auto ends_soon = 10s;
 
 bool is_glob(const std::string& text) {
     return text.find_first_of("*?[") != std::string::npos;
@@ -40,7 +40,7 @@ std::string state_of(const json::value& service) {
     return flag_of(service, "stale") ? "stale" : "connected";
 }
 
-Table table_of(const json::array& services) {
+Table services_table(const json::array& services) {
     Table table{{"NAME", "IDENTITY", "STATE", "REMAINING", "ADDRESS", "ALPN", "METADATA"}};
     for (const json::value& service : services) {
         const bool stale = flag_of(service, "stale");
@@ -48,7 +48,7 @@ Table table_of(const json::array& services) {
         table.add({{text_of(service, "name"), Colour::bold},
                    {text_of(service, "identity")},
                    {state_of(service), stale ? Colour::yellow : Colour::green},
-                   {format_duration(left), left < soon ? Colour::yellow : Colour::none},
+                   {format_duration(left), left < ends_soon ? Colour::yellow : Colour::none},
                    {text_of(service, "address")},
                    {joined(array_of(service, "alpn"))},
                    {metadata_text(service), Colour::dim}});
@@ -130,7 +130,7 @@ int show_service(const Arguments& arguments) {
     if (screen.json())
         screen.show(answer->body);
     else
-        screen.show(table_of(json::array{field_of(answer->body, "service")}));
+        screen.show(services_table(json::array{field_of(answer->body, "service")}));
     return exit_ok;
 }
 
@@ -147,7 +147,7 @@ int list_services(const Arguments& arguments) {
     else if (array_of(answer->body, "services").empty())
         screen.note(glob.empty() ? "no services" : "no services with such a name");
     else
-        screen.show(table_of(array_of(answer->body, "services")));
+        screen.show(services_table(array_of(answer->body, "services")));
     return exit_ok;
 }
 

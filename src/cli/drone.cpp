@@ -15,11 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::string count_of(const json::value& object, std::string_view field) {
-    return std::to_string(number_of(object, field));
-}
-
-Table::Row row_of(const json::value& drone) {
+Table::Row drone_row(const json::value& drone) {
     const bool healthy = flag_of(drone, "healthy");
     const bool draining = flag_of(drone, "draining");
     const std::string state = draining ? "draining" : healthy ? "healthy" : "silent";
@@ -61,7 +57,7 @@ int drone_list_command(const Arguments& arguments) {
     if (!answer->ok()) return fail(screen, *answer);
     Table table{{"DRONE", "POOL", "STATE", "BACKENDS", "CAPACITY", "ADDRESS"}};
     for (const json::value& drone : array_of(answer->body, "drones"))
-        table.add(row_of(drone));
+        table.add(drone_row(drone));
     if (screen.json())
         screen.show(answer->body);
     else if (array_of(answer->body, "drones").empty())

@@ -1,7 +1,5 @@
-#include <CLI/CLI.hpp>
-
-#include "base/text.h"
 #include "cli/app_commands.h"
+#include "cli/option_kinds.h"
 
 namespace holdfast {
 namespace {
@@ -21,17 +19,10 @@ void add_elect_options(CLI::App* command, Arguments& arguments) {
     command->formatter(std::make_shared<ElectFormatter>());
     command->add_option("GROUP", arguments.elect.group, "what there is one leader of; the lease is leader:GROUP")
         ->required();
-    const auto read_ttl = [&take](const std::string& text) {
-        const auto duration = parse_duration(text);
-        if (!duration) throw CLI::ValidationError(duration.error().message);
-        take.ttl = *duration;
-    };
-    command
-        ->add_option_function<std::string>(
-            "--ttl", read_ttl,
-            "how soon another leads if this machine vanishes, and never before the command is dead; else the policy's "
-            "default")
-        ->type_name("DURATION")
+    add_duration(
+        command, "--ttl", take.ttl,
+        "how soon another leads if this machine vanishes, and never before the command is dead; else the policy's "
+        "default")
         ->envname("HOLDFAST_TTL");
     command->add_option("--holder", take.holder, "who stands; default user@host")
         ->type_name("TEXT")

@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-Table::Row row_of(const json::value& held) {
+Table::Row key_row(const json::value& held) {
     const json::value& key = field_of(held, "key");
     const std::string state = text_of(held, "state");
     const bool renewable = flag_of(held, "renewable");
@@ -39,7 +39,7 @@ int key_list_command(const Arguments& arguments) {
     if (!answer->ok()) return fail(screen, *answer);
     Table table{{"KEY", "NAMESPACE", "TAG", "BACKEND", "STATE", "DRONE", "TOKEN", "REMAINING"}};
     for (const json::value& held : array_of(answer->body, "keys"))
-        table.add(row_of(held));
+        table.add(key_row(held));
     if (screen.json())
         screen.show(answer->body);
     else if (array_of(answer->body, "keys").empty())

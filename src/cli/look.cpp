@@ -46,7 +46,7 @@ void sort(json::array& leases) {
     });
 }
 
-Table table_of(const json::array& leases) {
+Table leases_table(const json::array& leases) {
     Table table{{"RESOURCE", "PREDICATE", "HOLDER", "TOKEN", "REMAINING", "REASON"}};
     for (const json::value& lease : leases) {
         const std::chrono::milliseconds left{number_of(field_of(lease, "timeline"), "expires_in_ms")};
@@ -75,7 +75,7 @@ int list_command(const Arguments& arguments) {
     else if (leases.empty())
         screen.note("no active leases");
     else
-        screen.show(table_of(leases));
+        screen.show(leases_table(leases));
     return exit_ok;
 }
 

@@ -1,7 +1,5 @@
-#include <CLI/CLI.hpp>
-
-#include "base/text.h"
 #include "cli/app_commands.h"
+#include "cli/option_kinds.h"
 #include "discovery/host_port.h"
 
 namespace holdfast {
@@ -74,15 +72,7 @@ void add_advertise_options(CLI::App* command, AdvertiseArguments& options) {
         ->check(is_host_port)
         ->envname("HOLDFAST_ADVERTISE_ADDRESS");
     add_relay(command, options.relay);
-    const auto read_ttl = [&options](const std::string& text) {
-        const auto duration = parse_duration(text);
-        if (!duration) throw CLI::ValidationError(duration.error().message);
-        options.ttl = *duration;
-    };
-    command
-        ->add_option_function<std::string>("--ttl", read_ttl,
-                                           "how long it stays listed if this machine vanishes; default 30s")
-        ->type_name("DURATION")
+    add_duration(command, "--ttl", options.ttl, "how long it stays listed if this machine vanishes; default 30s")
         ->envname("HOLDFAST_ADVERTISE_TTL");
     command->add_option("--identity", options.identity, "the file of the key; made if it is not there")
         ->type_name("FILE")

@@ -13,7 +13,7 @@ std::string file_of(const Arguments& arguments) {
     return arguments.identity_file.empty() ? default_identity_file() : arguments.identity_file;
 }
 
-int fail(const Screen& screen, const Error& error) {
+int fail_with_file(const Screen& screen, const Error& error) {
     if (screen.json())
         screen.show(boost::json::object{{"error", {{"code", error.code}, {"message", error.message}}}});
     else
@@ -36,7 +36,7 @@ int identity_new_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const std::string file = file_of(arguments);
     const Identity identity = Identity::generate();
-    if (const auto saved = identity.save_new(file); !saved) return fail(screen, saved.error());
+    if (const auto saved = identity.save_new(file); !saved) return fail_with_file(screen, saved.error());
     show(screen, identity, file);
     return exit_ok;
 }
@@ -45,7 +45,7 @@ int identity_show_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const std::string file = file_of(arguments);
     const auto identity = Identity::load(file);
-    if (!identity) return fail(screen, identity.error());
+    if (!identity) return fail_with_file(screen, identity.error());
     show(screen, *identity, file);
     return exit_ok;
 }

@@ -15,10 +15,6 @@ std::string duration_of(const json::value& object, std::string_view field) {
     return format_duration(std::chrono::milliseconds{number_of(object, field)});
 }
 
-std::string count_of(const json::value& object, std::string_view field) {
-    return std::to_string(number_of(object, field));
-}
-
 /// `-` for one that was not measured.
 std::string round_trip_of(const json::value& member) {
     const json::value& rtt = field_of(member, "rtt_ms");
@@ -28,14 +24,14 @@ std::string round_trip_of(const json::value& member) {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-Table::Cell state_of(const json::value& member) {
+Table::Cell member_state(const json::value& member) {
     const std::string refusal = text_of(member, "refusal");
     if (flag_of(member, "self")) return {"itself", Colour::dim};
     if (flag_of(member, "connected")) return {"connected", Colour::green};
     return {refusal.empty() ? "not connected" : "refused: " + refusal, Colour::red};
 }
 
-Table table_of(const json::value& status) {
+Table members_table(const json::value& status) {
     const std::string leader = text_of(field_of(status, "leader"), "id");
     Table table{{"NODE", "ADDRESS", "STATE", "ROUND TRIP", "BOOT", "QUEUED", "DROPPED", "LOG"}};
     for (const json::value& member : array_of(status, "members")) {
@@ -43,7 +39,7 @@ Table table_of(const json::value& status) {
         const auto boot = number_of(member, "boot");
         table.add({{id, Colour::bold},
                    {text_of(member, "address")},
-                   state_of(member),
+                   member_state(member),
                    {round_trip_of(member)},
                    {boot == 0 ? "-" : std::to_string(boot)},
                    {count_of(member, "queued_bytes")},
@@ -84,7 +80,7 @@ std::string describe_attempts(const json::value& status) {
 }
 
 void show(const Screen& screen, const json::value& status) {
-    screen.show(table_of(status));
+    screen.show(members_table(status));
     screen.line(describe_reach(status, screen.colours()));
     if (!flag_of(status, "founded"))
         screen.line(coloured("not founded yet: nothing is granted until all members have met for the first time",

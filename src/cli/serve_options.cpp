@@ -1,23 +1,8 @@
-#include <CLI/CLI.hpp>
-
-#include "base/text.h"
 #include "cli/app_commands.h"
+#include "cli/option_kinds.h"
 
 namespace holdfast {
 namespace {
-
-CLI::Option* add_duration(CLI::App* serve, const std::string& name, Duration& target, const std::string& description) {
-    const auto read = [&target](const std::string& text) {
-        const auto duration = parse_duration(text);
-        if (!duration) throw CLI::ValidationError(duration.error().message);
-        target = *duration;
-    };
-    return serve->add_option_function<std::string>(name, read, description)->type_name("DURATION");
-}
-
-CLI::Option* add_text(CLI::App* serve, const std::string& name, std::string& target, const std::string& description) {
-    return serve->add_option(name, target, description)->type_name("TEXT");
-}
 
 /// What makes a server a node of a cluster.
 void add_cluster(CLI::App* serve, ServeOptions& options) {

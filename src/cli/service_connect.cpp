@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr Duration timeout = 15s;
+constexpr Duration connect_timeout = 15s;
 
 /// What may be done about it.
 std::string_view advice(std::string_view code) {
@@ -24,7 +24,7 @@ std::string_view advice(std::string_view code) {
     return "";
 }
 
-int fail(const Screen& screen, const Error& error) {
+int fail_to_connect(const Screen& screen, const Error& error) {
     screen.complain(Error{error.code, error.message + std::string(advice(error.code))});  // stdout is the stream's
     return exit_code_of(error.code);
 }
@@ -59,13 +59,14 @@ class Gateway {
         if (streams_ >= given_.streams) return turn_away(local, "too many streams");
         ++streams_;
         const auto kept = std::make_shared<discovery::Socket>(std::move(local));
-        discovery::dial_service(loop_, relay_, given_.name, timeout, [this, kept](discovery::StreamResult result) {
-            if (auto* stream = std::get_if<discovery::Socket>(&result))
-                return discovery::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
-            --streams_;
-            const auto& failed = std::get<discovery::StreamFailed>(result);
-            turn_away(*kept, failed.message.empty() ? failed.code : failed.message);
-        });
+        discovery::dial_service(
+            loop_, relay_, given_.name, connect_timeout, [this, kept](discovery::StreamResult result) {
+                if (auto* stream = std::get_if<discovery::Socket>(&result))
+                    return discovery::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
+                --streams_;
+                const auto& failed = std::get<discovery::StreamFailed>(result);
+                turn_away(*kept, failed.message.empty() ? failed.code : failed.message);
+            });
     }
 
     /// Reset, not closed: an end without an error would look like an empty answer.
@@ -90,8 +91,9 @@ int connect_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const ServiceConnectArguments& given = arguments.service_connect;
     if (!given.listen.empty()) return Gateway{arguments, screen}.run();
-    const auto opened = discovery::open_service(relay_place(given.relay, arguments.common), given.name, timeout);
-    if (!opened) return fail(screen, opened.error());
+    const auto opened =
+        discovery::open_service(relay_place(given.relay, arguments.common), given.name, connect_timeout);
+    if (!opened) return fail_to_connect(screen, opened.error());
     if (const auto copied = copy_standard_streams(Fd{*opened}); !copied) {
         screen.complain(copied.error());
         return exit_failed;

@@ -19,7 +19,6 @@ constexpr Duration pause_min = 20ms;
 constexpr Duration pause_max = 1s;
 /// A server that recovers says for how long, but it may be restarted cleanly meanwhile: look now and then.
 constexpr Duration retry_in_max = 5s;
-constexpr Duration release_max = 1s;
 
 Failure unreachable(std::string message) {
     return {.outcome = Outcome::unreachable, .code = "unreachable", .message = std::move(message)};
@@ -34,10 +33,6 @@ Duration bounded(std::chrono::milliseconds duration) {
 Duration pause_after(const Failure& failure) {
     if (failure.code == "wait_timeout") return pause_min;
     return std::min<Duration>(failure.retry_in.value_or(200ms), retry_in_max);
-}
-
-Duration whole_ms(Duration duration) {
-    return std::chrono::ceil<std::chrono::milliseconds>(std::max(duration, Duration::zero()));
 }
 
 }  // namespace
@@ -100,7 +95,7 @@ bool Acquiring::may_ask_again(const Failure& failure) const {
 Acquiring::Asked Acquiring::ask() {
     const HolderInstant sent_at = holder_clock_now();
     ask_.idempotency_key = random_hex(16);
-    ask_.wait = whole_ms(give_up_at_ - sent_at);
+    ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - sent_at, Duration::zero()));
     Duration wait_before_next = pause_min;
     for (bool last = false;;) {
         AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now());

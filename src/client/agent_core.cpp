@@ -11,8 +11,6 @@ namespace holdfast {
 
 namespace {
 
-constexpr Duration release_max = 1s;
-
 LeftBehind to_left_behind(const VerifiedLease& lease) {
     return {lease.id, lease.resource, lease.state == "ACTIVE",
             std::chrono::floor<std::chrono::milliseconds>(lease.remaining)};

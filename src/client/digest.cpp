@@ -28,7 +28,7 @@ std::string checksum(std::string_view text) {
     return {digits.data(), end};
 }
 
-json::array to_json(const std::vector<Intent>& intents) {
+json::array intents_of(const std::vector<Intent>& intents) {
     json::array list;
     for (const auto& [resource, predicate] : intents)
         list.push_back(json::object{{"resource", resource}, {"predicate", predicate}});
@@ -64,7 +64,7 @@ std::string to_text(const Digest& digest) {
                         {"session", digest.session},
                         {"epoch", digest.epoch},
                         {"checkpoint", digest.checkpoint},
-                        {"pending", to_json(digest.pending)}};
+                        {"pending", intents_of(digest.pending)}};
     if (digest.priority) fields["priority"] = *digest.priority;
     const std::string body = json::serialize(fields) + "\n";
     return std::string(format) + std::to_string(version) + " " + checksum(body) + "\n" + body;

@@ -11,8 +11,8 @@ namespace {
 
 /// Renewals due this soon go along with one that is due now: one message instead of many.
 constexpr Duration company = 50ms;
-constexpr Duration pause_min = 20ms;
-constexpr Duration pause_max = 2s;
+constexpr Duration renewal_pause_min = 20ms;
+constexpr Duration renewal_pause_max = 2s;
 
 }  // namespace
 
@@ -109,8 +109,8 @@ HolderInstant Keeper::first_try(const Deadlines& deadlines, HolderInstant now) {
 /// Twice as long after each failure, but always leaving time for more tries before the deadline.
 HolderInstant Keeper::next_try(const Entry& entry, HolderInstant now) {
     const Duration left = entry.deadlines.end - now;
-    const Duration doubled = pause_min * (1 << std::min(entry.failures, 8U));
-    const Duration pause = std::max(std::min({doubled, pause_max, left / 8}), pause_min);
+    const Duration doubled = renewal_pause_min * (1 << std::min(entry.failures, 8U));
+    const Duration pause = std::max(std::min({doubled, renewal_pause_max, left / 8}), renewal_pause_min);
     return now + std::chrono::duration_cast<Duration>(pause * (0.5 + random_.unit() / 2));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Commands in one round trip at most; 1,000 renewals are some 150 KiB.
 constexpr std::size_t batch_most = 1'000;
-constexpr Duration backoff_min = 50ms;
+constexpr Duration talk_backoff_min = 50ms;
 constexpr int backoff_doublings = 5;
 
 bool is_fatal(const resp::Value& answer) {
@@ -212,7 +212,7 @@ void LeaseManager::Core::nobody_answered(const std::vector<LeaseRequest>& reques
 void LeaseManager::Core::failed(const Error& error, HolderInstant now) {
     connected_ = false;
     roll_.unanswered(now);
-    const Duration longest = backoff_min * (1 << std::min(failures_++, backoff_doublings));
+    const Duration longest = talk_backoff_min * (1 << std::min(failures_++, backoff_doublings));
     const Duration pause = std::min<Duration>(longest, options.timings.try_every);
     retry_at_ = now + pause / 2 +
                 Duration{static_cast<Duration::rep>(random_.unit() * static_cast<double>((pause / 2).count()))};

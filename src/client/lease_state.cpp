@@ -10,9 +10,6 @@ namespace holdfast {
 
 namespace {
 
-/// A destructor may take this long if the server does not answer; the lease ends by itself anyway.
-constexpr Duration release_max = 1s;
-
 HolderInstant instant(std::int64_t count) {
     return HolderInstant{Duration{count}};
 }

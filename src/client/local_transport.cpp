@@ -16,10 +16,6 @@ Error to_error(const core::Refused& refused) {
     return {std::string(core::name_of(refused.code)), refused.detail.empty() ? std::string(advice) : refused.detail};
 }
 
-std::chrono::milliseconds whole_ms(Duration duration) {
-    return std::chrono::ceil<std::chrono::milliseconds>(duration);
-}
-
 Result<std::vector<core::Intent>> manifest_of(const AcquireAsk& ask) {
     if (auto checked = core::check_namespace(ask.name_space); !checked) return checked.error();
     std::vector<core::Intent> intents;

@@ -15,6 +15,14 @@
 
 namespace holdfast {
 
+/// Giving leases back may take this long if the authority does not answer; they end by themselves anyway.
+constexpr Duration release_max = 1s;
+
+/// As programs are told of durations, and never less.
+inline std::chrono::milliseconds whole_ms(Duration duration) {
+    return std::chrono::ceil<std::chrono::milliseconds>(duration);
+}
+
 /// A request for leases. Repeated with the same key and the same content it returns the first answer (G7).
 struct AcquireAsk {
     std::string holder{};

@@ -21,11 +21,6 @@ Failure uncertain() {
 Failure ran_out() {
     return {.outcome = Outcome::lost, .code = "lease_expired", .message = "the lease ran out by this holder's clock"};
 }
-
-std::chrono::milliseconds whole_ms(Duration duration) {
-    return std::chrono::ceil<std::chrono::milliseconds>(duration);
-}
-
 }  // namespace
 
 Work::Core::Core(Agent::Core& agent, std::vector<Intent> intents, const WorkOptions& options)

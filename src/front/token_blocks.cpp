@@ -9,7 +9,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr Duration pause_after_failure = 200ms;
+constexpr Duration blocks_pause = 200ms;
 
 }
 
@@ -50,7 +50,7 @@ void TokenBlocks::reserve() {
         },
         [this, first, asked_at](const Result<Reading>& reserved) {
             asking_ = false;
-            ask_at_ = now_ + (reserved ? renewed_after : pause_after_failure);
+            ask_at_ = now_ + (reserved ? renewed_after : blocks_pause);
             if (!reserved || *first + size >= token_limit) return;
             reserved_at_ = asked_at;
             last_ = *first;

@@ -13,7 +13,7 @@ namespace {
 struct FreeNumber {
     void operator()(BIGNUM* number) const { BN_free(number); }
 };
-struct FreeContext {
+struct FreeNumbers {
     void operator()(BN_CTX* context) const { BN_CTX_free(context); }
 };
 using Number = std::unique_ptr<BIGNUM, FreeNumber>;
@@ -61,7 +61,7 @@ class Field {
     /// Nothing of this fails but for want of memory.
     static void well(bool holds) { HOLDFAST_ASSERT(holds); }
 
-    std::unique_ptr<BN_CTX, FreeContext> context_;
+    std::unique_ptr<BN_CTX, FreeNumbers> context_;
     Number p_;
 };
 

@@ -8,7 +8,7 @@
 namespace holdfast::core {
 namespace {
 
-Error invalid(std::string message) {
+Error invalid_policy(std::string message) {
     return {std::string(name_of(Code::invalid_policy)), std::move(message)};
 }
 
@@ -18,12 +18,12 @@ Result<NamePattern> NamePattern::compile(std::string text) {
     NamePattern pattern;
     if (text.empty()) return pattern;
     if (text.size() > limits::pattern_bytes)
-        return invalid("name_pattern is longer than " + std::to_string(limits::pattern_bytes) + " bytes");
+        return invalid_policy("name_pattern is longer than " + std::to_string(limits::pattern_bytes) + " bytes");
     RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(1 << 20);
     auto compiled = std::make_shared<RE2>(text, options);
-    if (!compiled->ok()) return invalid("name_pattern does not compile: " + compiled->error());
+    if (!compiled->ok()) return invalid_policy("name_pattern does not compile: " + compiled->error());
     pattern.text_ = std::move(text);
     pattern.compiled_ = std::move(compiled);
     return pattern;
@@ -35,20 +35,21 @@ bool NamePattern::matches(std::string_view name) const {
 }
 
 Result<void> Policy::check() const {
-    if (ttl_min < 1ms) return invalid("ttl_min_ms must be at least 1");
-    if (ttl_max < ttl_min) return invalid("ttl_max_ms must not be below ttl_min_ms");
-    if (ttl_max > limits::ttl_ceiling) return invalid("ttl_max_ms must not be above a day");
+    if (ttl_min < 1ms) return invalid_policy("ttl_min_ms must be at least 1");
+    if (ttl_max < ttl_min) return invalid_policy("ttl_max_ms must not be below ttl_min_ms");
+    if (ttl_max > limits::ttl_ceiling) return invalid_policy("ttl_max_ms must not be above a day");
     if (ttl_default < ttl_min || ttl_default > ttl_max)
-        return invalid("ttl_default_ms must lie between ttl_min_ms and ttl_max_ms");
+        return invalid_policy("ttl_default_ms must lie between ttl_min_ms and ttl_max_ms");
     if (wait_max < Duration::zero() || wait_max > limits::wait_ceiling)
-        return invalid("wait_max_ms must not be above an hour");
-    if (hold_max != Duration::zero() && hold_max < ttl_min) return invalid("hold_max_ms must not be below ttl_min_ms");
-    if (hold_max > limits::quota_ceiling) return invalid("hold_max_ms must not be above a year");
+        return invalid_policy("wait_max_ms must not be above an hour");
+    if (hold_max != Duration::zero() && hold_max < ttl_min)
+        return invalid_policy("hold_max_ms must not be below ttl_min_ms");
+    if (hold_max > limits::quota_ceiling) return invalid_policy("hold_max_ms must not be above a year");
     if (idle_max < Duration::zero() || idle_max > limits::quota_ceiling)
-        return invalid("idle_max_ms must not be above a year");
-    if (bans.size() > limits::bans) return invalid("there are as many bans as there may be; lift some");
+        return invalid_policy("idle_max_ms must not be above a year");
+    if (bans.size() > limits::bans) return invalid_policy("there are as many bans as there may be; lift some");
     if (approved.size() > limits::approvals)
-        return invalid("there are as many approvals as there may be; take some back");
+        return invalid_policy("there are as many approvals as there may be; take some back");
     return {};
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view file_type = "FILE:";
 constexpr std::string_view tree_ending = "/**";
 
-Error invalid(std::string message) {
+Error invalid_path(std::string message) {
     return {std::string(name_of(Code::invalid_argument)), std::move(message)};
 }
 
@@ -43,12 +43,12 @@ Result<std::string> normalised_path(std::string_view path) {
     while (!path.empty()) {
         const std::string_view part = take_part(path);
         if (part.empty() || part == ".") continue;
-        if (part == "..") return invalid("a FILE: path must not contain '..'; say where it leads");
-        if (part == "**" && !path.empty()) return invalid("in a FILE: path '**' may only be the last part");
+        if (part == "..") return invalid_path("a FILE: path must not contain '..'; say where it leads");
+        if (part == "**" && !path.empty()) return invalid_path("in a FILE: path '**' may only be the last part");
         if (!out.empty() && out.back() != '/') out += '/';
         out += part;
     }
-    if (out == "**") return invalid("say which tree: FILE:/** or FILE:some/folder/**");
+    if (out == "**") return invalid_path("say which tree: FILE:/** or FILE:some/folder/**");
     return out;
 }
 

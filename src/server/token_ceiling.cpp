@@ -8,7 +8,7 @@ namespace holdfast {
 namespace {
 
 constexpr Duration wall_looked_at_every = 1min;
-constexpr Duration pause_after_failure = 1s;
+constexpr Duration ceiling_pause = 1s;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void TokenCeiling::advance(Instant now) {
     under_way_ = true;
     parts_.durable.reserve_tokens(*wanted_, [this](const Result<void>& reserved) {
         under_way_ = false;
-        try_at_ = now_ + pause_after_failure;
+        try_at_ = now_ + ceiling_pause;
         if (!reserved) return;  // the same again
         parts_.acceptor.raise_token_ceiling(*wanted_);
         wanted_.reset();

@@ -46,12 +46,12 @@ constexpr std::array<Otherwise, 6> otherwises{{{"0", number(0)},
                                                {"false", null_reply}}};
 
 /// What an action answers: what its call does, or that it was done.
-struct Ending {
+struct ScriptEnding {
     std::string_view before;  ///< the call
     std::string_view after;
     std::optional<ScriptReply> reply;
 };
-constexpr std::array<Ending, 3> endings{
+constexpr std::array<ScriptEnding, 3> endings{
     {{"return ", "", std::nullopt}, {"", " return 1", number(1)}, {"", " return true", number(1)}}};
 
 /// `%` is where the action goes, `$` where it ends otherwise.
@@ -154,7 +154,7 @@ void KnownScripts::add(const std::string& text, const Script& script) {
 void KnownScripts::add_compare_and_act() {
     for (std::size_t i = 0; i < shapes.size(); ++i)
         for (const Action& action : actions)
-            for (const Ending& ending : endings)
+            for (const ScriptEnding& ending : endings)
                 for (const Otherwise& otherwise : otherwises) {
                     Script script = action.script;
                     if (script.act == ScriptAct::left && ending.reply) continue;  // it would answer nothing

@@ -172,4 +172,10 @@ void write_command(std::string& out, std::initializer_list<std::string_view> wor
     write_command(out, std::span(words.begin(), words.size()));
 }
 
+std::string command_of(std::initializer_list<std::string_view> words) {
+    std::string out;
+    write_command(out, words);
+    return out;
+}
+
 }  // namespace holdfast::resp

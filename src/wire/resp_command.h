@@ -69,5 +69,7 @@ class CommandReader {
 /// Appends a command as an array of bulk strings.
 void write_command(std::string& out, std::span<const std::string_view> words);
 void write_command(std::string& out, std::initializer_list<std::string_view> words);
+/// The same by itself.
+std::string command_of(std::initializer_list<std::string_view> words);
 
 }  // namespace holdfast::resp

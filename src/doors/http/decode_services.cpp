@@ -47,7 +47,7 @@ std::vector<std::string> alpn_field(Fields& fields) {
     return alpn;
 }
 
-std::vector<std::pair<std::string, std::string>> metadata_field(Fields& fields) {
+std::vector<std::pair<std::string, std::string>> service_metadata(Fields& fields) {
     std::vector<std::pair<std::string, std::string>> metadata;
     const JsonValue* object = fields.object("metadata");
     if (object == nullptr) return metadata;
@@ -77,7 +77,7 @@ Result<DecodedUpdate> decode_service_update(const Request& request) {
     update.ttl = std::chrono::milliseconds(fields.whole("ttl_ms", 0, ttl_ms_max).value_or(0));
     update.address = fields.text("address").value_or("");
     update.alpn = alpn_field(fields);
-    update.metadata = metadata_field(fields);
+    update.metadata = service_metadata(fields);
     update.relay = bytes_field(fields, "relay");
     update.time_ms = fields.signed_whole("time_ms", time_ms_max).value_or(0);
     update.nonce = bytes_field(fields, "nonce");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t parameters_max = 32;
 
-Error invalid(std::string message) {
+Error invalid_query(std::string message) {
     return {std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
 }
 
@@ -34,9 +34,9 @@ Result<Query> Query::parse(std::string_view text) {
         const std::size_t equals = std::min(pair.find('='), pair.size());
         auto name = form_decode(pair.substr(0, equals));
         auto value = form_decode(pair.substr(std::min(equals + 1, pair.size())));
-        if (!name || !value) return invalid("the query has a broken escape: " + shown(pair));
-        if (query.find(*name) != nullptr) return invalid("the parameter " + shown(*name) + " is repeated");
-        if (query.parameters_.size() == parameters_max) return invalid("the query has too many parameters");
+        if (!name || !value) return invalid_query("the query has a broken escape: " + shown(pair));
+        if (query.find(*name) != nullptr) return invalid_query("the parameter " + shown(*name) + " is repeated");
+        if (query.parameters_.size() == parameters_max) return invalid_query("the query has too many parameters");
         query.parameters_.emplace_back(std::move(*name), std::move(*value));
     }
     return query;
@@ -77,7 +77,7 @@ std::optional<bool> Query::boolean(std::string_view name) {
 }
 
 void Query::refuse(std::string message) {
-    if (!mistake_) mistake_ = invalid(std::move(message));
+    if (!mistake_) mistake_ = invalid_query(std::move(message));
 }
 
 void Query::check(const Result<void>& result) {

@@ -46,12 +46,6 @@ std::string_view reason_of(int status) {
     }
 }
 
-Code code_named(std::string_view name) {
-    for (std::size_t i = 0; i < core::code_count; ++i)
-        if (core::name_of(static_cast<Code>(i)) == name) return static_cast<Code>(i);
-    return Code::storage_failed;
-}
-
 void append_field(std::string& out, std::string_view name, std::string_view value) {
     out += name;
     out += ": ";
@@ -171,6 +165,12 @@ Response failure(Code code, std::string_view detail, std::optional<Duration> ret
     if (retry_in) json.field("retry_in_ms", to_ms_up(*retry_in));
     json.close_object();
     return response;
+}
+
+core::Code code_named(std::string_view name) {
+    for (std::size_t i = 0; i < core::code_count; ++i)
+        if (core::name_of(static_cast<Code>(i)) == name) return static_cast<Code>(i);
+    return Code::storage_failed;
 }
 
 Response failure(const Error& error) {

@@ -22,6 +22,8 @@ struct Response {
 
 /// The HTTP status of each code, as docs/http-api.md lists them.
 int status_of(core::Code code);
+/// `storage_failed` if there is none of that name.
+core::Code code_named(std::string_view name);
 
 /// The detail, or the code's own advice if there is none. Safe to put into JSON, whatever a library wrote into the
 /// detail.

@@ -16,12 +16,6 @@ std::string hex(std::uint64_t value) {
     return to_hex(bytes);
 }
 
-core::Code code_named(std::string_view name) {
-    for (std::size_t i = 0; i < core::code_count; ++i)
-        if (core::name_of(static_cast<core::Code>(i)) == name) return static_cast<core::Code>(i);
-    return core::Code::storage_failed;
-}
-
 void put_entry(JsonWriter& json, const core::ServiceEntry& entry) {
     json.open_object().field("name", entry.name).field("identity", entry.identity).field("address", entry.address);
     json.key("alpn").open_array();

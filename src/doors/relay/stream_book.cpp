@@ -7,7 +7,6 @@
 namespace holdfast::relay {
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto remembered_for = 60s;  // so that short streams cannot empty a full bucket each
 
 template <class Parties>
@@ -17,7 +16,7 @@ std::size_t streams_of(const Parties& parties, const std::string& name) {
 }
 
 StreamBook::Carried carried_by(const TrafficShare& share) {
-    return {share.to_publisher.load(relaxed), share.to_consumer.load(relaxed)};
+    return {share.to_publisher.load(std::memory_order_relaxed), share.to_consumer.load(std::memory_order_relaxed)};
 }
 
 void add(StreamBook::Carried& sum, const StreamBook::Carried& more) {

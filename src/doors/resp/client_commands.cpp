@@ -11,16 +11,6 @@ namespace {
 
 constexpr std::size_t name_bytes_most = 256;
 
-void fail(Exchange& exchange, std::string_view message) {
-    exchange.reply().error("ERR", message);
-    exchange.finish();
-}
-
-void ok(Exchange& exchange) {
-    exchange.reply().simple("OK");
-    exchange.finish();
-}
-
 /// One line, in Redis's form, with what is known here.
 std::string line_of(RespSession& session) {
     using std::chrono::duration_cast;

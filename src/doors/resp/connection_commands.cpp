@@ -18,16 +18,6 @@ constexpr std::string_view no_password =
     "correct?";
 constexpr std::string_view wrong_password = "invalid username-password pair or user is disabled.";
 
-void ok(Exchange& exchange) {
-    exchange.reply().simple("OK");
-    exchange.finish();
-}
-
-void fail(Exchange& exchange, std::string_view message) {
-    exchange.reply().error("ERR", message);
-    exchange.finish();
-}
-
 void ping(Exchange& exchange) {
     const auto words = exchange.words();
     if (words.size() > 2) return fail(exchange, wrong_arity("PING"));
@@ -159,7 +149,7 @@ void dbsize(Exchange& exchange) {
     exchange.finish();
 }
 
-constexpr std::array commands{
+constexpr std::array connection_table{
     RespCommand{.name = "AUTH", .arity = -2, .handler = auth, .summary = "Answers as a server without a password."},
     RespCommand{.name = "CLIENT", .arity = -2, .handler = client_command, .summary = "About this connection."},
     RespCommand{.name = "COMMAND", .arity = -1, .handler = command_command, .summary = "What commands there are."},
@@ -178,7 +168,7 @@ constexpr std::array commands{
 }  // namespace
 
 std::span<const RespCommand> connection_commands() {
-    return commands;
+    return connection_table;
 }
 
 }  // namespace holdfast

@@ -64,7 +64,7 @@ void unsubscribe_from(Exchange& exchange, const Kind& kind) {
     exchange.finish();
 }
 
-constexpr std::array commands{
+constexpr std::array event_table{
     RespCommand{.name = "SUBSCRIBE",
                 .arity = -2,
                 .handler = [](Exchange& exchange) { subscribe_to(exchange, by_name); },
@@ -86,7 +86,7 @@ constexpr std::array commands{
 }  // namespace
 
 std::span<const RespCommand> event_commands() {
-    return commands;
+    return event_table;
 }
 
 }  // namespace holdfast

@@ -38,4 +38,18 @@ core::Authority& Exchange::authority() {
     return session().parts().authority;
 }
 
+void ok(Exchange& exchange) {
+    exchange.reply().simple("OK");
+    exchange.finish();
+}
+
+void fail(Exchange& exchange, std::string_view code, std::string_view message) {
+    exchange.reply().error(code, message);
+    exchange.finish();
+}
+
+void fail(Exchange& exchange, std::string_view message) {
+    fail(exchange, "ERR", message);
+}
+
 }  // namespace holdfast

@@ -46,6 +46,11 @@ class Exchange {
     std::span<const std::string_view> words_;
 };
 
+/// Replies that finish the exchange.
+void ok(Exchange& exchange);
+void fail(Exchange& exchange, std::string_view message);
+void fail(Exchange& exchange, std::string_view code, std::string_view message);
+
 /// Which words of a command name what it is about, so that the store can be told before its turn comes. 0: none.
 struct Foresight {
     std::uint8_t resource = 0;

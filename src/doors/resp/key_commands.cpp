@@ -166,7 +166,7 @@ void refuse_flush(Exchange& exchange) {
          "them");
 }
 
-constexpr std::array commands{
+constexpr std::array key_table{
     RespCommand{"SET", -3, set, true, 1, 1, 1, {}, {1, 2, true}},
     RespCommand{"SETNX", 3, refuse_without_expiry, true, 1, 1, 1},
     RespCommand{"PSETEX", 4, psetex, true, 1, 1, 1},
@@ -200,7 +200,7 @@ constexpr std::array commands{
 }  // namespace
 
 std::span<const RespCommand> key_commands() {
-    return commands;
+    return key_table;
 }
 
 }  // namespace holdfast

@@ -197,7 +197,7 @@ void keep(Exchange& exchange, const Verb& verb) {
     if (error) fail(exchange, *error);
 }
 
-constexpr std::array commands{
+constexpr std::array lease_table{
     RespCommand{.name = "LEASE.ACQUIRE",
                 .arity = -4,
                 .handler = acquire,
@@ -242,7 +242,7 @@ constexpr std::array commands{
 }  // namespace
 
 std::span<const RespCommand> lease_commands() {
-    return commands;
+    return lease_table;
 }
 
 }  // namespace holdfast

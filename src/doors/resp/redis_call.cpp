@@ -32,15 +32,6 @@ void run(Exchange& exchange, const RedisCall& call, core::Quick::Rule rule, core
         std::move(rule), std::move(done));
 }
 
-void fail(Exchange& exchange, std::string_view code, std::string_view message) {
-    exchange.reply().error(code, message);
-    exchange.finish();
-}
-
-void fail(Exchange& exchange, std::string_view message) {
-    fail(exchange, "ERR", message);
-}
-
 void fail_wrong_type(Exchange& exchange) {
     fail(exchange, "WRONGTYPE", "Operation against a key holding the wrong kind of value");
 }

@@ -37,8 +37,6 @@ struct RedisCall {
 void run(Exchange& exchange, const RedisCall& call, core::Quick::Rule rule, core::Quick::Done done);
 
 /// Error replies; they finish the exchange.
-void fail(Exchange& exchange, std::string_view message);
-void fail(Exchange& exchange, std::string_view code, std::string_view message);
 void fail_wrong_type(Exchange& exchange);
 void fail_no_expiry(Exchange& exchange);
 /// Why the lease's own rules refused it. Always an error, never an answer that could pass for a grant.

@@ -164,15 +164,15 @@ struct Subcommand {
     std::size_t words_least, words_most;
     void (*handler)(Exchange&);
 };
-constexpr std::array subcommands{Subcommand{"LOAD", 3, 3, script_load},
-                                 Subcommand{"EXISTS", 3, resp::words_most, script_exists},
-                                 Subcommand{"FLUSH", 2, 3, script_flush}};
+constexpr std::array script_subcommands{Subcommand{"LOAD", 3, 3, script_load},
+                                        Subcommand{"EXISTS", 3, resp::words_most, script_exists},
+                                        Subcommand{"FLUSH", 2, 3, script_flush}};
 
 void script(Exchange& exchange) {
     const auto words = exchange.words();
-    const auto found = std::find_if(subcommands.begin(), subcommands.end(),
+    const auto found = std::find_if(script_subcommands.begin(), script_subcommands.end(),
                                     [&](const Subcommand& known) { return same_word(known.name, words[1]); });
-    if (found == subcommands.end()) return fail(exchange, unknown_subcommand("SCRIPT", words[1]));
+    if (found == script_subcommands.end()) return fail(exchange, unknown_subcommand("SCRIPT", words[1]));
     if (words.size() < found->words_least || words.size() > found->words_most)
         return fail(exchange, wrong_arity("script|" + std::string(found->name)));
     found->handler(exchange);
@@ -181,7 +181,7 @@ void script(Exchange& exchange) {
 /// A release takes one argument, the holder; a renewal has a time behind it.
 constexpr Foresight foresight{3, 4, true, 5};
 
-constexpr std::array commands{
+constexpr std::array script_table{
     RespCommand{"EVAL", -3, eval, true, 0, 0, 0, {}, foresight},
     RespCommand{"EVAL_RO", -3, eval_ro},
     RespCommand{"EVALSHA", -3, evalsha, true, 0, 0, 0, {}, foresight},
@@ -192,7 +192,7 @@ constexpr std::array commands{
 }  // namespace
 
 std::span<const RespCommand> script_commands() {
-    return commands;
+    return script_table;
 }
 
 }  // namespace holdfast

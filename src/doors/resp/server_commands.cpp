@@ -12,11 +12,6 @@
 namespace holdfast {
 namespace {
 
-void fail(Exchange& exchange, std::string_view message) {
-    exchange.reply().error("ERR", message);
-    exchange.finish();
-}
-
 // ---- INFO ----
 
 void line(std::string& out, std::string_view name, std::string_view value) {

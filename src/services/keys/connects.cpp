@@ -10,10 +10,6 @@ namespace {
 
 constexpr Duration retry_for_a_drone = 1s;
 
-Refused refused(Code code) {
-    return {code, {}, {}};
-}
-
 /// No need to wait for it any longer.
 bool is_settled(const Backend& backend) {
     return backend.progress.state >= BackendState::ready;

@@ -7,13 +7,7 @@
 #include "services/keys/key_limits.h"
 
 namespace holdfast::core {
-namespace {
-
-Refused refused(Code code) {
-    return {code, {}, {}};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 struct Controller::Impl {
     explicit Impl(Parts parts)

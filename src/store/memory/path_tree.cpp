@@ -59,19 +59,19 @@ std::string_view first_part(std::string_view path) {
 
 /// Where a resource belongs. The path of a folder has a slash behind every part, so that one folder lies in another if
 /// its path starts with the other's.
-struct Place {
+struct PathPlace {
     std::string_view folder;
     bool tree = false;
 };
 
 /// Nothing for what no tree can overlap with.
-std::optional<Place> place_of(std::string_view resource) {
+std::optional<PathPlace> place_of(std::string_view resource) {
     const auto path = file_path(resource);
     if (!path) return std::nullopt;
-    if (path->tree) return Place{resource.substr(0, path->scope.size() + path->path.size() + 1), true};
+    if (path->tree) return PathPlace{resource.substr(0, path->scope.size() + path->path.size() + 1), true};
     const std::size_t slash = path->path.rfind('/');
     if (slash == std::string_view::npos) return std::nullopt;
-    return Place{resource.substr(0, path->scope.size() + slash + 1), false};
+    return PathPlace{resource.substr(0, path->scope.size() + slash + 1), false};
 }
 
 }  // namespace

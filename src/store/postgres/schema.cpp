@@ -85,7 +85,7 @@ COMMIT
 )sql";
 
 /// Done by whoever finds a version below this one.
-std::string step(int version, std::string_view sql) {
+std::string migration(int version, std::string_view sql) {
     return "IF current < " + std::to_string(version) + " THEN EXECUTE $step$" + std::string(sql) + "$step$; END IF;\n";
 }
 
@@ -136,10 +136,10 @@ std::string version_sql(std::string_view schema) {
 
 std::string migrate_sql(std::string_view schema) {
     std::string sql(before_steps);
-    sql += step(1, first_version);
-    sql += step(2, second_version);
-    sql += step(schema_version, functions);
-    sql += step(schema_version, "UPDATE ~.version SET version = " + std::to_string(schema_version));
+    sql += migration(1, first_version);
+    sql += migration(2, second_version);
+    sql += migration(schema_version, functions);
+    sql += migration(schema_version, "UPDATE ~.version SET version = " + std::to_string(schema_version));
     sql += after_steps;
     return in_schema(sql, schema);
 }

@@ -5,7 +5,7 @@
 namespace holdfast::core {
 namespace {
 
-const Error unavailable{"unavailable", "no majority of the nodes answered in time"};
+const Error no_majority{"unavailable", "no majority of the nodes answered in time"};
 
 }
 
@@ -13,7 +13,7 @@ Looks::Looks(const QuorumConfig& config, Acceptor& acceptor, Mail& mail)
     : config_(config), acceptor_(acceptor), mail_(mail) {}
 
 void Looks::ask(Look look, Instant now, Reply reply) {
-    if (stopped_) return reply(unavailable);
+    if (stopped_) return reply(no_majority);
     look.number = ++last_number_;
     looking_[look.number].reply = std::move(reply);
     due_.push_back({now + config_.attempt_time, look.number});
@@ -36,7 +36,7 @@ void Looks::advance(Instant now) {
     while (!due_.empty() && (due_.front().at <= now || !looking_.contains(due_.front().number))) {
         auto done = looking_.extract(due_.front().number);
         due_.pop_front();
-        if (done) done.mapped().reply(unavailable);
+        if (done) done.mapped().reply(no_majority);
     }
 }
 
@@ -45,7 +45,7 @@ void Looks::stop() {
     while (!due_.empty()) {
         auto done = looking_.extract(due_.front().number);
         due_.pop_front();
-        if (done) done.mapped().reply(unavailable);
+        if (done) done.mapped().reply(no_majority);
     }
 }
 

@@ -15,12 +15,6 @@ using Type = resp::Value::Type;
 
 constexpr std::uint64_t version_least = 7;
 
-std::string command(std::initializer_list<std::string_view> words) {
-    std::string out;
-    resp::write_command(out, words);
-    return out;
-}
-
 /// The value of a line `name:value` of INFO; empty if there is none.
 std::string_view info_field(std::string_view info, std::string_view name) {
     while (!info.empty()) {
@@ -79,20 +73,20 @@ std::string key_of(std::string_view sent, std::size_t index) {
 
 std::vector<std::string> credentials(const RedisAddress& address) {
     if (address.password.empty()) return {};
-    if (address.user.empty()) return {command({"AUTH", address.password})};
-    return {command({"AUTH", address.user, address.password})};
+    if (address.user.empty()) return {resp::command_of({"AUTH", address.password})};
+    return {resp::command_of({"AUTH", address.user, address.password})};
 }
 
 std::vector<std::string> Greeting::commands(const RedisAddress& address) {
     auto out = credentials(address);
-    if (address.database != 0) out.push_back(command({"SELECT", std::to_string(address.database)}));
-    out.push_back(command({"CLIENT", "ID"}));
-    out.push_back(command({"INFO"}));
-    out.push_back(command({"CONFIG", "GET", "append*"}));
-    out.push_back(command({"CLUSTER", "MYID"}));
-    out.push_back(command({"TIME"}));
+    if (address.database != 0) out.push_back(resp::command_of({"SELECT", std::to_string(address.database)}));
+    out.push_back(resp::command_of({"CLIENT", "ID"}));
+    out.push_back(resp::command_of({"INFO"}));
+    out.push_back(resp::command_of({"CONFIG", "GET", "append*"}));
+    out.push_back(resp::command_of({"CLUSTER", "MYID"}));
+    out.push_back(resp::command_of({"TIME"}));
     for (std::size_t i = 1; i < script_count; ++i)
-        out.push_back(command({"SCRIPT", "LOAD", text_of(static_cast<Script>(i))}));
+        out.push_back(resp::command_of({"SCRIPT", "LOAD", text_of(static_cast<Script>(i))}));
     return out;
 }
 

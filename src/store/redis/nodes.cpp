@@ -15,12 +15,6 @@ constexpr Duration pause_most = 1s;
 constexpr Duration tick_every = 1s;
 constexpr std::size_t clients_most = 1000;
 
-std::string command(std::initializer_list<std::string_view> words) {
-    std::string out;
-    resp::write_command(out, words);
-    return out;
-}
-
 }  // namespace
 
 Nodes::Nodes(boost::asio::io_context& loop, RedisEngineOptions options, std::string channel, Hooks hooks)
@@ -139,7 +133,7 @@ void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
     auto& client = clients_[node->facts.run_id];
     const auto earlier = std::exchange(client, node->facts.client_id);
     if (earlier == 0) return ready();
-    node->link->send(command({"CLIENT", "KILL", "ID", std::to_string(earlier)}),
+    node->link->send(resp::command_of({"CLIENT", "KILL", "ID", std::to_string(earlier)}),
                      [this, ready, attempt = attempt_, kept = shared_from_this()](const Result<resp::Value>& answer) {
                          if (answer && attempt == attempt_) ready();
                      });
@@ -154,7 +148,7 @@ void Nodes::seed_greeted(const NodePointer& seed) {
         return subscribe();
     }
     if (options_.address.database != 0) return down(unavailable("a Redis cluster has only database 0"));
-    seed->link->send(command({"CLUSTER", "SLOTS"}),
+    seed->link->send(resp::command_of({"CLUSTER", "SLOTS"}),
                      [this, seed, attempt = attempt_, kept = shared_from_this()](const Result<resp::Value>& answer) {
                          if (answer && attempt == attempt_) slots_answered(seed, answer);
                      });
@@ -218,7 +212,7 @@ void Nodes::subscribe() {
     };
     for (const std::string& one : credentials(options_.address))
         subscription_->send(one, answered(false));
-    subscription_->send(command({"SUBSCRIBE", channel_}), answered(true));
+    subscription_->send(resp::command_of({"SUBSCRIBE", channel_}), answered(true));
 }
 
 void Nodes::message(const resp::Value& value) {
@@ -297,12 +291,14 @@ void Nodes::wait_and_connect() {
 /// Finds out that a Redis is gone also while nobody asks it anything, and what its clock does.
 void Nodes::tick() {
     for (const NodePointer& node : masters_)
-        node->link->send(command({"TIME"}), [this, weak = weak_from_this(), node](const Result<resp::Value>& answer) {
-            const auto kept = weak.lock();
-            if (!kept || !answer || answer->items.size() != 2) return;
-            if (const auto said = read_time(answer->items[0].text, answer->items[1].text)) observe(*node, *said);
-        });
-    subscription_->send(command({"PING"}), [](const Result<resp::Value>&) {});
+        node->link->send(resp::command_of({"TIME"}),
+                         [this, weak = weak_from_this(), node](const Result<resp::Value>& answer) {
+                             const auto kept = weak.lock();
+                             if (!kept || !answer || answer->items.size() != 2) return;
+                             if (const auto said = read_time(answer->items[0].text, answer->items[1].text))
+                                 observe(*node, *said);
+                         });
+    subscription_->send(resp::command_of({"PING"}), [](const Result<resp::Value>&) {});
     ticker_.expires_after(tick_every);
     ticker_.async_wait([this, weak = weak_from_this(), attempt = attempt_](boost::system::error_code cancelled) {
         const auto kept = weak.lock();

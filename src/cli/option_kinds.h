@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/text.h"
+
+namespace holdfast {
+
+/// Kinds of options that several commands have.
+
+inline CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& target,
+                             const std::string& description) {
+    return command->add_option(name, target, description)->type_name("TEXT");
+}
+
+/// `Target` is a Duration or an optional one.
+template <class Target>
+CLI::Option* add_duration(CLI::App* command, const std::string& name, Target& target, const std::string& description) {
+    const auto read = [&target](const std::string& text) {
+        const auto duration = parse_duration(text);
+        if (!duration) throw CLI::ValidationError(duration.error().message);
+        target = *duration;
+    };
+    return command->add_option_function<std::string>(name, read, description)->type_name("DURATION");
+}
+
+}  // namespace holdfast
