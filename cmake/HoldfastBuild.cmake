@@ -29,6 +29,20 @@ if(HOLDFAST_SANITIZE)
   endif()
 endif()
 
+# Most of the time of a build goes into headers that each file includes again, so sources of a folder are compiled several
+# at once where nobody edits: all of them for sanitizers, the tests for a release. What ships, and what people work with
+# (`dev`), is compiled file by file, which also shows a header that a file forgot.
+set(HOLDFAST_JOIN "none" CACHE STRING "Which sources are compiled several at once: none, tests or all")
+set_property(CACHE HOLDFAST_JOIN PROPERTY STRINGS none tests all)
+function(holdfast_join target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
+# holdfast_alone(SOURCES …): these have names of their own that other files of the folder have too, so they are not joined.
+function(holdfast_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # holdfast_folder(NAME [SHELL] SOURCES … USES …): the static library of one folder of src. What is of the shell waits more
 # than it computes and includes the heaviest headers: builds with sanitizers do not optimise it, which halves their time.
 function(holdfast_folder name)
@@ -36,6 +50,9 @@ function(holdfast_folder name)
   add_library(holdfast_${name} STATIC ${arg_SOURCES})
   if(arg_SHELL AND HOLDFAST_SANITIZE)
     target_compile_options(holdfast_${name} PRIVATE -O0)
+  endif()
+  if(HOLDFAST_JOIN STREQUAL "all")
+    holdfast_join(holdfast_${name})
   endif()
   target_include_directories(holdfast_${name} PUBLIC ${HOLDFAST_ROOT}/src)
   target_link_libraries(holdfast_${name} PUBLIC ${arg_USES})
@@ -51,7 +68,11 @@ endfunction()
 
 function(holdfast_compiled_as_test name)
   if(HOLDFAST_SANITIZE)
-    target_compile_options(${name} PRIVATE -O0) # assertions take longest to optimise and least to run
+    # Assertions take longest to optimise and least to run, and it is the other code whose behaviour must be defined.
+    target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
+  endif()
+  if(NOT HOLDFAST_JOIN STREQUAL "none")
+    holdfast_join(${name})
   endif()
   # The same for all, though only some of the libraries ask for -pthread; the other one is for ccache.
   target_compile_options(${name} PRIVATE -pthread -fpch-preprocess)

@@ -1,18 +1,39 @@
 # The code that has rules to switch off (base/mutant.h), once more and all in one library, for the tests that switch them
 # off. What ships has no such switch.
-set(mutable_sources)
-foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery front)
-  get_target_property(folder_sources holdfast_${folder} SOURCES)
-  get_target_property(folder_dir holdfast_${folder} SOURCE_DIR)
-  list(TRANSFORM folder_sources PREPEND ${folder_dir}/)
-  list(APPEND mutable_sources ${folder_sources})
-endforeach()
-list(APPEND mutable_sources ${HOLDFAST_ROOT}/src/services/agreed_state.cpp ${HOLDFAST_ROOT}/src/services/candidate.cpp ${HOLDFAST_ROOT}/src/services/glob.cpp)
-add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL ${mutable_sources})
+add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL)
 target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src)
 target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
 target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_wire_record holdfast_wire_discovery holdfast_identity Boost::json
                       PkgConfig::utf8proc)
+
+# holdfast_mutable_folder(NAME [SOURCES …]): the folder's sources, or those of them, as part of that library.
+function(holdfast_mutable_folder folder)
+  get_target_property(folder_dir holdfast_${folder} SOURCE_DIR)
+  set(folder_sources ${ARGN})
+  if(NOT folder_sources)
+    get_target_property(folder_sources holdfast_${folder} SOURCES)
+  endif()
+  list(TRANSFORM folder_sources PREPEND ${folder_dir}/)
+  foreach(source ${folder_sources}) # what is not joined there is not joined here
+    get_source_file_property(alone ${source} DIRECTORY ${folder_dir} SKIP_UNITY_BUILD_INCLUSION)
+    if(alone)
+      holdfast_alone(${source})
+    endif()
+  endforeach()
+  set(part holdfast_mutable_${folder})
+  add_library(${part} OBJECT EXCLUDE_FROM_ALL ${folder_sources})
+  if(NOT HOLDFAST_JOIN STREQUAL "none")
+    holdfast_join(${part})
+  endif()
+  foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS LINK_LIBRARIES)
+    set_property(TARGET ${part} PROPERTY ${property} $<TARGET_PROPERTY:holdfast_mutable,${property}>)
+  endforeach()
+  target_sources(holdfast_mutable PRIVATE $<TARGET_OBJECTS:${part}>)
+endfunction()
+foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery front)
+  holdfast_mutable_folder(${folder})
+endforeach()
+holdfast_mutable_folder(services agreed_state.cpp candidate.cpp glob.cpp)
 
 # holdfast_mutants(NAME SOURCES … USES …): tests of which each can be run with a rule switched off.
 function(holdfast_mutants name)
