@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,6 +12,15 @@
 #include "peer.h"
 
 namespace holdfast::bench {
+
+/// Which one of a numbered set it is; none if it is not of that set.
+inline std::optional<std::uint32_t> number_in(std::string_view set, std::string_view name) {
+    if (!name.starts_with(set)) return std::nullopt;
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data() + set.size(), name.data() + name.size(), number);
+    if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+    return number;
+}
 
 /// What a peer knows of its grants: those of single names, and those of the set that fill() took, a million of them
 /// say, by their number.
@@ -26,13 +36,8 @@ class Ledger {
     }
     Known* find(const std::string& name) {
         if (const auto found = single_.find(name); found != single_.end()) return &found->second;
-        constexpr std::string_view set = "fill-";
-        std::uint32_t number = 0;
-        const std::string_view text = name;
-        if (!text.starts_with(set)) return nullptr;
-        const auto [end, error] = std::from_chars(text.data() + set.size(), text.data() + text.size(), number);
-        const bool whole = error == std::errc{} && end == text.data() + text.size();
-        return whole && number < filled_.size() ? &filled_[number] : nullptr;
+        const auto number = number_in("fill-", name);
+        return number && *number < filled_.size() ? &filled_[*number] : nullptr;
     }
     Known& expect(const std::string& name) {
         Known* known = find(name);

@@ -1,7 +1,6 @@
 #include "postgres_peer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 #include <thread>
 
@@ -244,7 +243,6 @@ void PostgresPeer::acquire_ending(std::uint32_t first, std::span<Ending> leases)
 }
 
 void PostgresPeer::see_ends(Moment until, std::vector<SeenEnd>& seen) {
-    constexpr std::string_view set = "end-";
     const std::size_t before = seen.size();
     do {
         if (SteadyClock::now() < next_sweep_) {
@@ -254,10 +252,8 @@ void PostgresPeer::see_ends(Moment until, std::vector<SeenEnd>& seen) {
         next_sweep_ = SteadyClock::now() + poll_pause;
         const auto answer = ask("sweep", {});
         for (const std::string& name : answer.rows.values) {
-            if (!name.starts_with(set)) continue;
-            SeenEnd end{.number = 0, .at = answer.answered};
-            std::from_chars(name.data() + set.size(), name.data() + name.size(), end.number);
-            seen.push_back(end);
+            const auto number = number_in("end-", name);
+            if (number) seen.push_back({.number = *number, .at = answer.answered});
         }
     } while (seen.size() == before && SteadyClock::now() < until);
 }

@@ -1,7 +1,6 @@
 #include "redis_peer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "base/random.h"
@@ -252,12 +251,8 @@ void RedisPeer::see_ends(Moment until, std::vector<SeenEnd>& seen) {
     if (!events_) throw std::runtime_error("nothing is watched");
     for (auto event = events_->receive(until); event; event = events_->receive({})) {
         const Moment now = SteadyClock::now();
-        constexpr std::string_view set = "end-";
-        if (event->items.size() != 3 || !event->items[2].text.starts_with(set)) continue;
-        const std::string& name = event->items[2].text;
-        SeenEnd end{.number = 0, .at = now};
-        std::from_chars(name.data() + set.size(), name.data() + name.size(), end.number);
-        seen.push_back(end);
+        if (event->items.size() != 3) continue;
+        if (const auto number = number_in("end-", event->items[2].text)) seen.push_back({.number = *number, .at = now});
     }
 }
 
