@@ -30,12 +30,12 @@ if(HOLDFAST_SANITIZE)
 endif()
 
 # Most of the time of a build goes into headers that each file includes again, so sources of a folder are compiled several
-# at once where nobody edits: all of them for sanitizers, the tests for a release. What ships, and what people work with
-# (`dev`), is compiled file by file, which also shows a header that a file forgot.
-set(HOLDFAST_JOIN "none" CACHE STRING "Which sources are compiled several at once: none, tests or all")
-set_property(CACHE HOLDFAST_JOIN PROPERTY STRINGS none tests all)
+# at once, but where people edit (`dev`): there each file by itself, which also shows a header that one forgot.
+option(HOLDFAST_JOIN "Compile the sources of a folder several at once" OFF)
 function(holdfast_join target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  if(HOLDFAST_JOIN)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
 endfunction()
 
 # holdfast_alone(SOURCES …): these have names of their own that other files of the folder have too, so they are not joined.
@@ -51,9 +51,7 @@ function(holdfast_folder name)
   if(arg_SHELL AND HOLDFAST_SANITIZE)
     target_compile_options(holdfast_${name} PRIVATE -O0)
   endif()
-  if(HOLDFAST_JOIN STREQUAL "all")
-    holdfast_join(holdfast_${name})
-  endif()
+  holdfast_join(holdfast_${name})
   target_include_directories(holdfast_${name} PUBLIC ${HOLDFAST_ROOT}/src)
   target_link_libraries(holdfast_${name} PUBLIC ${arg_USES})
 endfunction()
@@ -71,9 +69,7 @@ function(holdfast_compiled_as_test name)
     # Assertions take longest to optimise and least to run, and it is the other code whose behaviour must be defined.
     target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
   endif()
-  if(NOT HOLDFAST_JOIN STREQUAL "none")
-    holdfast_join(${name})
-  endif()
+  holdfast_join(${name})
   # The same for all, though only some of the libraries ask for -pthread; the other one is for ccache.
   target_compile_options(${name} PRIVATE -pthread -fpch-preprocess)
   target_include_directories(${name} PRIVATE ${HOLDFAST_ROOT}/tests)
