@@ -65,9 +65,10 @@ function(holdfast_test_program name)
 endfunction()
 
 function(holdfast_compiled_as_test name)
+  # Assertions take longest to optimise and least to run, and it is the other code whose behaviour must be defined.
+  target_compile_options(${name} PRIVATE -O0)
   if(HOLDFAST_SANITIZE)
-    # Assertions take longest to optimise and least to run, and it is the other code whose behaviour must be defined.
-    target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
   endif()
   holdfast_join(${name})
   # The same for all, though only some of the libraries ask for -pthread; the other one is for ccache.
@@ -97,6 +98,7 @@ function(holdfast_test name)
   target_link_libraries(${name} PRIVATE ${arg_USES} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   holdfast_test_properties(${name} "${arg_TIMEOUT}" "${arg_LABELS}")
+  set_tests_properties(${name} PROPERTIES PROCESSORS 2) # of the places that scripts/test has: it computes, where scripts wait
 endfunction()
 
 # holdfast_script_test(NAME COMMAND … LABELS …): a test that is a script; it finds the build by HOLDFAST_BIN and HOLDFAST_BUILD.
@@ -110,6 +112,7 @@ function(holdfast_test_properties name timeout labels)
   if(NOT timeout)
     set(timeout 300)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${labels}"
+  # Those that may take longest begin first, so that none is left over at the end.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}"
     ENVIRONMENT "HOLDFAST_BIN=$<TARGET_FILE:holdfast_cli>;HOLDFAST_BUILD=${CMAKE_BINARY_DIR};HOLDFAST_SOURCE=${HOLDFAST_ROOT}")
 endfunction()
