@@ -29,12 +29,6 @@ class OwnFormatter : public CLI::Formatter {
     }
 };
 
-Duration to_duration(const std::string& text) {
-    const auto duration = parse_duration(text);
-    if (!duration) throw CLI::ValidationError(duration.error().message);
-    return *duration;
-}
-
 CLI::Option* add_optional_text(CLI::App* command, const std::string& name, std::optional<std::string>& target,
                                const std::string& description) {
     return command

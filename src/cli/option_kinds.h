@@ -9,6 +9,13 @@ namespace holdfast {
 
 /// Kinds of options that several commands have.
 
+/// REQUIRES: called by the parser, which tells the user what it throws.
+inline Duration to_duration(const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration) throw CLI::ValidationError(duration.error().message);
+    return *duration;
+}
+
 inline CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& target,
                              const std::string& description) {
     return command->add_option(name, target, description)->type_name("TEXT");
@@ -17,11 +24,7 @@ inline CLI::Option* add_text(CLI::App* command, const std::string& name, std::st
 /// `Target` is a Duration or an optional one.
 template <class Target>
 CLI::Option* add_duration(CLI::App* command, const std::string& name, Target& target, const std::string& description) {
-    const auto read = [&target](const std::string& text) {
-        const auto duration = parse_duration(text);
-        if (!duration) throw CLI::ValidationError(duration.error().message);
-        target = *duration;
-    };
+    const auto read = [&target](const std::string& text) { target = to_duration(text); };
     return command->add_option_function<std::string>(name, read, description)->type_name("DURATION");
 }
 
