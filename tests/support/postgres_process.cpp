@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -29,20 +30,20 @@ namespace fs = std::filesystem;
 
 constexpr auto patience = std::chrono::seconds(60);
 
-/// The system's, or the one that scripts/setup unpacked.
-std::string programs() {
-    const char* source = std::getenv("HOLDFAST_SOURCE");
-    std::vector<fs::path> places{"/"};
-    if (source != nullptr) places.emplace_back(fs::path(source) / "build/postgres");
-    for (fs::path above = fs::current_path(); above.has_relative_path(); above = above.parent_path())
-        places.emplace_back(above / "build/postgres");
-    if (const char* given = std::getenv("HOLDFAST_POSTGRES")) places = {given};
-    for (const fs::path& place : places)
-        for (const char* version : {"15", "16", "17"}) {
-            const fs::path folder = place / "usr/lib/postgresql" / version / "bin";
-            if (fs::exists(folder / "postgres") && fs::exists(folder / "initdb")) return folder.string();
-        }
-    throw std::runtime_error("there is no PostgreSQL here: scripts/setup unpacks one");
+/// The folder of its programs, where the user that it runs as can execute them.
+std::string find_programs() {
+    FILE* script = ::popen(HOLDFAST_ROOT "/scripts/postgres-programs", "r");
+    if (script == nullptr) throw std::runtime_error("scripts/postgres-programs cannot be run");
+    std::string folder;
+    for (int next = 0; (next = std::fgetc(script)) != EOF && next != '\n';)
+        folder.push_back(static_cast<char>(next));
+    if (::pclose(script) != 0) throw std::runtime_error("there is no PostgreSQL here: scripts/setup unpacks one");
+    return folder;
+}
+
+const std::string& programs() {
+    static const std::string found = find_programs();
+    return found;
 }
 
 /// Below those that the system gives to whoever connects: one of them may be taken the next moment.

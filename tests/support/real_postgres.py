@@ -1,26 +1,27 @@
 """A real PostgreSQL for tests, on a free port of loopback, with its data in a directory of the test's. It never runs as root:
 if the test does, the server is nobody's, and the directory with it. Anyone on this machine may connect as anybody."""
 
-import glob
+import functools
 import os
 import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 
 from real_redis import start
 
 USER = "holdfast"
 
 
+@functools.lru_cache
 def programs():
-    """The system's, or the one that scripts/setup unpacked."""
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    for place in [os.environ["HOLDFAST_POSTGRES"]] if "HOLDFAST_POSTGRES" in os.environ else ["/", here + "/build/postgres"]:
-        found = sorted(glob.glob(os.path.join(place, "usr/lib/postgresql/*/bin/initdb")))
-        if found:
-            return os.path.dirname(found[0])
-    raise FileNotFoundError("there is no PostgreSQL here: scripts/setup unpacks one")
+    """The folder of its programs, where the user that it runs as can execute them."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/postgres-programs")
+    found = subprocess.run([script], stdout=subprocess.PIPE, text=True)
+    if found.returncode != 0:
+        raise FileNotFoundError("there is no PostgreSQL here: scripts/setup unpacks one")
+    return found.stdout.strip()
 
 
 def as_nobody():
@@ -51,9 +52,9 @@ def start_postgres(port, directory, durable=False, settings=()):
 
 
 def parents(path):
-    """The folders of the test's around a path, which nobody must be able to pass."""
+    """The folders of the test's around a path, which nobody must be able to pass. Those that hold everyone's are left alone."""
     folder = os.path.dirname(path)
-    while folder not in ("/", "/tmp", "/dev/shm") and os.stat(folder).st_uid == os.geteuid():
+    while folder not in ("/", "/tmp", "/dev/shm", tempfile.gettempdir()) and os.stat(folder).st_uid == os.geteuid():
         yield folder
         folder = os.path.dirname(folder)
 
