@@ -13,6 +13,11 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type
                     -fvisibility=hidden)
+# The presets have it on, so that a build or CI with a new warning fails; it is off where another compiler may know more of them.
+option(HOLDFAST_WERROR "Fail on a warning" OFF)
+if(HOLDFAST_WERROR)
+  add_compile_options(-Werror)
+endif()
 
 find_program(ccache_program ccache)
 if(ccache_program)
@@ -32,6 +37,9 @@ endif()
 # Most of the time of a build goes into headers that each file includes again, so sources of a folder are compiled several
 # at once, but where people edit (`dev`): there each file by itself, which also shows a header that one forgot.
 option(HOLDFAST_JOIN "Compile the sources of a folder several at once" OFF)
+if(HOLDFAST_JOIN)
+  add_compile_options(-Wno-subobject-linkage) # g++ takes the unnamed namespace of a joined source for that of a header
+endif()
 function(holdfast_join target)
   if(HOLDFAST_JOIN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view ending = ".log";
+constexpr std::string_view log_extension = ".log";
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void prune_logs(const std::string& directory, std::size_t keep, const std::set<s
         std::error_code unreadable;
         const fs::path& path = at->path();
         const auto time = at->last_write_time(unreadable);
-        if (!unreadable && path.extension() == ending && !in_use.contains(path.stem().string()))
+        if (!unreadable && path.extension() == log_extension && !in_use.contains(path.stem().string()))
             found.emplace_back(time, path);
     }
     if (found.size() <= keep) return;

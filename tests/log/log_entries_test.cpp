@@ -5,7 +5,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr LogBallot first{1, 0};
+constexpr LogBallot first_ballot{1, 0};
 constexpr LogBallot second{2, 1};
 
 LogWrite written(LogIndex index, LogBallot ballot, std::string value) {
@@ -15,7 +15,8 @@ LogWrite written(LogIndex index, LogBallot ballot, std::string value) {
 }
 
 LogEntries with_three_of_the_first() {
-    return LogEntries(LogFound{first, 1, {}, {{1, first, "a"}, {2, first, "b"}, {3, first, "c"}}});
+    return LogEntries(
+        LogFound{first_ballot, 1, {}, {{1, first_ballot, "a"}, {2, first_ballot, "b"}, {3, first_ballot, "c"}}});
 }
 
 TEST(LogEntries, finds_after_a_restart_what_it_holds_under_its_promise) {
@@ -41,7 +42,7 @@ TEST(LogEntries, an_entry_under_a_newer_ballot_replaces_the_older_and_leaves_tho
     EXPECT_EQ(entries.held_to(), 2U);
     EXPECT_EQ(entries.at(2).value, "B");
     EXPECT_EQ(entries.at(3).value, "c");
-    EXPECT_EQ(entries.at(3).ballot, first);
+    EXPECT_EQ(entries.at(3).ballot, first_ballot);
     EXPECT_EQ(entries.durable_to(), 1U);
 }
 
@@ -49,7 +50,7 @@ TEST(LogEntries, what_was_written_counts_only_under_the_ballot_it_was_written_wi
     LogEntries entries = with_three_of_the_first();
     entries.promise(second);
     entries.accept("B");
-    entries.written(written(2, first, "b"));
+    entries.written(written(2, first_ballot, "b"));
     EXPECT_EQ(entries.durable_to(), 1U);
     entries.written(written(2, second, "B"));
     EXPECT_EQ(entries.durable_to(), 2U);
@@ -57,12 +58,12 @@ TEST(LogEntries, what_was_written_counts_only_under_the_ballot_it_was_written_wi
 
 TEST(LogEntries, is_durable_only_without_a_gap) {
     LogEntries entries{LogFound{}};
-    entries.promise(first);
+    entries.promise(first_ballot);
     entries.accept("a");
     entries.accept("b");
-    entries.written(written(2, first, "b"));
+    entries.written(written(2, first_ballot, "b"));
     EXPECT_EQ(entries.durable_to(), 0U);
-    entries.written(written(1, first, "a"));
+    entries.written(written(1, first_ballot, "a"));
     EXPECT_EQ(entries.durable_to(), 2U);
 }
 

@@ -6,7 +6,7 @@
 namespace holdfast::redis {
 namespace {
 
-struct Case {
+struct GlobCase {
     const char* pattern;
     const char* text;
     bool matches;
@@ -14,38 +14,38 @@ struct Case {
 
 TEST(Glob, matches_as_redis_does) {
     // tests/compat asks a real Redis much the same with KEYS and SCAN.
-    for (const Case& c : {Case{"*", "", true},
-                          {"*", "any", true},
-                          {"", "", true},
-                          {"", "a", false},
-                          {"a", "a", true},
-                          {"a", "b", false},
-                          {"a", "ab", false},
-                          {"a?c", "abc", true},
-                          {"a?c", "ac", false},
-                          {"a*c", "ac", true},
-                          {"a*c", "abbbc", true},
-                          {"a*c", "abbbd", false},
-                          {"*b*", "abc", true},
-                          {"**", "abc", true},
-                          {"*a*b*c", "xxaxxbxxc", true},
-                          {"[abc]", "b", true},
-                          {"[abc]", "d", false},
-                          {"[^abc]", "d", true},
-                          {"[^abc]", "a", false},
-                          {"[a-c]x", "bx", true},
-                          {"[c-a]x", "bx", true},
-                          {"[a-c]x", "dx", false},
-                          {"[\\]]", "]", true},
-                          {"[\\-a]", "-", true},
-                          {"\\*", "*", true},
-                          {"\\*", "a", false},
-                          {"\\[a]", "[a]", true},
-                          {"a\\", "a\\", true},
-                          {"[abc", "c", true},
-                          {"[abc", "d", false},
-                          {"poll:lease:*", "poll:lease:42", true},
-                          {"poll:lease:*", "poll:node:42", false}})
+    for (const GlobCase& c : {GlobCase{"*", "", true},
+                              {"*", "any", true},
+                              {"", "", true},
+                              {"", "a", false},
+                              {"a", "a", true},
+                              {"a", "b", false},
+                              {"a", "ab", false},
+                              {"a?c", "abc", true},
+                              {"a?c", "ac", false},
+                              {"a*c", "ac", true},
+                              {"a*c", "abbbc", true},
+                              {"a*c", "abbbd", false},
+                              {"*b*", "abc", true},
+                              {"**", "abc", true},
+                              {"*a*b*c", "xxaxxbxxc", true},
+                              {"[abc]", "b", true},
+                              {"[abc]", "d", false},
+                              {"[^abc]", "d", true},
+                              {"[^abc]", "a", false},
+                              {"[a-c]x", "bx", true},
+                              {"[c-a]x", "bx", true},
+                              {"[a-c]x", "dx", false},
+                              {"[\\]]", "]", true},
+                              {"[\\-a]", "-", true},
+                              {"\\*", "*", true},
+                              {"\\*", "a", false},
+                              {"\\[a]", "[a]", true},
+                              {"a\\", "a\\", true},
+                              {"[abc", "c", true},
+                              {"[abc", "d", false},
+                              {"poll:lease:*", "poll:lease:42", true},
+                              {"poll:lease:*", "poll:node:42", false}})
         EXPECT_EQ(glob_matches(c.pattern, c.text), c.matches) << c.pattern << " of " << c.text;
 }
 

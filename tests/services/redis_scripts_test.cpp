@@ -12,7 +12,7 @@ constexpr ScriptReply number(std::int8_t value) {
 constexpr ScriptReply nothing{ScriptReply::Kind::null, 0};
 constexpr ScriptReply ok{ScriptReply::Kind::ok, 0};
 
-struct Case {
+struct ScriptCase {
     const char* name;
     const char* text;
     Script script;
@@ -27,7 +27,7 @@ class RedisScripts : public testing::Test {
 };
 
 TEST_F(RedisScripts, recognises_what_lock_libraries_use) {
-    const Case cases[] = {
+    const ScriptCase cases[] = {
         {"the classic release",
          "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"del\",KEYS[1])\nelse\n    return "
          "0\nend",
@@ -77,7 +77,7 @@ TEST_F(RedisScripts, recognises_what_lock_libraries_use) {
          " newttl = ARGV[2] + expiration\nend\nredis.call('pexpire', KEYS[1], newttl)\nreturn 1",
          {.act = ScriptAct::lengthen, .done = number(1)}},
     };
-    for (const Case& c : cases) {
+    for (const ScriptCase& c : cases) {
         const auto found = known().recognise(c.text);
         ASSERT_TRUE(found) << c.name;
         EXPECT_EQ(*found, c.script) << c.name;

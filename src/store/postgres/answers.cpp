@@ -19,7 +19,7 @@ Error broken(const char* what) {
 
 /// What swap() answers: whether it was done, the time, and what is there (the write, when it was written, its bytes).
 using Values = std::array<std::optional<std::string_view>, 5>;
-constexpr std::array<Type, 5> types{Type::truth, Type::big, Type::big, Type::big, Type::bytea};
+constexpr std::array<Type, 5> column_types{Type::truth, Type::big, Type::big, Type::big, Type::bytea};
 
 std::optional<Values> values_in(const Rows& rows) {
     if (!rows.are({Column::truth, Column::big, Column::big, Column::big, Column::bytes}) || rows.count() != 1)
@@ -43,11 +43,11 @@ std::optional<Values> values_in(std::string_view record) {
     Values values;
     whole = big_endian(take(4)) == values.size();
     for (std::size_t i = 0; whole && i < values.size(); ++i) {
-        const bool fits = big_endian(take(4)) == static_cast<std::uint64_t>(types[i]);
+        const bool fits = big_endian(take(4)) == static_cast<std::uint64_t>(column_types[i]);
         const std::uint64_t size = big_endian(take(4));
         if (size != null) values[i] = take(size);
-        const std::size_t wanted = types[i] == Type::truth ? 1 : 8;
-        whole = whole && fits && (!values[i] || types[i] == Type::bytea || values[i]->size() == wanted);
+        const std::size_t wanted = column_types[i] == Type::truth ? 1 : 8;
+        whole = whole && fits && (!values[i] || column_types[i] == Type::bytea || values[i]->size() == wanted);
     }
     return whole ? std::optional(values) : std::nullopt;
 }

@@ -148,11 +148,11 @@ TEST(Orders, to_end_a_backend_reach_its_drone_once) {
     desk.drone_is_there("d1");
     const auto connected = desk.connect(desk.to_start("room-1"));
     const std::string id = connected->backend.id;
-    const auto start = desk.orders("d1");
+    const auto starts = desk.orders("d1");
     desk.report("d1", *connected, {BackendState::ready});
     ASSERT_TRUE(std::holds_alternative<BackendView>(desk.controller().terminate(id, Severity::soft)));
     desk.controller().terminate(id, Severity::soft);
-    auto orders = desk.orders("d1", {start[0].order.number});
+    auto orders = desk.orders("d1", {starts[0].order.number});
     ASSERT_EQ(orders.size(), 1U);
     EXPECT_FALSE(orders[0].order.start);
     EXPECT_EQ(orders[0].order.how, Severity::soft);

@@ -6,11 +6,11 @@
 namespace holdfast::core {
 namespace {
 
-const char* const names[] = {"alice", "bob", "carol"};
+const char* const holders[] = {"alice", "bob", "carol"};
 
-/// The body of a slot in these tests: an index into `names`.
+/// The body of a slot in these tests: an index into `holders`.
 std::string_view holder_of(const Slot& slot) {
-    return names[slot.body];
+    return holders[slot.body];
 }
 
 std::multiset<SlotId> found(HolderIndex& index, std::string_view holder) {
@@ -34,7 +34,7 @@ TEST(HolderIndex, finds_the_slots_of_a_holder_and_of_no_other) {
         index.remove(id);
     }
     for (std::size_t i = 0; i < 3; ++i)
-        EXPECT_EQ(found(index, names[i]), expected[i]);
+        EXPECT_EQ(found(index, holders[i]), expected[i]);
     EXPECT_TRUE(found(index, "dave").empty());
 }
 
@@ -59,14 +59,14 @@ TEST(HolderIndex, follows_an_open_record_as_leases_and_reservations_come_and_go)
     record.leases = {lease(3, "alice")};
     record.reserved = {{lease(9, "carol"), Instant{}}, {lease(2, "bob"), Instant{}}};
     index.relist(7, record, listing);
-    for (const char* name : names)
+    for (const char* name : holders)
         EXPECT_EQ(found(index, name).count(7), 1U) << name << " has a lease or a reservation";
     record.reserved.pop_back();
     index.relist(7, record, listing);
     EXPECT_TRUE(found(index, "bob").empty());
     EXPECT_EQ(found(index, "carol").count(7), 1U);
     index.relist(7, {}, listing);
-    for (const char* name : names)
+    for (const char* name : holders)
         EXPECT_TRUE(found(index, name).empty());
 }
 
