@@ -12,7 +12,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-g1 -O1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type
-                    -fvisibility=hidden)
+                    -fvisibility=hidden -ffile-prefix-map=${HOLDFAST_ROOT}/=)
 # The presets have it on, so that a build or CI with a new warning fails; it is off where another compiler may know more of them.
 option(HOLDFAST_WERROR "Fail on a warning" OFF)
 if(HOLDFAST_WERROR)
@@ -21,8 +21,10 @@ endif()
 
 find_program(ccache_program ccache)
 if(ccache_program)
-  # The second word lets it keep what was compiled with precompiled headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ccache_program})
+  # The sloppiness lets it keep what was compiled with precompiled headers; the rest, together with -ffile-prefix-map, lets
+  # another clone of the same sources take it over.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${HOLDFAST_ROOT} CCACHE_NOHASHDIR=1 ${ccache_program})
 endif()
 
 set(HOLDFAST_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize=")
