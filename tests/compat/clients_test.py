@@ -12,10 +12,10 @@ LIMIT_S = 200
 class Clients(unittest.TestCase):
     maxDiff = None
 
-    def told_by(self, kind):
+    def told_by(self, kind, scenario="scenarios.mjs"):
         server = kind()
         try:
-            done = subprocess.run(["node", "scenarios.mjs", str(server.port)], cwd=self.folder, text=True, timeout=LIMIT_S,
+            done = subprocess.run(["node", scenario, str(server.port)], cwd=self.folder, text=True, timeout=LIMIT_S,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         finally:
             server.stop()
@@ -31,6 +31,15 @@ class Clients(unittest.TestCase):
         for what in ("winners", "inside at once"):
             self.assertEqual({answer for asked, answer in by_redis if asked == what}, {1}, what)
         self.assertEqual(self.told_by(Holdfast), by_redis)
+
+    def test_take_a_transaction_for_failed_and_hold_nothing(self):
+        self.folder = install("clients")
+        told = dict(self.told_by(Holdfast, "transactions.mjs"))
+        for what in ("ioredis", "ioredis exec"):
+            self.assertRegex(told.pop(what), "^error: EXECABORT .*no transactions")
+        for what in ("ioredis queued", "node-redis"):
+            self.assertRegex(told.pop(what), "^error: ERR .*no transactions")
+        self.assertEqual(told, {"ioredis taken": 0, "ioredis after": "OK", "node-redis taken": 0, "node-redis after": "OK"})
 
 
 if __name__ == "__main__":

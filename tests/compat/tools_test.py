@@ -273,6 +273,11 @@ class OnHoldfast(ServerTest):
         self.assertEqual(cli(server, "SCRIPT", "EXISTS", sha), "1\n")
         self.assertIn("runs no Lua", cli(server, "EVALSHA", sha, "0"))
 
+    def test_refuses_transactions_as_a_whole(self):
+        server = self.start_holdfast()
+        shown = cli(server, text="MULTI\nSET k v NX PX 60000\nDEL other\nEXEC\nEXISTS k\nMULTI\nDISCARD\nPING\n")
+        self.assertRegex(shown, "^OK\n(ERR .*was not executed.*\n\n){2}EXECABORT .*no transactions.*\n\n0\nOK\nOK\nPONG\n$")
+
     def test_never_brings_an_end_forward(self):
         server = self.start_holdfast()
         cli(server, "SET", "k", "v", "NX", "EX", "100")

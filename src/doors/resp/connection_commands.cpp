@@ -69,6 +69,7 @@ void reset(Exchange& exchange) {
     session.client().protocol = Protocol::resp2;
     session.client().name.clear();
     session.client().database = 0;
+    session.client().in_transaction = false;
     exchange.reply().simple("RESET");
     exchange.finish();
 }

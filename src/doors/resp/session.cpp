@@ -30,6 +30,12 @@ bool allowed_while_subscribed(const RespCommand& command) {
     return std::find(allowed.begin(), allowed.end(), command.name) != allowed.end();
 }
 
+/// As in Redis, where all others are queued.
+bool allowed_in_transaction(const RespCommand& command) {
+    static constexpr std::array<std::string_view, 6> allowed{"EXEC", "DISCARD", "MULTI", "WATCH", "QUIT", "RESET"};
+    return std::find(allowed.begin(), allowed.end(), command.name) != allowed.end();
+}
+
 /// How a browser begins that a web page sends here, with commands in what it posts. The page needs no answer to do
 /// harm.
 bool is_of_a_web_page(std::string_view name) {
@@ -195,6 +201,9 @@ void RespSession::dispatch(const RespCommand* command, std::span<const std::stri
         return refuse_command("ERR", "Can't execute '" + lower_case(command->name) +
                                          "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
                                          "allowed in this context");
+    if (client_.in_transaction && !allowed_in_transaction(*command))
+        return refuse_command("ERR", "Holdfast has no transactions: '" + lower_case(command->name) +
+                                         "' was not executed. " + std::string(without_multi));
     if (first_ == nullptr)
         answer_directly(*command, words);
     else

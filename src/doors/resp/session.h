@@ -16,12 +16,17 @@
 
 namespace holdfast {
 
+/// What to do in place of a transaction, for errors.
+inline constexpr std::string_view without_multi =
+    "Send the commands without MULTI and EXEC (redis-py: pipeline(transaction=False))";
+
 /// What a client has said of itself.
 struct RespClient {
     std::string name;
     std::string library, library_version;
     resp::Protocol protocol = resp::Protocol::resp2;
-    unsigned database = 0;  ///< as SELECT says
+    unsigned database = 0;        ///< as SELECT says
+    bool in_transaction = false;  ///< since MULTI: nothing is executed
     ScanCursors cursors;
 };
 
