@@ -33,6 +33,27 @@ PYTHON_EXTEND = """
     return 1
 """
 
+# Of redis-semaphore's Mutex, which docs/redis.md warns of.
+SEMAPHORE_REFRESH = """
+  local key = KEYS[1]
+  local identifier = ARGV[1]
+  local lockTimeout = ARGV[2]
+  local value = redis.call('get', key)
+  if value == identifier then
+    redis.call('pexpire', key, lockTimeout)
+    return 1
+  end
+  return 0
+"""
+SEMAPHORE_RELEASE = """
+  local key = KEYS[1]
+  local identifier = ARGV[1]
+  if redis.call('get', key) == identifier then
+    return redis.call('del', key)
+  end
+  return 0
+"""
+
 
 def cli(server, *arguments, text=None):
     done = subprocess.run(["redis-cli", "-p", str(server.port), *arguments], input=text, text=True, timeout=PATIENCE,
@@ -272,6 +293,14 @@ class OnHoldfast(ServerTest):
         self.assertRegex(sha, "^[0-9a-f]{40}$")
         self.assertEqual(cli(server, "SCRIPT", "EXISTS", sha), "1\n")
         self.assertIn("runs no Lua", cli(server, "EVALSHA", sha, "0"))
+
+    def test_changes_nothing_by_the_scripts_of_redis_semaphore(self):
+        server = self.start_holdfast()
+        cli(server, "SET", "mutex:k", "me", "NX", "PX", "60000")
+        for script, arguments in ((SEMAPHORE_REFRESH, ["me", "300000"]), (SEMAPHORE_RELEASE, ["me"])):
+            self.assertRegex(cli(server, "EVAL", script, "1", "mutex:k", *arguments), "runs no Lua.*docs/redis.md")
+        self.assertEqual(cli(server, "GET", "mutex:k"), "me\n")
+        self.assertLessEqual(int(cli(server, "PTTL", "mutex:k")), 60000)
 
     def test_refuses_transactions_as_a_whole(self):
         server = self.start_holdfast()

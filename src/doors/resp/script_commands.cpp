@@ -22,8 +22,8 @@ using redis::ScriptReply;
 
 constexpr std::string_view unknown_script =
     "Holdfast runs no Lua: it knows the scripts by which lock libraries compare a key's value and delete it or set its "
-    "expiry, and this is none of them. Use LEASE.ACQUIRE, LEASE.RENEW and LEASE.RELEASE, or SET with NX and PX; "
-    "docs/redis.md lists the scripts";
+    "expiry, and this is none of them, so nothing was changed. A library that renews by it loses its lock at its "
+    "expiry. Use LEASE.ACQUIRE, LEASE.RENEW and LEASE.RELEASE, or a library whose scripts docs/redis.md lists";
 
 redis::ScriptBook& book(Exchange& exchange) {
     return exchange.session().parts().scripts;
