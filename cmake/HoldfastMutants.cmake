@@ -32,6 +32,7 @@ foreach(folder base lease store_memory store_remote store_quorum store_engine lo
   holdfast_mutable_folder(${folder})
 endforeach()
 holdfast_mutable_folder(services agreed_state.cpp candidate.cpp glob.cpp)
+holdfast_mutable_folder(supervise guardian_rules.cpp)
 
 # holdfast_mutants(NAME SOURCES … USES …): tests of which each can be run with a rule switched off.
 function(holdfast_mutants name)

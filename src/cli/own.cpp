@@ -26,7 +26,7 @@ namespace json = boost::json;
 /// The longest sleep: deadlines move while this thread waits.
 constexpr Duration turn_max = 200ms;
 /// Between asking polls to stop and killing them, when told to stop.
-constexpr Duration kill_after = 2s;
+constexpr Duration kill_after = 10s;
 
 std::chrono::milliseconds ms(Duration duration) {
     return std::chrono::ceil<std::chrono::milliseconds>(duration);
@@ -147,8 +147,9 @@ class Own {
             begin_due();
     }
 
-    /// The first signal lets polls finish, the next one asks them to stop at once.
+    /// The first signal lets polls finish, the next one asks them to stop at once, the one after that kills them.
     void stop() {
+        if (asked_at_) killed_ = true;
         if (stopping_since_) hurried_ = true;
         if (!stopping_since_) {
             stopping_since_ = holder_clock_now();
@@ -162,8 +163,9 @@ class Own {
         if (!asked_at_ && (hurried_ || now >= *stopping_since_ + options_.grace)) {
             asked_at_ = now;
             polls_.ask_to_stop();
+            screen_.note("asking " + std::to_string(polls_.size()) + " poll(s) to stop");
         }
-        if (asked_at_ && now >= *asked_at_ + kill_after) polls_.kill();
+        if (asked_at_ && (killed_ || now >= *asked_at_ + kill_after)) polls_.kill();
     }
 
     void begin_due() {
@@ -249,6 +251,7 @@ class Own {
     std::optional<HolderInstant> stopping_since_;
     std::optional<HolderInstant> asked_at_;
     bool hurried_ = false;
+    bool killed_ = false;
     int exit_code_ = exit_ok;
 };
 

@@ -14,9 +14,9 @@ constexpr Duration worth_telling = 1ms;
 
 }  // namespace
 
-/// Asked to stop a sixth of the TTL before the end, dead a twelfth before it (T4).
+/// Asked to stop a third of the TTL before the end, dead a twelfth before it (T4).
 WorkDeadlines OwnPolls::deadlines(HolderInstant end) const {
-    return {end - setting_.ttl / 6, end - setting_.ttl / 12};
+    return {end - setting_.ttl / 3, end - setting_.ttl / 12};
 }
 
 std::vector<std::string> OwnPolls::command_for(const std::string& session) const {
@@ -103,7 +103,7 @@ std::vector<int> OwnPolls::fds() const {
 
 void OwnPolls::ask_to_stop() {
     for (const auto& [session, one] : polls_)
-        one->command.signal(SIGTERM);
+        one->command.ask_to_end(SIGTERM);
 }
 
 void OwnPolls::kill() {

@@ -125,6 +125,12 @@ void GuardedCommand::signal(int signal) {
     if (group_ != 0) ::kill(-group_, signal);
 }
 
+/// By the guardian, so that it asks nobody again. One that cannot be told is stopped or gone.
+void GuardedCommand::ask_to_end(int signal) {
+    if (group_ == 0) return;
+    if (!send_message(guardian_socket_.get(), encode(Order{SignalOrder{signal}}), false)) this->signal(signal);
+}
+
 void GuardedCommand::kill_command() {
     if (guardian_ == 0) return;
     signal(SIGKILL);

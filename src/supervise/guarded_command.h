@@ -66,6 +66,8 @@ class GuardedCommand {
     pid_t group() const { return group_; }
     /// Sends a signal to the command's group, if it runs.
     void signal(int signal);
+    /// Passes a signal on that asks the command to end: SIGTERM to all it started, others to its group.
+    void ask_to_end(int signal);
 
     /// Kills the command and all it started, but leaves the guardian to report.
     void kill_command();

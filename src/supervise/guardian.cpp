@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "supervise/asked_processes.h"
 #include "supervise/cgroup.h"
 #include "supervise/fd.h"
 #include "supervise/guardian_rules.h"
@@ -125,8 +126,21 @@ class Guardian {
                 rules_->lost(holder_clock_now());
             } else if (const auto* stop = std::get_if<StopOrder>(&*order)) {
                 rules_->stop(stop->kill_at);
+            } else if (const auto* passed = std::get_if<SignalOrder>(&*order)) {
+                pass_on(passed->signal);
             }
         }
+    }
+
+    void pass_on(int signal) {
+        rules_->asked();
+        if (signal != SIGTERM) {
+            ::kill(-leader_, signal);
+            return;
+        }
+        const ProcessTable table = ProcessTable::read();
+        asked_.note(table, getpid());
+        send_signal(everything_below(table, getpid()), SIGTERM);
     }
 
     /// The leader is left unreaped to the end: as long as its zombie is there, its group's number cannot go to
@@ -141,7 +155,7 @@ class Guardian {
             leader_ended_ = true;
             status_ = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
             forced_ = rules_->stopping();
-            if (whole_) rules_->leader_ended(holder_clock_now());
+            if (whole_) rules_->command_ended(holder_clock_now());
         }
     }
 
@@ -150,22 +164,29 @@ class Guardian {
             case GuardianRules::Step::none:
                 return;
             case GuardianRules::Step::terminate:
-                signal_all(SIGTERM);
-                signal_all(SIGCONT);  // what is suspended cannot clean up
+                ask_all_to_stop();
                 return;
             case GuardianRules::Step::kill:
                 killing_ = true;
                 cgroup_.kill();
-                signal_all(SIGKILL);
+                kill_all();
                 return;
         }
     }
 
-    /// The group in one go, then what left it: as the subreaper, this process is an ancestor of all of it.
-    void signal_all(int signal) {
-        ::kill(-leader_, signal);
+    /// Also what left the group: as the subreaper, this process is an ancestor of all of it.
+    void ask_all_to_stop() {
+        const ProcessTable table = ProcessTable::read();
+        const SignalTargets targets = asked_.unasked_below(table, getpid());
+        asked_.note(table, getpid());
+        send_signal(targets, SIGTERM);
+        wake_suspended(ProcessTable::read(), getpid());
+    }
+
+    void kill_all() {
+        ::kill(-leader_, SIGKILL);
         for (const pid_t process : ProcessTable::read().living_below(getpid()))
-            ::kill(process, signal);
+            ::kill(process, SIGKILL);
     }
 
     /// True when nothing is left to guard. Work that is told to stop includes what left the group; work that ended by
@@ -178,7 +199,7 @@ class Guardian {
         const ProcessTable table = ProcessTable::read();
         for (const Process& child : table.children_of(getpid()))
             if (child.dead && child.id != leader_) waitpid(child.id, nullptr, WNOHANG);
-        if (!rules_->stopping()) return !table.lives(leader_);
+        if (!whole_ && !rules_->stopping()) return !table.lives(leader_);
         return table.living_below(getpid()).empty() && cgroup_.is_empty();
     }
 
@@ -205,6 +226,7 @@ class Guardian {
     bool killing_ = false;
     bool whole_ = false;
     bool forced_ = false;  ///< it was told to stop before it ended
+    AskedProcesses asked_;
     Cgroup cgroup_{""};
     int status_ = 0;
 };

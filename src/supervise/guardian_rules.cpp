@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
+
 namespace holdfast {
 
 GuardianRules::GuardianRules(WorkDeadlines deadlines)
@@ -9,7 +11,14 @@ GuardianRules::GuardianRules(WorkDeadlines deadlines)
 
 void GuardianRules::renewed(WorkDeadlines deadlines) {
     if (stopping_) return;
-    *this = GuardianRules{deadlines};
+    soft_ = std::min(deadlines.soft, deadlines.hard);
+    kill_at_ = deadlines.hard;
+}
+
+void GuardianRules::command_ended(HolderInstant now) {
+    if (stopping_ && !mutant("guardian_hurries_the_rest")) return;
+    rest_stopping_ = true;
+    rest_kill_at_ = now + (asked_ ? grace_when_asked : grace_when_command_ended);
 }
 
 void GuardianRules::stop(HolderInstant kill_at) {
@@ -19,13 +28,20 @@ void GuardianRules::stop(HolderInstant kill_at) {
 
 GuardianRules::Step GuardianRules::step(HolderInstant now) {
     if (now >= soft_) stopping_ = true;
-    if (now >= kill_at_) {
-        stopping_ = true;
-        return Step::kill;
-    }
-    if (!stopping_ || terminated_) return Step::none;
+    if (now >= kill_at_) stopping_ = true;
+    if (now >= kill_at()) return Step::kill;
+    if (!stopping_ && !rest_stopping_) return Step::none;
+    if (terminated_ && !mutant("guardian_asks_again")) return Step::none;
     terminated_ = true;
     return Step::terminate;
+}
+
+HolderInstant GuardianRules::kill_at() const {
+    return std::min(kill_at_, rest_kill_at_);
+}
+
+HolderInstant GuardianRules::wake_at() const {
+    return stopping_ ? kill_at() : std::min(soft_, kill_at());
 }
 
 }  // namespace holdfast

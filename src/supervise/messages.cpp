@@ -81,6 +81,8 @@ std::string encode(const Order& order) {
         return bytes_of(frame_of(order.index(), renewed->deadlines));
     if (const auto* stop = std::get_if<StopOrder>(&order))
         return bytes_of(frame_of(order.index(), {stop->kill_at, stop->kill_at}));
+    if (const auto* passed = std::get_if<SignalOrder>(&order))
+        return bytes_of({.kind = static_cast<std::uint32_t>(order.index()), .first = passed->signal});
     return bytes_of({.kind = static_cast<std::uint32_t>(order.index())});
 }
 
@@ -109,6 +111,8 @@ std::optional<Order> decode_order(std::string_view bytes) {
             return LostOrder{};
         case 3:
             return StopOrder{deadlines_of(*frame).hard};
+        case 4:
+            return SignalOrder{static_cast<std::int32_t>(frame->first)};
         default:
             return std::nullopt;
     }

@@ -32,9 +32,14 @@ struct LostOrder {};
 struct StopOrder {
     HolderInstant kill_at;
 };
+/// Pass on a signal that asks the command to end, and may be heeded or not. SIGTERM goes to everything below the
+/// guardian, others go to the command's group.
+struct SignalOrder {
+    std::int32_t signal = 0;
+};
 
 /// Keeper to guardian. A closed socket is the last order: the keeper is gone.
-using Order = std::variant<StartOrder, RenewedOrder, LostOrder, StopOrder>;
+using Order = std::variant<StartOrder, RenewedOrder, LostOrder, StopOrder, SignalOrder>;
 
 struct StartedReport {
     std::int32_t group = 0;

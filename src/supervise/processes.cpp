@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -30,30 +29,31 @@ std::optional<std::string> read_stat(pid_t id) {
     return std::string(text.substr(bracket + 1));
 }
 
-std::optional<Process> read_process(pid_t id) {
-    const auto stat = read_stat(id);
-    if (!stat) return std::nullopt;
-    char state = 0;
-    Process process{.id = id};
-    if (std::sscanf(stat->c_str(), " %c %d %d", &state, &process.parent, &process.group) != 3) return std::nullopt;
-    process.dead = state == 'Z' || state == 'X';
-    return process;
-}
-
 bool contains(const std::vector<pid_t>& list, pid_t id) {
     return std::find(list.begin(), list.end(), id) != list.end();
 }
 
 }  // namespace
 
-std::optional<std::uint64_t> start_time_of(pid_t process) {
-    const auto stat = read_stat(process);
+std::optional<Process> read_process(pid_t id) {
+    const auto stat = read_stat(id);
     if (!stat) return std::nullopt;
-    std::istringstream words{*stat};
-    std::string word;
-    for (int field = 3; field <= 22; ++field)  // the name is the second field, the start the 22nd
-        words >> word;
-    return parse_number(word);
+    char state = 0;
+    unsigned long long start = 0;
+    Process process{.id = id};
+    // The name is the second field of the line, the start the 22nd.
+    const char* fields = " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu";
+    if (std::sscanf(stat->c_str(), fields, &state, &process.parent, &process.group, &start) != 4) return std::nullopt;
+    process.dead = state == 'Z' || state == 'X';
+    process.stopped = state == 'T';
+    process.start = start;
+    return process;
+}
+
+std::optional<std::uint64_t> start_time_of(pid_t process) {
+    const auto found = read_process(process);
+    if (!found) return std::nullopt;
+    return found->start;
 }
 
 ProcessTable ProcessTable::read() {

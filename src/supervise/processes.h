@@ -12,12 +12,17 @@ struct Process {
     pid_t id = 0;
     pid_t parent = 0;
     pid_t group = 0;
-    bool dead = false;  ///< a zombie: ended, and not yet waited for
+    bool dead = false;        ///< a zombie: ended, and not yet waited for
+    bool stopped = false;     ///< suspended by a signal
+    std::uint64_t start = 0;  ///< as start_time_of() gives it
 };
 
 /// When a process was started, in ticks since boot; nothing if there is none with this id. The id together with this
 /// names one process for as long as the machine runs: ids are used again.
 std::optional<std::uint64_t> start_time_of(pid_t process);
+
+/// One process as it is now; nothing if there is none with this id.
+std::optional<Process> read_process(pid_t id);
 
 /// A picture of all processes, to find what a command left running wherever it went.
 class ProcessTable {

@@ -80,8 +80,12 @@ void Supervisor::pass_signals_on() {
         const auto signal = parts_.signals.take();
         if (!signal) return;
         if (!is_for_the_command(*signal)) continue;
-        if (asks_to_end(*signal) && !told_to_end_) told_to_end_ = *signal;
-        parts_.command.signal(*signal);
+        if (!asks_to_end(*signal)) {
+            parts_.command.signal(*signal);
+            continue;
+        }
+        if (!told_to_end_) told_to_end_ = *signal;
+        parts_.command.ask_to_end(*signal);
     }
 }
 

@@ -91,7 +91,9 @@ class OwnTest(HoldfastTest):
         own.err.find(r"told to stop: \d+ poll\(s\) in hand")
         self.assertTrue(lives(pid), "it may finish")
         own.send_signal(signal.SIGINT)
-        self.assertEqual(self.ends(own), 0)
+        own.err.find("asking .* to stop")
+        own.send_signal(signal.SIGINT)
+        self.assertEqual(self.ends(own), 0, "a third kills it")
         self.assertFalse(lives(pid))
 
     def test_its_polls_die_with_it(self):
@@ -113,6 +115,8 @@ class OwnTest(HoldfastTest):
         self.assertTrue(all(lives(pid) for pid in polls.values()), "the others go on")
         own.terminate()
         own.err.find("told to stop")
+        own.send_signal(signal.SIGINT)
+        own.err.find("asking .* to stop")
         own.send_signal(signal.SIGINT)
         self.assertEqual(self.ends(own), 0)
 

@@ -43,6 +43,12 @@ TEST(GuardianMessages, carry_a_stop_with_its_instant) {
     EXPECT_EQ(std::get<StopOrder>(*stop).kill_at, some_deadlines.soft);
 }
 
+TEST(GuardianMessages, carry_a_signal_to_pass_on) {
+    const auto passed = decode_order(encode(Order{SignalOrder{15}}));
+    ASSERT_TRUE(passed && std::holds_alternative<SignalOrder>(*passed));
+    EXPECT_EQ(std::get<SignalOrder>(*passed).signal, 15);
+}
+
 TEST(GuardianMessages, carry_renewals_and_loss) {
     const auto renewed = decode_order(encode(Order{RenewedOrder{some_deadlines}}));
     ASSERT_TRUE(renewed && std::holds_alternative<RenewedOrder>(*renewed));
