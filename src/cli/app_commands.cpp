@@ -163,7 +163,8 @@ void add_policy(CLI::App& app, Arguments& arguments) {
     add_optional_text(set, "--name-pattern", options.name_pattern,
                       "RE2 pattern that a whole name must match, of a resource or a service; empty for any")
         ->envname("HOLDFAST_POLICY_NAME_PATTERN");
-    add_duration(set, "--hold-max", options.hold_max, "how long one holder may keep one resource; 0s for no limit")
+    add_duration(set, "--hold-max", options.hold_max,
+                 "how long one holder may keep one resource, letting go or not; 0s for no limit")
         ->envname("HOLDFAST_POLICY_HOLD_MAX");
     add_duration(set, "--idle-max", options.idle_max, "how long a progress counter may stand still; 0s for no limit")
         ->envname("HOLDFAST_POLICY_IDLE_MAX");

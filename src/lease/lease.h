@@ -30,10 +30,11 @@ struct Lease {
     Predicate predicate = Predicate::mutates;
     bool renewable = true;   ///< false once an admin barred it (R7)
     bool resumable = false;  ///< its agent said that it restarts: reserved for it past expiry (R5)
+    bool metered = false;    ///< granted or renewed under a quota: the time it was held is remembered (R6)
     Duration ttl{};
     Instant acquired_at;
     Instant expires_at;
-    Instant held_since;                ///< since when its holder has had the resource without a gap (R6)
+    Instant held_since;  ///< when its holder would have begun, had it held what counts against its quota at once (R6)
     std::optional<Priority> priority;  ///< of its agent (G5); none for a plain holder
     std::optional<Progress> progress;  ///< none if the holder does not count
     std::string holder;
@@ -57,6 +58,18 @@ struct EndedLease {
     Instant at;
 
     bool operator==(const EndedLease&) const = default;
+};
+
+/// The time that a holder without a lease still has on its account, and until when it held (R6). Each moment since then
+/// takes one off.
+struct PastHolding {
+    std::string holder;
+    Instant until;
+    Duration held{};
+
+    Instant forgotten_at() const { return until < Instant::max() - held ? until + held : Instant::max(); }
+
+    bool operator==(const PastHolding&) const = default;
 };
 
 /// The state of a lease as told to whoever asks (R3, R4).

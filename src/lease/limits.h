@@ -40,6 +40,8 @@ inline constexpr std::size_t named_per_manifest = 256;
 inline constexpr Duration ended_kept = 5min;
 inline constexpr std::size_t ended_per_record = 32;
 
+inline constexpr std::size_t past_holdings_per_record = 64;  ///< R6: how many holders a record remembers the time of
+
 inline constexpr Duration grace = 15s;                      ///< R5
 inline constexpr Duration agent_kept = 1h;                  ///< unseen for so long, an agent makes room for another
 inline constexpr std::uint64_t epoch_ceiling = 1ULL << 53;  ///< as for tokens

@@ -51,8 +51,8 @@ struct Policy {
     bool reject_above_max = false;  ///< false: a TTL above the maximum is cut to it (G4)
     Duration wait_max = 5min;
     NamePattern name_pattern;
-    Duration hold_max{};  ///< R6: how long one holder may keep one resource without a gap; zero: for ever
-    Duration idle_max{};  ///< R6: how long a progress counter may stand still; zero: for ever
+    Duration hold_max{};                           ///< R6: how long one holder may keep one resource; zero: for ever
+    Duration idle_max{};                           ///< R6: how long a progress counter may stand still; zero: for ever
     std::size_t leases_per_holder_max = 0;         ///< R6; zero: any number
     std::map<std::string, Ban, std::less<>> bans;  ///< by holder, or by IP address or prefix (lease/ip_prefix.h)
     Approval approval = Approval::automatic;

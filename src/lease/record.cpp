@@ -35,10 +35,37 @@ void Record::end(Token token, Ending how, Instant at) {
     HOLDFAST_ASSERT(found != leases.end());
     if (found->resumable && how == Ending::expired && !mutant("no_grace"))
         reserved.push_back({*found, found->expires_at + limits::grace});
+    else
+        remember(*found, at);
     if (found->holder.capacity() > spare.capacity()) spare.swap(found->holder);
     leases.erase(found);
     if (ended.size() == limits::ended_per_record) ended.erase(ended.begin());
     ended.push_back({token, how, at});
+}
+
+void Record::remember(const Lease& lease, Instant until) {
+    if (!lease.metered || mutant("holding_forgotten")) return;
+    const Duration held = std::min(until - lease.held_since, limits::quota_ceiling);
+    if (held <= Duration::zero()) return;
+    const auto known =
+        std::find_if(past.begin(), past.end(), [&](const PastHolding& entry) { return entry.holder == lease.holder; });
+    if (known != past.end() && lease.acquired_at >= known->until) {
+        known->until = until;  // it counted already in when this lease is held since
+        known->held = held;
+        return;
+    }
+    if (known != past.end()) {
+        // Both as they stand when the later of the two ended.
+        const Instant last = std::max(until, known->until);
+        known->held = std::max(held - (last - until), known->held - (last - known->until));
+        known->until = last;
+        return;
+    }
+    if (past.size() == limits::past_holdings_per_record)
+        past.erase(std::min_element(past.begin(), past.end(), [](const PastHolding& a, const PastHolding& b) {
+            return a.forgotten_at() < b.forgotten_at();
+        }));
+    past.push_back({lease.holder, until, held});
 }
 
 bool settle(Record& record, Instant now) {
@@ -55,6 +82,8 @@ Instant next_change(const Record& record) {
         first = std::min(first, waiter.until);
     for (const EndedLease& ended : record.ended)
         first = std::min(first, ended.at + limits::ended_kept);
+    for (const PastHolding& past : record.past)
+        first = std::min(first, past.forgotten_at());
     return first;
 }
 

@@ -42,10 +42,13 @@ struct Record {
     std::vector<EndedLease> ended;
     std::vector<Waiter> waiters;
     std::vector<Reservation> reserved;
+    std::vector<PastHolding> past;  ///< one of a holder, at most limits::past_holdings_per_record
     Token last_token = 0;
     std::string spare;  ///< no part of it: memory that a holder's name left behind, for the next one to use
 
-    bool empty() const { return leases.empty() && ended.empty() && waiters.empty() && reserved.empty(); }
+    bool empty() const {
+        return leases.empty() && ended.empty() && waiters.empty() && reserved.empty() && past.empty();
+    }
 
     Lease* find(Token token);
     const Lease* find(Token token) const;
@@ -56,14 +59,17 @@ struct Record {
     /// by a release or a revocation. REQUIRES: it is one of ours.
     void end(Token token, Ending how, Instant at);
 
+    /// Remembers until when the holder of a lease or a reservation that ends had it, and for how long (R6).
+    void remember(const Lease& lease, Instant until);
+
     bool operator==(const Record& other) const {
         return leases == other.leases && ended == other.ended && waiters == other.waiters &&
-               reserved == other.reserved && last_token == other.last_token;
+               reserved == other.reserved && past == other.past && last_token == other.last_token;
     }
 };
 
 /// Takes out what time has ended: leases past expiry, reservations past their grace, waiters past their wait, history
-/// past its keep (T2, R5, R3).
+/// past its keep, holdings that count no more (T2, R5, R3, R6).
 /// Leases that expired are handed to `on_expired` before they go. Returns true if anything changed.
 template <class OnExpired>
 bool settle(Record& record, Instant now, OnExpired&& on_expired);
@@ -91,9 +97,14 @@ bool settle(Record& record, Instant now, OnExpired&& on_expired) {
         if (entries.empty()) return;  // as most are
         changed |= std::erase_if(entries, is_over) > 0;
     };
-    drop(record.reserved, [&](const Reservation& kept) { return now >= kept.until; });
+    drop(record.reserved, [&](const Reservation& kept) {
+        if (now < kept.until) return false;
+        record.remember(kept.lease, kept.until);
+        return true;
+    });
     drop(record.waiters, [&](const Waiter& waiter) { return now >= waiter.until; });
     drop(record.ended, [&](const EndedLease& ended) { return now >= ended.at + limits::ended_kept; });
+    drop(record.past, [&](const PastHolding& past) { return now >= past.forgotten_at(); });
     return changed;
 }
 

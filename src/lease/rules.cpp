@@ -7,9 +7,16 @@
 namespace holdfast::core {
 namespace {
 
-/// R6: without a gap is what was held, or kept for its holder, until this very moment.
-Instant held_without_gap_since(const Record& record, std::string_view holder, Instant now) {
+/// R6: what the holder has now, or is kept for it, counts from when that began. What it had before counts less with
+/// each moment since.
+Instant held_since(const Record& record, std::string_view holder, Duration hold_max, Instant now) {
     Instant since = now;
+    for (const PastHolding& past : record.past) {
+        if (past.holder != holder) continue;
+        const Duration held = hold_max > Duration::zero() ? std::min(past.held, hold_max) : past.held;
+        const Duration gap = std::max(now - past.until, Duration::zero());
+        if (gap < held) since = std::min(since, now - (held - gap));
+    }
     for (const Lease& lease : record.leases)
         if (lease.holder == holder) since = std::min(since, lease.held_since);
     for (const Reservation& kept : record.reserved)
@@ -47,8 +54,17 @@ const Lease* any_of_holder(const Record& record, std::string_view holder) {
     return found == record.leases.end() ? nullptr : &*found;
 }
 
-bool clear_reserved(Record& record, std::string_view holder) {
-    return std::erase_if(record.reserved, [&](const Reservation& kept) { return kept.lease.holder == holder; }) > 0;
+template <class Which>
+bool clear_reserved(Record& record, Instant now, const Which& which) {
+    return std::erase_if(record.reserved, [&](const Reservation& kept) {
+               if (!which(kept.lease)) return false;
+               record.remember(kept.lease, now);
+               return true;
+           }) > 0;
+}
+
+bool clear_reserved_for(Record& record, std::string_view holder, Instant now) {
+    return clear_reserved(record, now, [&](const Lease& lease) { return lease.holder == holder; });
 }
 
 /// What is kept for its agent past its expiry is known to have expired, also when its history is full or forgotten
@@ -83,8 +99,8 @@ AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbo
     if (standing.too_many) return Rejected{Code::too_many_leases};
     if (!standing.free()) return Busy{std::move(standing)};
     if (record.leases.size() >= limits::leases_per_record) return Rejected{Code::too_many_leases};
-    const Instant held_since = held_without_gap_since(record, claim.holder, now);
-    const Duration left = left_of_quota(held_since, claim.hold_max, now);
+    const Instant since = held_since(record, claim.holder, claim.hold_max, now);
+    const Duration left = left_of_quota(since, claim.hold_max, now);
     const Duration ttl = std::min(claim.ttl, left);
     if (ttl < std::min(claim.ttl, claim.ttl_min)) return Rejected{Code::over_quota};
     dequeue(record, claim.request);
@@ -97,7 +113,8 @@ AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbo
     lease.ttl = ttl;
     lease.acquired_at = now;
     lease.expires_at = now + ttl;
-    lease.held_since = held_since;
+    lease.held_since = since;
+    lease.metered = claim.hold_max > Duration::zero();
     if (claim.agent) lease.priority = claim.priority;
     lease.progress = progress_of(claim.progress, now);
     lease.holder = claim.holder;
@@ -164,6 +181,7 @@ RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const
     if (left < granted.ttl && (renewal.exact || now + left <= lease->expires_at)) return Rejected{Code::over_quota};
     if (renewal.progress && (!lease->progress || *renewal.progress > lease->progress->count))
         lease->progress = Progress{*renewal.progress, now};
+    lease->metered |= policy.hold_max > Duration::zero();
     lease->ttl = granted.ttl;
     // Never earlier than promised before: the answer may be lost, and the holder goes by what it last heard (T3).
     lease->expires_at = std::max(lease->expires_at, now + std::min(granted.ttl, left));
@@ -189,12 +207,12 @@ ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_
     if (lease == nullptr) {
         const Reservation* kept = record.find_reserved(token);
         const bool own = kept != nullptr && kept->lease.holder == holder;
-        return AlreadyEnded{state_of_ended(record, token, now), own && clear_reserved(record, holder)};
+        return AlreadyEnded{state_of_ended(record, token, now), own && clear_reserved_for(record, holder, now)};
     }
     if (lease->holder != holder) return Rejected{Code::not_holder};
     released = *lease;
     record.end(released.token, Ending::released, now);
-    clear_reserved(record, holder);
+    clear_reserved_for(record, holder, now);
     return ReleasedInPlace{};
 }
 
@@ -210,7 +228,7 @@ std::variant<Lease, Rejected> revoke(Record& record, Token token, Instant now) {
     settle(record, now);
     if (const Reservation* kept = record.find_reserved(token)) {
         Lease revoked = kept->lease;
-        std::erase_if(record.reserved, [&](const Reservation& other) { return other.lease.token == token; });
+        clear_reserved(record, now, [&](const Lease& lease) { return lease.token == token; });
         return revoked;
     }
     const Lease* lease = record.find(token);

@@ -18,7 +18,7 @@ struct Claim {
     std::string_view metadata;
     Predicate predicate = Predicate::mutates;
     Duration ttl{};
-    Duration hold_max{};  ///< R6: how long a holder may keep it without a gap; zero: for ever
+    Duration hold_max{};  ///< R6: how long a holder may keep it; zero: for ever
     Duration ttl_min{};   ///< less than this is not worth granting when hold_max cuts it
     std::optional<std::uint64_t> progress;
     Priority priority = 0;  ///< of the agent, or the time of arrival

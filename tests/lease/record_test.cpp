@@ -52,6 +52,23 @@ TEST(Record, remembers_a_bounded_number_of_ended_leases) {
     EXPECT_NE(record.find_ended(6), nullptr);
 }
 
+TEST(Record, remembers_the_time_of_a_bounded_number_of_holders) {  // R6
+    Record record;
+    for (Token token = 1; token <= limits::past_holdings_per_record + 5; ++token) {
+        Lease lease = make_lease(token, Instant{1h}, Predicate::consumes, "h" + std::to_string(token));
+        lease.metered = true;
+        lease.held_since = Instant{token % 2 == 0 ? 10s : 20s};
+        record.leases.push_back(lease);
+        record.end(token, Ending::released, Instant{30s});
+    }
+    EXPECT_EQ(record.past.size(), limits::past_holdings_per_record);
+    EXPECT_EQ(record.past[0].holder, "h2") << "of two, the one that counts for longer stays";
+    settle(record, Instant{50s} - 1ns);
+    EXPECT_FALSE(record.past.empty());
+    settle(record, Instant{50s});
+    EXPECT_TRUE(record.past.empty());
+}
+
 TEST(NextChange, is_the_first_instant_at_which_settling_does_something) {
     Record record;
     EXPECT_EQ(next_change(record), Instant::max());

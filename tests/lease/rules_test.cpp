@@ -361,7 +361,7 @@ TEST_F(Rules, cut_what_would_go_beyond_the_quota_and_refuse_when_nothing_is_left
     EXPECT_EQ(verify(record, token, start + 100s - 1ns).state, LeaseState::active) << "it runs out on its time";
 }
 
-TEST_F(Rules, count_the_quota_over_leases_that_overlap_and_from_anew_after_a_gap) {
+TEST_F(Rules, count_the_quota_over_leases_that_overlap_and_over_gaps) {
     policy.hold_max = 100s;
     grant("alice");
     Claim again = claim_of("alice");
@@ -373,8 +373,44 @@ TEST_F(Rules, count_the_quota_over_leases_that_overlap_and_from_anew_after_a_gap
     again.token = ++next_token;
     EXPECT_EQ(std::get<Rejected>(acquire(record, NoNeighbours{}, again, start + 99s + 1ms)).code, Code::over_quota);
     again.token = ++next_token;
-    const auto later = acquire(record, NoNeighbours{}, again, start + 100s);
-    EXPECT_EQ(std::get<Granted>(later).lease.held_since, start + 100s) << "somebody else could have had it";
+    EXPECT_EQ(std::get<Rejected>(acquire(record, NoNeighbours{}, again, start + 100s)).code, Code::over_quota);
+    again.token = ++next_token;
+    const auto later = acquire(record, NoNeighbours{}, again, start + 130s);
+    EXPECT_EQ(std::get<Granted>(later).lease.ttl, Duration{30s}) << "30 s without it pay for 30 s with it";
+    again.token = ++next_token;
+    const auto much_later = acquire(record, NoNeighbours{}, again, start + 260s);
+    EXPECT_EQ(std::get<Granted>(much_later).lease.held_since, start + 260s) << "a gap of hold_max: from anew";
+}
+
+TEST_F(Rules, do_not_forget_what_was_held_when_the_holder_lets_go_and_asks_at_once) {  // R6
+    policy.hold_max = 100s;
+    Instant now = start;
+    Duration held{};
+    for (int i = 0; i < 20; ++i) {
+        Claim claim = claim_of("alice", all_predicates[static_cast<std::size_t>(i) % all_predicates.size()]);
+        const std::string session = std::to_string(i);
+        claim.session = session;
+        claim.hold_max = policy.hold_max;
+        claim.ttl_min = policy.ttl_min;
+        const auto verdict = acquire(record, NoNeighbours{}, claim, now);
+        const auto* granted = std::get_if<Granted>(&verdict);
+        if (granted == nullptr) {
+            EXPECT_EQ(std::get<Rejected>(verdict).code, Code::over_quota);
+            continue;
+        }
+        const Duration kept = std::min<Duration>(granted->lease.ttl, 30s);
+        held += kept;
+        now += kept;
+        release(record, granted->lease.token, "alice", now);
+    }
+    EXPECT_EQ(held, Duration{100s});
+    EXPECT_NE(grant("bob", Predicate::mutates, now), 0U) << "it is free for others";
+}
+
+TEST_F(Rules, remember_nothing_of_who_held_without_a_quota) {
+    const Token token = grant("alice");
+    release(record, token, "alice", start + 50s);
+    EXPECT_TRUE(record.past.empty());
 }
 
 TEST_F(Rules, refuse_to_renew_what_stands_still_and_forgive_when_it_moves) {

@@ -99,8 +99,18 @@ EngineTime nothing_left_from(const KeptRecord& kept) {
     EngineTime last = kept.written_at;
     const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
     for_each_end(kept, [&](EngineTime end) { last = std::max(last, end); });
-    for (const Lease& lease : kept.travelling.record.leases)
+    const auto counts_until = [&](const Lease& lease, EngineTime end) {  // R6
+        if (!lease.metered) return;
+        last = std::max(last, later(end, std::min(between(at(lease.held_since), end), limits::quota_ceiling)));
+    };
+    for (const Lease& lease : kept.travelling.record.leases) {
         last = std::max(last, later(at(lease.expires_at), limits::ended_kept));
+        counts_until(lease, later(at(lease.expires_at), lease.resumable ? limits::grace : Duration::zero()));
+    }
+    for (const Reservation& reserved : kept.travelling.record.reserved)
+        counts_until(reserved.lease, at(reserved.until));
+    for (const PastHolding& past : kept.travelling.record.past)
+        last = std::max(last, later(at(past.until), past.held));
     for (const EndedLease& ended : kept.travelling.record.ended)
         last = std::max(last, later(at(ended.at), limits::ended_kept));
     return last;

@@ -19,8 +19,8 @@ constexpr std::size_t history_most = 500'000;  ///< of those; beyond, the oldest
 constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, of the names of their resources
 constexpr std::size_t slots_per_page = 20'000;             ///< how many slots one page of a listing looks at
 
-/// In which list a slot is. A record with leases, reservations or waiters is in the wheel; one that only remembers is
-/// in the history.
+/// In which list a slot is. A record with leases, reservations, waiters or holdings that count is in the wheel; one
+/// that only remembers how leases ended is in the history.
 enum class Place : std::uint8_t { nowhere, wheel, history };
 
 struct Sight {
@@ -36,8 +36,8 @@ std::size_t claims_in(const Record& record) {
 }
 
 Sight look(const Record& record) {
-    return {claims_in(record) > 0 ? Place::wheel : Place::history, marks_of(record), record.leases.size(),
-            next_change(record)};
+    const bool counts = claims_in(record) > 0 || !record.past.empty();
+    return {counts ? Place::wheel : Place::history, marks_of(record), record.leases.size(), next_change(record)};
 }
 
 bool matches(const ListQuery& query, std::string_view full_name) {

@@ -26,6 +26,7 @@ constexpr std::uint8_t flag_resumable = 0x08;
 constexpr std::uint8_t flag_priority = 0x10;
 constexpr std::uint8_t flag_progress = 0x20;
 constexpr std::uint8_t flag_held_since = 0x40;
+constexpr std::uint8_t flag_metered = 0x80;
 
 constexpr std::size_t ms48_bytes = 6;  ///< milliseconds in 48 bits: 4,400 years either way
 constexpr std::size_t ended_bytes = sizeof(Token) + sizeof(Duration::rep) + sizeof(Ending);
@@ -117,6 +118,7 @@ std::uint8_t second_flags_of(const Lease& lease) {
     if (lease.priority) flags |= flag_priority;
     if (lease.progress) flags |= flag_progress;
     if (lease.held_since != lease.acquired_at) flags |= flag_held_since;
+    if (lease.metered) flags |= flag_metered;
     return flags;
 }
 
@@ -166,6 +168,7 @@ void get_extension(Reader& reader, Lease& lease) {
     const auto flags = reader.get<std::uint8_t>();
     lease.predicate = static_cast<Predicate>(flags & predicate_mask);
     lease.resumable = (flags & flag_resumable) != 0;
+    lease.metered = (flags & flag_metered) != 0;
     if ((flags & flag_priority) != 0) lease.priority = reader.get<Priority>();
     if ((flags & flag_progress) != 0) {
         const auto count = reader.get<std::uint64_t>();
@@ -182,6 +185,7 @@ void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
     lease.acquired_at = Instant{std::chrono::milliseconds{reader.get_ms48()}};
     lease.held_since = lease.acquired_at;
     lease.resumable = false;
+    lease.metered = false;
     lease.priority.reset();
     lease.progress.reset();
     lease.holder = reader.get_text();
@@ -255,6 +259,7 @@ void PackedRecord::unpack(Record& out) const {
     reader.get_text();
     out.waiters.clear();
     out.reserved.clear();
+    out.past.clear();
     out.last_token = 0;
     const bool had = !out.leases.empty();
     const bool has = (flags & predicate_mask) != no_lease;

@@ -7,20 +7,20 @@
 
 namespace holdfast::core {
 
-/// A record of at most one lease and nothing that waits or is reserved, with the name of its resource, in as few bytes
-/// as possible. Never leaves the process, so its form may change at will. Times are kept exact, but for acquired_at,
-/// which is rounded down to the millisecond, and held_since where it is the same: a quota may end a millisecond early
-/// (R6), a lease never.
+/// A record of at most one lease and nothing that waits, is reserved or counts against a quota, with the name of its
+/// resource, in as few bytes as possible. Never leaves the process, so its form may change at will. Times are kept
+/// exact, but for acquired_at, which is rounded down to the millisecond, and held_since where it is the same: a quota
+/// may end a millisecond early (R6), a lease never.
 ///
 /// bytes 0-1 room | 2 flags | [count of ended] | resource | [lease: expires_at, token, ttl, acquired_at, holder, …] |
 /// [ended …]
 /// Text is preceded by its length; session, reason and metadata are there only if their flag is set. What few leases
-/// have (a priority, progress, a holding that began earlier, an agent that restarts) comes last, after a second byte of
-/// flags, if the predicate in the first says so.
+/// have (a priority, progress, a holding that began earlier, a quota, an agent that restarts) comes last, after a
+/// second byte of flags, if the predicate in the first says so.
 class PackedRecord {
  public:
     static bool can_pack(const Record& record) {
-        return record.leases.size() <= 1 && record.waiters.empty() && record.reserved.empty();
+        return record.leases.size() <= 1 && record.waiters.empty() && record.reserved.empty() && record.past.empty();
     }
 
     /// How many bytes the packed form takes. REQUIRES: can_pack(record).

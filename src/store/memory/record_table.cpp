@@ -146,6 +146,7 @@ Record& RecordTable::take(SlotId id) {
     scratch_.ended.clear();
     scratch_.waiters.clear();
     scratch_.reserved.clear();
+    scratch_.past.clear();
     scratch_.last_token = 0;
     return scratch_;
 }

@@ -58,6 +58,7 @@ class Gather final : public Update {
             Record shown = record;
             settle(shown, now);
             shown.ended.clear();
+            shown.past.clear();
             if (shown.empty()) return true;
             if (seen_.entries.size() >= most_) {
                 seen_.cut = true;

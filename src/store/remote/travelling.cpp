@@ -26,6 +26,8 @@ void for_each_instant(Record& record, Change change) {
         of_lease(kept.lease);
         change(kept.until);
     }
+    for (PastHolding& past : record.past)
+        change(past.until);
 }
 
 /// What comes from another node may be any number: it stops at the ends of time.

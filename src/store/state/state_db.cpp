@@ -34,6 +34,8 @@ void shift(core::Record& record, Duration by) {
         ended.at += by;
     for (core::Waiter& waiter : record.waiters)
         waiter.until += by;
+    for (core::PastHolding& past : record.past)
+        past.until += by;
 }
 
 std::string described(const StateOwner& owner) {

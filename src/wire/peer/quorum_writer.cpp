@@ -100,6 +100,7 @@ class Writer {
             to_.text(pb::Lease::kSessionFieldNumber, lease.session);
             to_.text(pb::Lease::kReasonFieldNumber, lease.reason);
             to_.text(pb::Lease::kMetadataFieldNumber, lease.metadata);
+            to_.number(pb::Lease::kMeteredFieldNumber, lease.metered);
         });
     }
 
@@ -130,6 +131,14 @@ class Writer {
         });
     }
 
+    void write(int field, const core::PastHolding& past) {
+        to_.nested(field, [&] {
+            to_.text(pb::PastHolding::kHolderFieldNumber, past.holder);
+            to_.zigzag(pb::PastHolding::kUntilNsFieldNumber, ns(past.until));
+            to_.number(pb::PastHolding::kHeldNsFieldNumber, static_cast<std::uint64_t>(past.held.count()));
+        });
+    }
+
     void write(int field, const core::TravellingRecord& travelling) {
         const core::Record& record = travelling.record;
         to_.nested(field, [&] {
@@ -138,6 +147,7 @@ class Writer {
             write_all(pb::Record::kWaitersFieldNumber, record.waiters);
             write_all(pb::Record::kReservedFieldNumber, record.reserved);
             to_.number(pb::Record::kLastTokenFieldNumber, record.last_token);
+            write_all(pb::Record::kPastFieldNumber, record.past);
         });
     }
 

@@ -43,6 +43,7 @@ void read(const pb::Lease& from, core::Lease& to, Check& check) {
     to.predicate = predicate(from.predicate(), check);
     to.renewable = !from.barred();
     to.resumable = from.resumable();
+    to.metered = from.metered();
     check.that(from.ttl_ns() >= 0 && from.ttl_ns() <= limits::ttl_ceiling.count(), "a TTL is out of range");
     to.ttl = Duration(from.ttl_ns());
     to.acquired_at = instant(from.acquired_ns(), check);
@@ -76,6 +77,13 @@ void read(const pb::EndedLease& from, core::EndedLease& to, Check& check) {
 void read(const pb::Reservation& from, core::Reservation& to, Check& check) {
     read(from.lease(), to.lease, check);
     to.until = instant(from.until_ns(), check);
+}
+
+void read(const pb::PastHolding& from, core::PastHolding& to, Check& check) {
+    name(from.holder(), to.holder, limits::holder_bytes, check);
+    to.until = instant(from.until_ns(), check);
+    check.that(from.held_ns() > 0 && from.held_ns() <= limits::quota_ceiling.count(), "a holding is out of range");
+    to.held = Duration(from.held_ns());
 }
 
 template <class From, class To>
@@ -119,6 +127,7 @@ void read(const pb::Record& from, core::TravellingRecord& to, Check& check) {
     read_all(from.ended(), record.ended, limits::ended_per_record, check);
     read_all(from.waiters(), record.waiters, limits::waiters_per_record, check);
     read_all(from.reserved(), record.reserved, reserved_most, check);
+    read_all(from.past(), record.past, limits::past_holdings_per_record, check);
     check.that(from.last_token() < core::token_limit, "a token is out of range");
     record.last_token = from.last_token();
 }

@@ -38,6 +38,7 @@ void encode(const core::Lease& lease, saved::Lease& out) {
     out.set_reason(lease.reason);
     out.set_metadata(lease.metadata);
     out.set_resumable(lease.resumable);
+    out.set_metered(lease.metered);
     if (lease.held_since != lease.acquired_at) out.set_held_since_ns(ns_of(lease.held_since));
     if (lease.priority) out.set_priority(*lease.priority);
     if (!lease.progress) return;
@@ -66,6 +67,7 @@ std::optional<core::Lease> decode(const saved::Lease& in) {
                       .predicate = static_cast<core::Predicate>(in.predicate() - 1),
                       .renewable = !in.barred(),
                       .resumable = in.resumable(),
+                      .metered = in.metered(),
                       .ttl = Duration{in.ttl_ns()},
                       .acquired_at = instant_of(in.acquired_at_ns()),
                       .expires_at = instant_of(in.expires_at_ns()),
@@ -100,6 +102,12 @@ std::string encode_record(const core::Record& record) {
     }
     for (const core::Waiter& waiter : record.waiters)
         encode(waiter, *out.add_waiters());
+    for (const core::PastHolding& past : record.past) {
+        saved::PastHolding& one = *out.add_past();
+        one.set_holder(past.holder);
+        one.set_until_ns(ns_of(past.until));
+        one.set_held_ns(past.held.count());
+    }
     out.set_last_token(record.last_token);
     return out.SerializeAsString();
 }
@@ -133,6 +141,11 @@ std::optional<core::Record> decode_record(std::string_view bytes) {
                                   .until = instant_of(one.until_ns()),
                                   .holder = one.holder(),
                                   .session = one.session()});
+    }
+    for (const saved::PastHolding& one : in.past()) {
+        const bool too_long = one.held_ns() <= 0 || one.held_ns() > core::limits::quota_ceiling.count();
+        if (one.holder().empty() || too_long) return std::nullopt;
+        record.past.push_back({one.holder(), instant_of(one.until_ns()), Duration{one.held_ns()}});
     }
     return record;
 }

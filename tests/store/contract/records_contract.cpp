@@ -79,6 +79,29 @@ TEST_P(StoreContract, lets_tokens_rise) {  // G3
     EXPECT_GT(acquire(0, "r", {"alice", 60s, Predicate::mutates, {}, 0, 1}), last) << "also if a low one is offered";
 }
 
+TEST_P(StoreContract, remembers_how_long_a_holder_had_what_it_let_go) {  // R6
+    HOLDFAST_SET_UP({});
+    const auto take = [this](Duration held_before) {
+        return answer(apply(0, "r", [held_before](Record& record, const Neighbours& neighbours, Instant now) {
+            Claim claim;
+            claim.holder = "alice";
+            claim.ttl = 60s;
+            claim.hold_max = 4h;
+            auto verdict = core::acquire(record, neighbours, claim, now);
+            if (auto* granted = std::get_if<Granted>(&verdict))
+                granted->lease.held_since = record.leases.back().held_since -= held_before;
+            return Ruling{std::move(verdict), Effect::changed};
+        }));
+    };
+    const auto first = take(2h);
+    ASSERT_TRUE(first && std::holds_alternative<Granted>(*first));
+    ASSERT_TRUE(release(0, {"r", std::get<Granted>(*first).lease.token}, "alice"));
+    const auto second = take(Duration::zero());
+    ASSERT_TRUE(second && std::holds_alternative<Granted>(*second));
+    const Lease& lease = std::get<Granted>(*second).lease;
+    EXPECT_GT(lease.acquired_at - lease.held_since, Duration{1h});
+}
+
 TEST_P(StoreContract, answers_a_thousand_updates_at_once) {
     HOLDFAST_SET_UP({});
     std::vector<Promised<Token>> asked;

@@ -109,6 +109,13 @@ TEST(KeptRecord, is_kept_for_as_long_as_its_leases_stay_answerable) {  // R3
     kept.travelling.record.ended.push_back({1, Ending::released, Instant{2s}});
     EXPECT_EQ(next_end(kept), EngineTime::max()) << "history needs nobody's care";
     EXPECT_EQ(nothing_left_from(kept), morning + 2s + limits::ended_kept);
+    kept.travelling.record.past.push_back({"alice", Instant{2s}, 1h});
+    EXPECT_EQ(nothing_left_from(kept), morning + 2s + 1h) << "R6";
+    Lease metered = lease(2, 10s);
+    metered.metered = true;
+    metered.held_since = Instant{-2h};
+    kept.travelling.record.leases = {metered};
+    EXPECT_EQ(nothing_left_from(kept), morning + 10s + 2h + 10s) << "it may be forgotten only that long after its end";
 }
 
 TEST(KeptRecord, stops_at_the_ends_of_time) {

@@ -125,6 +125,7 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
         lease.predicate = *rc::gen::elementOf(all_predicates);
         lease.renewable = *rc::gen::arbitrary<bool>();
         lease.resumable = *rc::gen::arbitrary<bool>();
+        lease.metered = *rc::gen::arbitrary<bool>();
         lease.ttl = std::chrono::milliseconds{*rc::gen::inRange(1, 86'400'000)};
         lease.acquired_at = std::chrono::floor<std::chrono::milliseconds>(instant());
         lease.expires_at = instant();

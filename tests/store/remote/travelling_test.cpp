@@ -16,6 +16,7 @@ TEST(Travelling, brings_what_was_left_and_no_less) {  // Q6
     record.ended.push_back({7, Ending::released, Instant{80s}});
     record.waiters.push_back({.id = 1, .until = Instant{105s}, .holder = {}, .session = {}});
     record.reserved.push_back({lease, Instant{145s}});
+    record.past.push_back({"bob", Instant{70s}, 60s});
     const Record arrived = arrive(depart(record, Instant{100s}), Instant{5000s});
     EXPECT_EQ(arrived.leases[0].expires_at, Instant{5030s});
     EXPECT_EQ(arrived.leases[0].acquired_at, Instant{4990s});
@@ -23,6 +24,7 @@ TEST(Travelling, brings_what_was_left_and_no_less) {  // Q6
     EXPECT_EQ(arrived.ended[0].at, Instant{4980s});
     EXPECT_EQ(arrived.waiters[0].until, Instant{5005s});
     EXPECT_EQ(arrived.reserved[0].until, Instant{5045s});
+    EXPECT_EQ(arrived.past[0].until, Instant{4970s});
     EXPECT_EQ(arrive(depart(record, Instant{100s}), Instant{100s}), record);
 }
 

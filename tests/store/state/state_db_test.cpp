@@ -197,6 +197,7 @@ TEST_F(StateDbTest, after_a_reboot_everything_counted_from_an_instant_goes_on_fr
     record.leases[0].progress = core::Progress{3, noon + 5s};
     record.reserved = {{record.leases[0], noon + 75s}};
     record.reserved[0].lease.token = 40;
+    record.past = {{"bob", noon + 10s, 30s}};
     stop(*begin({"boot", noon}), {"boot", noon + 20s}, {{"a", record}});
     const Instant early{3s};
     begin({"another boot", early});
@@ -209,6 +210,7 @@ TEST_F(StateDbTest, after_a_reboot_everything_counted_from_an_instant_goes_on_fr
     EXPECT_EQ(found.reserved[0].lease.expires_at, early + 40s);
     EXPECT_EQ(found.reserved[0].lease.held_since, early - 30s);
     EXPECT_EQ(found.reserved[0].lease.progress, found.leases[0].progress);
+    EXPECT_EQ(found.past, (std::vector<core::PastHolding>{{"bob", early - 10s, 30s}}));
 }
 
 TEST_F(StateDbTest, a_clean_stop_keeps_what_is_reserved_until_its_grace_is_over) {  // R5

@@ -48,6 +48,7 @@ core::Lease RandomMessages::lease(core::Token token) {
     lease.predicate = core::all_predicates[random_.below(core::all_predicates.size())];
     lease.renewable = flag();
     lease.resumable = flag();
+    lease.metered = flag();
     lease.ttl = Duration(static_cast<std::int64_t>(number(limits::ttl_ceiling.count() + 1)));
     lease.acquired_at = instant();
     lease.expires_at = instant();
@@ -86,6 +87,9 @@ core::TravellingRecord RandomMessages::record() {
         record.waiters.push_back(waiter());
     for (std::size_t left = random_.below(3); left > 0; --left)
         record.reserved.push_back({lease(1 + number(core::token_limit - 1)), instant()});
+    for (std::size_t left = random_.below(3); left > 0; --left)
+        record.past.push_back({name(limits::holder_bytes), instant(),
+                               Duration(1 + static_cast<std::int64_t>(number(limits::quota_ceiling.count())))});
     record.last_token = number(core::token_limit);
     return travelling;
 }

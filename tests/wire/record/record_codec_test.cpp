@@ -10,6 +10,7 @@ core::Lease lease_of(core::Token token, core::Predicate predicate) {
             .predicate = predicate,
             .renewable = token % 2 == 0,
             .resumable = token % 3 == 0,
+            .metered = token % 4 < 2,
             .ttl = 60s,
             .acquired_at = Instant{-5s},
             .expires_at = Instant{55s},
@@ -32,6 +33,7 @@ TEST(RecordCodec, gives_back_every_field_of_a_record) {
                     {4, core::Ending::revoked, Instant{3s}}};
     record.reserved = {{lease_of(9, core::Predicate::deletes), Instant{70s}},
                        {lease_of(6, core::Predicate::provides), Instant{69s}}};
+    record.past = {{"bob", Instant{-1s}, 30s}, {"carol", Instant{}, core::limits::quota_ceiling}};
     record.last_token = token;
     EXPECT_EQ(decode_record(encode_record(record)), record);
 }
@@ -65,6 +67,10 @@ TEST(RecordCodec, refuses_what_is_not_a_record) {
     reserved_without_holder.reserved = {{lease_of(3, core::Predicate::mutates), Instant{1s}}};
     reserved_without_holder.reserved[0].lease.holder.clear();
     EXPECT_EQ(decode_record(encode_record(reserved_without_holder)), std::nullopt);
+
+    core::Record held_for_ever;
+    held_for_ever.past = {{"bob", Instant{}, Duration::max()}};
+    EXPECT_EQ(decode_record(encode_record(held_for_ever)), std::nullopt);
 
     core::Record beyond_json;
     beyond_json.last_token = core::token_limit;
