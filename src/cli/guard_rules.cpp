@@ -27,7 +27,7 @@ Predicate deed(FileChange change) {
 
 GuardRules::GuardRules(std::string committer, std::vector<SeenLease> leases) : committer_(std::move(committer)) {
     for (SeenLease& lease : leases)
-        by_resource_[lease.resource].push_back(std::move(lease));
+        by_resource_[to_nfc(lease.resource)].push_back(std::move(lease));
 }
 
 /// Visits the leases on the file and on every tree above it: `FILE:/a/b` is in `FILE:/a/**` and `FILE:/**`.

@@ -39,8 +39,9 @@ json::object intent() {
          "and "
          "DEPENDS_ON share with other readers. PROVIDES makes something that readers may already rely on."}};
     json::object one =
-        schema({{"path", text("A file, from the root of the work tree or absolute, such as src/main.c. src/** is "
-                              "everything below src.")},
+        schema({{"path", text("A file, from the root of the work tree or absolute, such as src/main.c. A directory, "
+                              "such as src/ or src/**, is everything below it; a pattern is claimed as the smallest "
+                              "tree that contains it. The notes of the answer say so.")},
                 {"resource", text("Anything else, as KIND:name, such as SYMBOL:parse_config, API_ENDPOINT:/v1/users, "
                                   "DATABASE_TABLE:users or CONFIG_KEY:timeout. Give either path or resource.")},
                 {"predicate", predicate}});

@@ -1,5 +1,6 @@
 #include "cli/mcp_tools.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <set>
@@ -32,6 +33,10 @@ bool concerns(std::string_view resource, std::string_view asked) {
     };
     return resource == asked || is_in(asked, resource) || resource.starts_with(std::string(asked) + "/") ||
            is_in(resource, asked);
+}
+
+bool concerns_any(std::string_view resource, const std::vector<std::string>& asked) {
+    return std::any_of(asked.begin(), asked.end(), [&](const std::string& one) { return concerns(resource, one); });
 }
 
 McpOutcome holds_nothing() {
@@ -153,11 +158,11 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     const std::string holder = arguments.text("holder");
     const auto most = static_cast<std::size_t>(arguments.number("limit", 1, mcp_list_max).value_or(list_default));
     if (!path.empty() && !prefix.empty()) arguments.complain("give either a path or a prefix");
-    std::string asked;
+    std::vector<std::string> asked;
     if (!path.empty()) {
-        const auto name = named(path == "." || path == "/" ? "**" : path);
-        if (!name) arguments.complain(name.error().message);
-        if (name) asked = *name;
+        const auto resolved = named(path == "/" ? "." : path);
+        if (!resolved) arguments.complain(resolved.error().message);
+        if (resolved) asked = resolved->names;
         prefix = "FILE:/";  // a tree above holds it too
     }
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
@@ -172,7 +177,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
         if (!answer) return no_server(answer.error());
         if (!answer->ok()) return refused(*answer);
         for (const json::value& lease : array_of(answer->body, "leases"))
-            if (asked.empty() || concerns(text_of(lease, "resource"), asked)) leases.push_back(brief(lease));
+            if (asked.empty() || concerns_any(text_of(lease, "resource"), asked)) leases.push_back(brief(lease));
         next = text_of(answer->body, "next");
         more = !next.empty();
     }

@@ -11,6 +11,7 @@
 #include "cli/mcp_arguments.h"
 #include "cli/mcp_leases.h"
 #include "cli/mcp_protocol.h"
+#include "cli/work_tree_paths.h"
 
 namespace holdfast {
 
@@ -42,20 +43,28 @@ class McpTools {
     McpOutcome verify(Api& api, McpArguments& arguments);
     McpOutcome list(Api& api, McpArguments& arguments) const;
 
-    boost::json::array read_intents(McpArguments& arguments) const;
-    Result<std::string> named(const std::string& path) const;
+    /// What is claimed, and what the model must know about it.
+    struct Intents {
+        boost::json::array list;
+        boost::json::array notes;
+    };
+    Intents read_intents(McpArguments& arguments) const;
+    /// Reads one intent of a call; its names are added to `intents`.
+    void read_intent(McpArguments& intent, Intents& intents) const;
+    Result<ResolvedPath> named(const std::string& path) const;
     /// Leases of a grant that may have to be renewed first, with when they were asked for.
     struct Granted {
         boost::json::array leases;
         HolderInstant sent_at;
     };
-    McpOutcome take_over(Api& api, Granted granted);
+    McpOutcome take_over(Api& api, Granted granted, boost::json::array notes);
     /// False if the server did not confirm all of them.
     bool confirm(Api& api, Granted& granted) const;
     std::vector<std::string> named_or_all(McpArguments& arguments);
     std::vector<std::string> names_of_session(HttpConnection& connection, HolderInstant until);
 
     const Config config_;
+    const DiskFiles files_;
     McpAgent& agent_;
     McpLeases& leases_;
     const std::function<void()> on_new_lease_;

@@ -5,46 +5,55 @@
 #include "cli/mcp_tool_list.h"
 #include "cli/mcp_tools.h"
 #include "cli/mcp_words.h"
-#include "cli/work_tree_names.h"
 #include "lease/predicate.h"
 
 namespace holdfast {
 
 namespace json = boost::json;
 
-Result<std::string> McpTools::named(const std::string& path) const {
-    if (config_.root.empty())
-        return Error{"invalid_argument",
-                     "there is no work tree here, so a path has no name; give a resource such as FILE:/" + path +
-                         ", or start 'holdfast mcp' with --root"};
-    return named_by_path(config_.root, path);
+Result<ResolvedPath> McpTools::named(const std::string& path) const {
+    if (!config_.root.empty()) return resolve_path(files_, config_.root, path);
+    if (names_a_file(path)) return resolve_path(UnknownFiles{}, "/", path);
+    return Error{"invalid_argument",
+                 "there is no work tree here, so a path has no name; give a resource such as FILE:/" + path +
+                     ", or start 'holdfast mcp' with --root"};
 }
 
-json::array McpTools::read_intents(McpArguments& arguments) const {
-    json::array intents;
+McpTools::Intents McpTools::read_intents(McpArguments& arguments) const {
+    Intents intents;
     for (const json::value& one : arguments.array("intents", mcp_intents_max)) {
         const json::object* fields = one.if_object();
         static const json::object none;
         McpArguments intent{fields == nullptr ? none : *fields};
-        const std::string path = intent.text("path");
-        std::string resource = intent.text("resource");
-        std::string predicate = intent.text("predicate");
-        if (predicate.empty()) predicate = "MUTATES";
-        if (!core::parse_predicate(predicate)) intent.complain("there is no predicate '" + predicate + "'");
-        if (path.empty() == resource.empty()) intent.complain("each intent has either a path or a resource");
-        if (!path.empty()) {
-            const auto name = named(path);
-            if (!name) intent.complain(name.error().message);
-            if (name) resource = *name;
-        }
+        read_intent(intent, intents);
         if (!intent.problem().empty()) arguments.complain(intent.problem());
-        intents.push_back({{"resource", resource}, {"predicate", predicate}});
     }
+    if (intents.list.size() > mcp_intents_max)
+        arguments.complain("these are names of more than " + std::to_string(mcp_intents_max) +
+                           " resources; claim fewer at once");
     return intents;
 }
 
+void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
+    const std::string path = intent.text("path");
+    const std::string resource = intent.text("resource");
+    std::string predicate = intent.text("predicate");
+    if (predicate.empty()) predicate = "MUTATES";
+    if (!core::parse_predicate(predicate)) intent.complain("there is no predicate '" + predicate + "'");
+    if (path.empty() == resource.empty()) intent.complain("each intent has either a path or a resource");
+    ResolvedPath resolved{{resource}, ""};
+    if (!path.empty() || names_a_file(resource)) {
+        auto found = named(path.empty() ? resource : path);
+        if (!found) return intent.complain(found.error().message);
+        resolved = std::move(*found);
+    }
+    if (!resolved.note.empty()) intents.notes.emplace_back(resolved.note);
+    for (const std::string& name : resolved.names)
+        intents.list.push_back({{"resource", name}, {"predicate", predicate}});
+}
+
 McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
-    json::array intents = read_intents(arguments);
+    auto [intents, notes] = read_intents(arguments);
     if (intents.empty()) arguments.complain("'intents' must be a list of 1 to 256");
     const std::string reason = arguments.text("reason");
     const auto ttl = arguments.milliseconds("ttl_ms", mcp_ttl_max);
@@ -68,10 +77,10 @@ McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     const auto answer = api.send_and_wait("/v1/leases", body, wait.value_or(0ms));
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
-    return take_over(api, {array_of(answer->body, "leases"), sent_at});
+    return take_over(api, {array_of(answer->body, "leases"), sent_at}, std::move(notes));
 }
 
-McpOutcome McpTools::take_over(Api& api, Granted granted) {
+McpOutcome McpTools::take_over(Api& api, Granted granted, json::array notes) {
     bool late = false;
     for (const json::value& lease : granted.leases)
         late = late || McpLeases::needs_renewal(lease, granted.sent_at, holder_clock_now());
@@ -92,9 +101,11 @@ McpOutcome McpTools::take_over(Api& api, Granted granted) {
         leases.push_back(brief(lease));
         names += (names.empty() ? "" : ", ") + text_of(lease, "id");
     }
-    return {"Granted: " + names + ". Renewed in the background until you release it.",
-            {{"verdict", "GRANTED"}, {"leases", std::move(leases)}},
-            false};
+    std::string text = "Granted: " + names + ". Renewed in the background until you release it.";
+    for (const json::value& note : notes)
+        text += "\nNote: " + std::string(note.get_string());
+    return {
+        std::move(text), {{"verdict", "GRANTED"}, {"leases", std::move(leases)}, {"notes", std::move(notes)}}, false};
 }
 
 /// A grant that waited for its turn has used up much of its time by the holder's count: it is renewed first (T3).

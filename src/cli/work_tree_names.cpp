@@ -1,16 +1,14 @@
 #include "cli/work_tree_names.h"
 
 #include <cctype>
-#include <filesystem>
-#include <optional>
-#include <system_error>
+#include <cstdlib>
+#include <memory>
+#include <utf8proc.h>
 
 #include "base/text.h"
 
 namespace holdfast {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "FILE:/";
 constexpr std::string_view everything_below = "**";
@@ -49,7 +47,9 @@ std::string escaped_part(std::string_view part) {
     return text;
 }
 
-std::string escaped(std::string_view path) {
+std::string escaped(std::string_view written) {
+    const std::string composed = to_nfc(written);
+    std::string_view path = composed;
     std::string text;
     while (!path.empty()) {
         const std::size_t slash = path.find('/');
@@ -60,27 +60,6 @@ std::string escaped(std::string_view path) {
     }
     if (text.ends_with(' ')) text.replace(text.size() - 1, 1, "%20");  // the server trims names
     return text;
-}
-
-/// The path from the root, if it stays inside.
-std::optional<std::string> below(const fs::path& root, const fs::path& absolute) {
-    const std::string relative =
-        absolute.lexically_normal().lexically_relative(root.lexically_normal()).generic_string();
-    const bool outside = relative.empty() || relative == ".." || relative.starts_with("../");
-    if (outside) return std::nullopt;
-    return relative == "." ? "" : relative;
-}
-
-/// A path may come with symbolic links in it that the root was freed of.
-fs::path without_links(const fs::path& path) {
-    std::error_code failed;
-    const fs::path freed = fs::weakly_canonical(path, failed);
-    return failed ? path : freed;
-}
-
-/// The last part stays: git keeps links as such.
-fs::path without_links_on_the_way(const fs::path& path) {
-    return without_links(path.parent_path()) / path.filename();
 }
 
 }  // namespace
@@ -97,21 +76,14 @@ std::string_view shown_path(std::string_view resource) {
     return resource.starts_with(prefix) ? resource.substr(prefix.size()) : resource;
 }
 
-Result<std::string> named_by_path(const std::string& root, const std::string& path) {
-    const bool is_tree = path == everything_below || path.ends_with("/**");
-    std::string plain = is_tree ? path.substr(0, path.size() - everything_below.size()) : path;
-    while (plain.size() > 1 && plain.ends_with('/'))
-        plain.pop_back();
-    const fs::path absolute = fs::path(root) / plain;
-    auto inside = below(root, absolute);
-    if (!inside) {
-        const fs::path plainly = absolute.lexically_normal();
-        inside = below(without_links(root), is_tree ? without_links(plainly) : without_links_on_the_way(plainly));
-    }
-    if (!inside) return Error{"invalid_argument", "the path '" + path + "' leads out of " + root};
-    if (is_tree) return tree_resource(*inside);
-    if (inside->empty()) return Error{"invalid_argument", "'" + path + "' is no file; say '**' for everything below"};
-    return file_resource(*inside);
+std::string to_nfc(std::string_view text) {
+    utf8proc_uint8_t* mapped = nullptr;
+    const auto length =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                     &mapped, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(mapped, &std::free);
+    if (length < 0) return std::string(text);
+    return {reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length)};
 }
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@ import os
 import stat
 import unittest
 
+from mcp_session import Session
 from processes import BINARY, DeadAddress
 from repository import RepositoryTest
 
@@ -253,6 +254,23 @@ class GuardTest(RepositoryTest):
         self.assertGreater(conflict["expires_in_ms"], 0)
         self.git("reset", "--quiet", "--hard")
         self.assertTrue(json.loads(self.guard("--json").stdout)["allowed"])
+
+    def test_what_an_agent_claims_by_its_path_can_be_committed(self):
+        self.begin("a.c", "src/b.c", "app/[id]/page.tsx", "100%25.c", "new\nline", "end ", "caf\u0065\u0301.c", "target.c")
+        os.symlink("target.c", self.root + "/link.c")
+        self.git("add", "link.c")
+        self.git("commit", "--quiet", "--no-verify", "-m", "link")
+        session = Session(self, cwd=self.root)
+        for path in ("a.c", "src", "app/[id]/page.tsx", "100%25.c", "new\nline", "end ", "caf\u00e9.c", "link.c", "fresh.c",
+                     "Folder"):
+            self.assertFalse(session.call("claim_intents", intents=[{"path": path}])["isError"], path)
+        for path in ("a.c", "src/b.c", "src/deep/new.c", "app/[id]/page.tsx", "100%25.c", "new\nline", "end ",
+                     "caf\u0065\u0301.c", "target.c", "fresh.c", "Folder/x"):
+            self.stage(path, "changed\n")
+        os.unlink(self.root + "/link.c")
+        os.symlink("a.c", self.root + "/link.c")
+        self.git("add", "link.c")
+        self.commits()
 
     # Without a server
 

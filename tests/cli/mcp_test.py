@@ -349,15 +349,47 @@ class McpTest(HoldfastTest):
         root = self.repository(namespace="paths")
         session = self.session(cwd=root + "/src")
         paths = {"src/a.c": "FILE:/src/a.c", root + "/src/b.c": "FILE:/src/b.c", "./src//x/../c.c": "FILE:/src/c.c",
-                 "lib/**": "FILE:/lib/**", "odd\nname ": "FILE:/odd%0Aname%20"}
+                 "lib/**": "FILE:/lib/**"}
         leases = session.call("claim_intents", intents=[{"path": path} for path in paths])["structuredContent"]["leases"]
         self.assertEqual([lease["resource"] for lease in leases], list(paths.values()))
-        for path in ("../outside", "/etc/passwd", "src/../..", "."):
+        for path in ("../outside", "/etc/passwd", "src/../..", "odd\nname", "SRC/a.c", ""):
             self.assertIn("Wrong arguments", self.refused(session.call("claim_intents", intents=[{"path": path}])), path)
         below = session.call("list_intents", path="src")["structuredContent"]["leases"]
         self.assertEqual([one["resource"] for one in below], ["FILE:/src/a.c", "FILE:/src/b.c", "FILE:/src/c.c"])
         above = session.call("list_intents", path="lib/deep/file.c")["structuredContent"]["leases"]
         self.assertEqual([one["resource"] for one in above], ["FILE:/lib/**"])
+
+    def test_however_a_path_is_written_a_claim_keeps_others_out(self):
+        root = self.repository(namespace="spellings")
+        for name in ("src/main.c", "src/util.py"):
+            with open(f"{root}/{name}", "w") as file:
+                file.write("text")
+        os.symlink("src/main.c", root + "/link.c")
+        os.symlink("src", root + "/sources")
+        alice, bob = self.session("--holder", "alice", cwd=root), self.session("--holder", "bob", cwd=root)
+        [lease] = self.granted(bob.call("claim_intents", intents=[{"path": "src/main.c"}]))
+        spellings = ["src/", "src", "*.c", "src/*.c", "src/**/*.c", f"file://{root}/src/main.c", "FILE:/src/main.c",
+                     '"src/main.c"', " src/main.c", "src\\main.c", "link.c", "sources/main.c", "sources", "."]
+        for path in spellings:
+            text = self.refused(alice.call("claim_intents", intents=[{"path": path}]))
+            self.assertIn("bob holds FILE:/src/main.c", text, path)
+        for resource in ("FILE:/src", "FILE:/src/", "FILE:src/main.c", f"file://{root}/src/main.c", "FILE:/src/*.c"):
+            text = self.refused(alice.call("claim_intents", intents=[{"resource": resource}]))
+            self.assertIn("bob holds FILE:/src/main.c", text, resource)
+        bob.call("release_intents", leases=[lease])
+        for path in spellings:
+            self.granted(alice.call("claim_intents", intents=[{"path": path}]))
+            self.refused(bob.call("claim_intents", intents=[{"path": "src/main.c"}]))
+            alice.call("release_intents", all=True)
+
+    def test_the_answer_says_what_else_than_the_path_was_claimed(self):
+        session = self.session(cwd=self.repository(namespace="notes"))
+        for path, said in [("src/*.c", "is a pattern: the smallest tree that contains it, FILE:/src/**"),
+                           ("src", "is a directory"), ("src/new.c", "does not exist yet")]:
+            result = session.call("claim_intents", intents=[{"path": path}])
+            self.assertIn(said, result["content"][0]["text"])
+            self.assertIn(said, result["structuredContent"]["notes"][0])
+        self.assertEqual(session.call("claim_intents", intents=[{"path": "src/**"}])["structuredContent"]["notes"], [])
 
     def test_git_config_says_who_and_where(self):
         root = self.repository(namespace="elsewhere", holder="carol")
