@@ -234,20 +234,26 @@ void add_mcp(CLI::App& app, Arguments& arguments) {
 
 void add_guard(CLI::App& app, Arguments& arguments) {
     CLI::App* guard =
-        add_command(app, arguments, "guard", "refuse a git commit of files that the committer does not hold");
+        add_command(app, arguments, "guard", "refuse git commits of files that the committer does not hold");
     guard->require_subcommand(0, 1);
     GuardOptions& options = arguments.guard;
     const auto add_check_options = [&options](CLI::App* command) {
         add_work_tree_identity(command, options.holder, options.name_space);
         command->add_flag("--allow-offline", options.allow_offline, "let the commit pass if no server answers")
             ->envname("HOLDFAST_ALLOW_OFFLINE");
+        command
+            ->add_option("--hook", options.hook,
+                         "check what this hook of git is asked about; default pre-commit, which is what is staged")
+            ->type_name("HOOK")
+            ->check(CLI::IsMember({"pre-commit", "pre-merge-commit", "pre-push", "reference-transaction"}));
     };
     add_check_options(guard);
     add_check_options(add_command(*guard, arguments, "check", "check what is staged, as the hook does"));
-    add_command(*guard, arguments, "install", "make it the pre-commit hook of this repository")
-        ->add_flag("--force", options.force, "put another hook aside")
+    add_command(*guard, arguments, "install",
+                "make it a hook of this repository, before commits, merges, pushes and moves of branches")
+        ->add_flag("--force", options.force, "hooks that are there do not run any more; else they run first")
         ->envname("HOLDFAST_GUARD_FORCE");
-    add_command(*guard, arguments, "uninstall", "take the hook away");
+    add_command(*guard, arguments, "uninstall", "take the hooks away, and put back those that were there");
 }
 
 void add_sessions(CLI::App* command, OwnOptions& own) {

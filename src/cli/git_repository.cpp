@@ -6,8 +6,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <spawn.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,8 @@ namespace {
 
 /// A commit of a million files has about this much to say.
 constexpr std::size_t output_max = 256U << 20;
+/// `git merge` sets one for each head that it merges: GITHEAD_<commit>=<name>.
+constexpr std::string_view merged_variable = "GITHEAD_";
 
 struct SpawnActions {
     posix_spawn_file_actions_t actions{};
@@ -83,7 +87,24 @@ Result<std::string> run_git(std::vector<std::string> words) {
     return *text;
 }
 
+/// Of the first, those that are in the second too.
+void keep_common(std::vector<TouchedFile>& files, const std::vector<TouchedFile>& others) {
+    std::set<std::string> paths;
+    for (const TouchedFile& file : others)
+        paths.insert(file.path);
+    std::erase_if(files, [&](const TouchedFile& file) { return !paths.contains(file.path); });
+}
+
 }  // namespace
+
+Result<GitRepository> GitRepository::open_for_hook() {
+    GitRepository repository{""};
+    const auto found = repository.ask_line({"rev-parse", "--git-dir"});
+    if (!found && found.error().code == "no_git") return found.error();
+    if (!found) return Error{"no_repository", "this directory is in no git repository"};
+    if (auto root = repository.ask_line({"rev-parse", "--show-toplevel"})) repository.root_ = std::move(*root);
+    return repository;
+}
 
 Result<GitRepository> GitRepository::open(const std::string& directory) {
     GitRepository repository{directory};
@@ -125,19 +146,94 @@ Result<std::vector<TouchedFile>> GitRepository::compared_with(const std::string&
     return read_raw_diff(*output);
 }
 
+Result<std::string> GitRepository::empty_tree() const {
+    return ask_line({"hash-object", "-t", "tree", "/dev/null"});
+}
+
+std::vector<std::string> GitRepository::merged_heads() const {
+    std::vector<std::string> heads;
+    if (const auto path = ask_line({"rev-parse", "--git-path", "MERGE_HEAD"})) {
+        std::ifstream file{std::filesystem::path(directory_) / *path};
+        for (std::string line; std::getline(file, line);)
+            heads.push_back(line);
+    }
+    if (!heads.empty()) return heads;
+    // Before a merge without conflicts is committed, git says what it merges only like this.
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view text = *variable;
+        if (text.starts_with(merged_variable))
+            heads.emplace_back(text.substr(merged_variable.size(), text.find('=') - merged_variable.size()));
+    }
+    return heads;
+}
+
 Result<std::vector<TouchedFile>> GitRepository::staged() const {
     const bool first_commit = !ask({"rev-parse", "--verify", "--quiet", "HEAD"});
-    auto tree = first_commit ? ask_line({"hash-object", "-t", "tree", "/dev/null"}) : Result<std::string>("HEAD");
+    auto tree = first_commit ? empty_tree() : Result<std::string>("HEAD");
     if (!tree) return tree.error();
     auto files = compared_with(*tree);
-    if (!files || !ask({"rev-parse", "--verify", "--quiet", "MERGE_HEAD"})) return files;
-    const auto theirs = compared_with("MERGE_HEAD");
-    if (!theirs) return theirs.error();
-    std::set<std::string> unlike_theirs;
-    for (const TouchedFile& file : *theirs)
-        unlike_theirs.insert(file.path);
-    std::erase_if(*files, [&](const TouchedFile& file) { return !unlike_theirs.contains(file.path); });
+    for (const std::string& head : merged_heads()) {
+        if (!files) return files;
+        const auto theirs = compared_with(head);
+        if (!theirs) return theirs.error();
+        keep_common(*files, *theirs);
+    }
     return files;
+}
+
+Result<std::vector<GitRepository::Commit>> GitRepository::commits(const std::vector<std::string>& tips,
+                                                                  const std::vector<std::string>& without) const {
+    std::vector<std::string> words{"rev-list", "--parents"};
+    words.insert(words.end(), tips.begin(), tips.end());
+    words.emplace_back("--not");
+    words.insert(words.end(), without.begin(), without.end());
+    words.emplace_back("--");
+    const auto output = ask(std::move(words));
+    if (!output) return output.error();
+    std::vector<Commit> commits;
+    std::istringstream lines{*output};
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream ids{line};
+        Commit commit;
+        ids >> commit.id;
+        for (std::string parent; ids >> parent;)
+            commit.parents.push_back(parent);
+        commits.push_back(std::move(commit));
+    }
+    return commits;
+}
+
+Result<std::vector<TouchedFile>> GitRepository::changed_between(const std::string& from, const std::string& to) const {
+    const auto output = ask({"diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-relative",
+                             "--ignore-submodules=none", from, to, "--"});
+    if (!output) return output.error();
+    return read_raw_diff(*output);
+}
+
+Result<std::vector<TouchedFile>> GitRepository::changed_by(const Commit& commit) const {
+    if (commit.parents.empty()) {
+        const auto nothing = empty_tree();
+        if (!nothing) return nothing.error();
+        return changed_between(*nothing, commit.id);
+    }
+    auto files = changed_between(commit.parents[0], commit.id);
+    for (std::size_t i = 1; files && i < commit.parents.size(); ++i) {
+        const auto others = changed_between(commit.parents[i], commit.id);
+        if (!others) return others.error();
+        keep_common(*files, *others);
+    }
+    return files;
+}
+
+std::string GitRepository::commit_at(const std::string& name) const {
+    const auto id = ask_line({"rev-parse", "--verify", "--quiet", name + "^{commit}"});
+    return id ? *id : "";
+}
+
+std::string GitRepository::common_directory() const {
+    const auto path = ask_line({"rev-parse", "--git-common-dir"});
+    if (!path || path->empty()) return "";
+    return std::filesystem::absolute(std::filesystem::path(directory_) / *path).lexically_normal().string();
 }
 
 Result<std::string> GitRepository::hook_path(const std::string& hook) const {

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <array>
 #include <boost/json/value.hpp>
 #include <filesystem>
+#include <iostream>
+#include <optional>
 #include <system_error>
 
 #include "base/text.h"
@@ -7,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/git_repository.h"
+#include "cli/guard_commits.h"
 #include "cli/guard_hook.h"
 #include "cli/guard_rules.h"
 #include "cli/work_tree_identity.h"
@@ -19,6 +24,8 @@ namespace json = boost::json;
 
 /// A refusal that fills the terminal helps nobody; --json has all of them.
 constexpr std::size_t shown_max = 20;
+/// A push of a hundred thousand refs.
+constexpr std::size_t input_max = 32U << 20;
 
 std::vector<SeenLease> seen_leases(const json::value& body, const std::string& name_space) {
     std::vector<SeenLease> leases;
@@ -64,6 +71,32 @@ json::value to_json(const Finding& finding) {
             {"conflicts", std::move(others)}};
 }
 
+/// How a refusal begins, and what git leaves behind.
+struct HookWords {
+    std::string what;
+    std::string afterwards;
+};
+
+HookWords words_for(const std::string& hook) {
+    if (hook == "pre-push") return {"this push is refused:", ""};
+    if (hook != "reference-transaction") return {"this commit is refused:", ""};
+    return {
+        "this change of a branch is refused:",
+        "git may have changed files before it asked. When it is claimed, go on with '--continue' or do it again; or "
+        "undo it with '--abort', or 'git reset --merge'"};
+}
+
+/// What git writes to a hook; nothing if it is more than any push has.
+std::optional<std::string> read_input() {
+    std::string text;
+    std::array<char, 65536> buffer{};
+    while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
+        text.append(buffer.data(), static_cast<std::size_t>(std::cin.gcount()));
+        if (text.size() > input_max) return std::nullopt;
+    }
+    return text;
+}
+
 /// One `holdfast guard check`.
 class Check {
  public:
@@ -71,23 +104,42 @@ class Check {
         : arguments_(arguments),
           screen_(screen),
           repository_(repository),
-          identity_(work_tree_identity({arguments.guard.holder, arguments.guard.name_space}, &repository)) {}
+          identity_(work_tree_identity({arguments.guard.holder, arguments.guard.name_space}, &repository)),
+          words_(words_for(arguments.guard.hook)) {}
 
-    int run() const {
+    int run() {
+        const std::string& hook = arguments_.guard.hook;
+        if (hook == "pre-push" || hook == "reference-transaction") return check_commits(hook == "pre-push");
         const auto files = repository_.staged();
-        if (!files) return show_failure(files.error());
-        if (files->empty()) return allow(0);
-        Api api{arguments_.common};
-        const auto answer = api.get_all(
-            "/v1/leases?prefix=FILE%3A%2F&limit=1000&namespace=" + percent_encode(identity_.name_space), "leases");
-        if (!answer) return no_answer(answer.error(), files->size());
-        if (!answer->ok()) return fail(screen_, *answer);
-        const GuardRules rules{identity_.holder, seen_leases(answer->body, identity_.name_space)};
-        const auto findings = rules.check(*files);
-        return findings.empty() ? allow(files->size()) : refuse(findings, files->size());
+        return files ? check(*files) : show_failure(files.error());
     }
 
  private:
+    /// Each commit is checked once: when it first comes into a branch, or else when it is pushed.
+    int check_commits(bool pushed) {
+        const auto input = read_input();
+        if (!input) return show_failure({"git_failed", "git said more than any push has to say"});
+        CheckedCommits checked{repository_.common_directory() + "/holdfast-checked"};
+        const auto found = pushed ? new_in_push(repository_, checked, read_pushed(*input))
+                                  : new_in_branches(repository_, checked, read_transaction(*input));
+        if (!found) return show_failure(found.error());
+        const int exit_code = check(found->files);
+        if (exit_code == exit_ok && !unchecked_) checked.add(found->commits);
+        return exit_code;
+    }
+
+    int check(const std::vector<TouchedFile>& files) {
+        if (files.empty()) return allow(0);
+        Api api{arguments_.common};
+        const auto answer = api.get_all(
+            "/v1/leases?prefix=FILE%3A%2F&limit=1000&namespace=" + percent_encode(identity_.name_space), "leases");
+        if (!answer) return no_answer(answer.error(), files.size());
+        if (!answer->ok()) return fail(screen_, *answer);
+        const GuardRules rules{identity_.holder, seen_leases(answer->body, identity_.name_space)};
+        const auto findings = rules.check(files);
+        return findings.empty() ? allow(files.size()) : refuse(findings, files.size());
+    }
+
     int show_failure(const Error& error) const {
         fail(screen_, error);
         return exit_failed;
@@ -98,7 +150,7 @@ class Check {
         return exit_ok;
     }
 
-    int no_answer(const Error& error, std::size_t files) const {
+    int no_answer(const Error& error, std::size_t files) {
         const bool offline_is_fine =
             arguments_.guard.allow_offline || repository_.flag("holdfast.allowOffline").value_or(false);
         if (error.code != "unreachable" || !offline_is_fine) {
@@ -108,6 +160,7 @@ class Check {
             return exit_code;
         }
         screen_.note("committing unchecked: " + error.message);
+        unchecked_ = true;
         return allow(files);
     }
 
@@ -123,7 +176,7 @@ class Check {
     }
 
     void complain(const std::vector<Finding>& findings) const {
-        screen_.complain("this commit is refused:");
+        screen_.complain(words_.what);
         std::string missing;
         for (std::size_t i = 0; i < findings.size() && i < shown_max; ++i) {
             screen_.complain("  " + describe(findings[i], identity_.holder));
@@ -131,6 +184,7 @@ class Check {
         }
         if (findings.size() > shown_max)
             screen_.complain("  and " + std::to_string(findings.size() - shown_max) + " more");
+        if (!words_.afterwards.empty()) screen_.note(words_.afterwards);
         if (missing.empty()) return;
         const std::string where =
             identity_.name_space == "default" ? "" : " --namespace " + shell_word(identity_.name_space);
@@ -153,6 +207,8 @@ class Check {
     const Screen& screen_;
     const GitRepository& repository_;
     const WorkTreeIdentity identity_;
+    const HookWords words_;
+    bool unchecked_ = false;
 };
 
 /// Prints what was done to the hook, or why it was not.
@@ -164,25 +220,37 @@ int show(const Screen& screen, const Result<std::string>& done) {
     if (screen.json())
         screen.show(json::value{{"done", *done}});
     else
-        screen.line(printable(*done));
+        for (std::size_t from = 0; from <= done->size();) {
+            const std::size_t end = std::min(done->find('\n', from), done->size());
+            screen.line(printable(done->substr(from, end - from)));
+            from = end + 1;
+        }
     return exit_ok;
 }
 
+/// Does it to all hooks, and shows what was done as one text.
 template <class Act>
-int with_hook(const Arguments& arguments, Act act) {
+int with_hooks(const Arguments& arguments, Act act) {
     const Screen screen{arguments.common};
     const auto repository = GitRepository::open();
     if (!repository) return show(screen, repository.error());
-    const auto path = repository->hook_path("pre-commit");
-    if (!path) return show(screen, path.error());
-    return show(screen, act(GuardHook{*path}));
+    std::string all;
+    for (const char* const name : guard_hooks) {
+        const auto path = repository->hook_path(name);
+        if (!path) return show(screen, path.error());
+        const auto done = act(GuardHook{{name, *path}});
+        if (!done) return show(screen, done);
+        all += (all.empty() ? "" : "\n") + *done;
+    }
+    return show(screen, all);
 }
 
 }  // namespace
 
 int guard_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
-    const auto repository = GitRepository::open();
+    const bool of_refs = arguments.guard.hook == "reference-transaction";
+    const auto repository = of_refs ? GitRepository::open_for_hook() : GitRepository::open();
     if (!repository) return show(screen, repository.error());
     return Check{arguments, screen, *repository}.run();
 }
@@ -190,13 +258,13 @@ int guard_command(const Arguments& arguments) {
 int guard_install_command(const Arguments& arguments) {
     std::error_code unknown;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
-    return with_hook(arguments, [&](const GuardHook& hook) {
+    return with_hooks(arguments, [&](const GuardHook& hook) {
         return hook.install(unknown ? "holdfast" : program, arguments.guard.force);
     });
 }
 
 int guard_uninstall_command(const Arguments& arguments) {
-    return with_hook(arguments, [](const GuardHook& hook) { return hook.uninstall(); });
+    return with_hooks(arguments, [](const GuardHook& hook) { return hook.uninstall(); });
 }
 
 }  // namespace holdfast

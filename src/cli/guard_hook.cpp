@@ -10,15 +10,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view mark = "# Installed by 'holdfast guard install'";
+constexpr std::string_view aside_ending = ".before-holdfast";
 
-std::string script(const std::string& program) {
-    return "#!/bin/sh\n" + std::string(mark) +
-           "; take it away with 'holdfast guard uninstall'.\n"
-           "holdfast=" +
-           shell_word(program) +
-           "\n"
-           "[ -x \"$holdfast\" ] || holdfast=holdfast\n"
-           "exec \"$holdfast\" guard check\n";
+/// What git writes to the hook is kept for both programs. Of a transaction only the state that can refuse is of
+/// interest, and only if a branch is in it: a fetch of a thousand refs must not start a thousand programs.
+std::string script(const std::string& name, const std::string& program, bool chain) {
+    const bool transaction = name == "reference-transaction";
+    const bool reads = transaction || name == "pre-push";
+    const std::string feed = reads ? "printf %s \"$input\" | " : "";
+    std::string text = "#!/bin/sh\n" + std::string(mark) + "; take it away with 'holdfast guard uninstall'.\n";
+    if (reads) text += "input=$(cat; echo .)\ninput=${input%.}\n";
+    if (chain) {
+        text += "before=\"$0" + std::string(aside_ending) + "\"\n";
+        text += "if [ -x \"$before\" ]; then " + feed + "\"$before\" \"$@\" || exit $?; fi\n";
+    }
+    if (transaction)
+        text +=
+            "[ \"$1\" = prepared ] || exit 0\n"
+            "case $input in *' refs/heads/'*) ;; *) exit 0 ;; esac\n";
+    return text + "holdfast=" + shell_word(program) + "\n[ -x \"$holdfast\" ] || holdfast=holdfast\n" + feed +
+           "\"$holdfast\" guard check --hook " + name + "\n";
 }
 
 bool exists(const std::string& path) {
@@ -65,25 +76,22 @@ std::string shell_word(std::string_view text) {
     return word + "'";
 }
 
-Result<std::string> GuardHook::install(const std::string& program, bool force) const {
+Result<std::string> GuardHook::install(const std::string& program, bool replace) const {
     const bool another = exists(path_) && !is_ours(path_);
-    if (another && !force)
-        return Error{"hook_exists",
-                     path_ +
-                         " is another hook; add the line 'holdfast guard check || exit $?' to it, or say "
-                         "--force to put it aside"};
     std::error_code why;
     if (another && exists(aside()))
         return Error{"hook_exists", "both " + path_ + " and " + aside() + " are there; take one of them away first"};
     if (another) fs::rename(path_, aside(), why);
     if (why) return failed("put " + path_ + " aside", why);
-    if (const auto written = write_hook(path_, script(program)); !written) return written.error();
-    return "installed " + path_ + (another ? "; the hook that was there is now " + aside() + " and does not run" : "");
+    if (const auto written = write_hook(path_, script(name_, program, !replace)); !written) return written.error();
+    const std::string done = "installed " + path_;
+    if (!exists(aside())) return done;
+    return done + "; the hook that was there is now " + aside() + (replace ? " and does not run" : " and runs first");
 }
 
 Result<std::string> GuardHook::uninstall() const {
     if (!exists(path_)) return "there was no hook at " + path_;
-    if (!is_ours(path_)) return Error{"not_our_hook", path_ + " is another hook; it stays"};
+    if (!is_ours(path_)) return path_ + " is another hook; it stays";
     std::error_code why;
     const bool back = exists(aside());
     if (back)
@@ -91,7 +99,7 @@ Result<std::string> GuardHook::uninstall() const {
     else
         fs::remove(path_, why);
     if (why) return failed("take away " + path_, why);
-    return back ? "took the hook away and put back the one that was there before" : "took away " + path_;
+    return back ? "put back the hook that was at " + path_ : "took away " + path_;
 }
 
 }  // namespace holdfast

@@ -95,7 +95,8 @@ struct GuardOptions {
     std::string holder;      ///< empty: work_tree_identity.h
     std::string name_space;  ///< empty: work_tree_identity.h
     bool allow_offline = false;
-    bool force = false;  ///< for `guard install`
+    std::string hook = "pre-commit";  ///< what to check, as that hook of git does
+    bool force = false;               ///< for `guard install`: hooks that were there do not run any more
 };
 
 /// What `own` and `nodes` are told about the sessions and where instances meet.

@@ -259,7 +259,7 @@ class GuardTest(RepositoryTest):
         self.begin("a.c", "src/b.c", "app/[id]/page.tsx", "100%25.c", "new\nline", "end ", "caf\u0065\u0301.c", "target.c")
         os.symlink("target.c", self.root + "/link.c")
         self.git("add", "link.c")
-        self.git("commit", "--quiet", "--no-verify", "-m", "link")
+        self.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "link")
         session = Session(self, cwd=self.root)
         for path in ("a.c", "src", "app/[id]/page.tsx", "100%25.c", "new\nline", "end ", "caf\u00e9.c", "link.c", "fresh.c",
                      "Folder"):
@@ -308,17 +308,21 @@ class GuardTest(RepositoryTest):
         theirs = "#!/bin/sh\necho theirs >&2\n"
         self.write(".git/hooks/pre-commit", theirs)
         os.chmod(self.hook(), 0o755)
-        done = self.guard("install")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("holdfast guard check || exit $?", done.stderr, "says what to do")
+        self.assertEqual(self.guard("uninstall").returncode, 0)
         with open(self.hook()) as file:
-            self.assertEqual(file.read(), theirs)
-        self.assertEqual(self.guard("uninstall").returncode, 1)
-        done = self.guard("install", "--force")
+            self.assertEqual(file.read(), theirs, "not ours to take away")
+        done = self.guard("install")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("pre-commit.before-holdfast", done.stdout)
+        self.assertIn("pre-commit.before-holdfast and runs first", done.stdout)
         self.stage("a.c")
-        self.is_refused("a.c")
+        self.assertIn("theirs", self.is_refused("a.c"))
+        done = self.guard("install", "--force")
+        self.assertIn("pre-commit.before-holdfast and does not run", done.stdout)
+        self.assertNotIn("theirs", self.is_refused("a.c"))
+        self.write(".git/hooks/pre-commit", theirs)  # by a program that does not look
+        self.assertEqual(self.guard("install").returncode, 1)
+        os.unlink(self.hook() + ".before-holdfast")
+        self.install()
         self.assertEqual(self.guard("uninstall").returncode, 0)
         with open(self.hook()) as file:
             self.assertEqual(file.read(), theirs)
