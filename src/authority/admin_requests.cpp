@@ -1,6 +1,7 @@
 #include "authority/authority_impl.h"
 #include "base/text.h"
 #include "lease/ip_prefix.h"
+#include "lease/manifest.h"
 
 namespace holdfast::core {
 namespace {
@@ -54,6 +55,8 @@ void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Call
 }
 
 void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by) {
+    // Its publisher would register the name anew as soon as the lease has run out (D5).
+    if (is_service(name.resource)) return reply(refused(Code::reserved_namespace));
     const auto barred = std::make_shared<const LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, barred->resource,
@@ -166,6 +169,42 @@ void Authority::deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply,
         [ban, reply = std::move(reply)](Answer<Policy> changed) mutable {
             if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
             reply(std::move(ban));
+        });
+}
+
+void Authority::put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<NameRule>> reply, const Caller& by) {
+    const bool reserved = rule.kind == NameRule::Kind::reserved;
+    const std::string whom = about.identity.empty() ? "everybody" : about.identity;
+    auto audit =
+        impl_->audited(by, (reserved ? "reserve the service name " : "deny the service name ") + about.name +
+                               (reserved ? " for " : " to ") + whom + (rule.reason.empty() ? "" : ": " + rule.reason));
+    impl_->book.change(
+        std::move(audit),
+        [about = std::move(about), rule](Policy& policy) -> Result<void> {
+            policy.name_rules.insert_or_assign(about, rule);
+            return {};
+        },
+        [rule, reply = std::move(reply)](Answer<Policy> changed) mutable {
+            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+            reply(std::move(rule));
+        });
+}
+
+void Authority::lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by) {
+    const auto lifted = std::make_shared<std::size_t>(0);
+    auto audit = impl_->audited(
+        by, "allow the service name " + about.name + (about.identity.empty() ? "" : " to " + about.identity));
+    impl_->book.change(
+        std::move(audit),
+        [about = std::move(about), lifted](Policy& policy) -> Result<void> {
+            *lifted = std::erase_if(policy.name_rules, [&](const auto& one) {
+                return one.first.name == about.name && (about.identity.empty() || one.first.identity == about.identity);
+            });
+            return {};
+        },
+        [lifted, reply = std::move(reply)](Answer<Policy> changed) mutable {
+            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+            reply(*lifted);
         });
 }
 

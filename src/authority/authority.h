@@ -105,6 +105,11 @@ class Authority : private StoreListener {
     void approve(std::string identity, Callback<Answer<bool>> reply, const Caller& by = {});
     /// Bans the identity, and takes back that it was approved.
     void deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
+    /// Denies the name of a service to an identity or to everybody, or reserves it (D5).
+    void put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<NameRule>> reply, const Caller& by = {});
+    /// Lifts the rule about this name and identity; without an identity all rules about the name. The answer says how
+    /// many there were.
+    void lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by = {});
     AuditPage audit(std::uint64_t after, std::size_t limit) const;
 
     /// Leases that are not known here may be held until then: nothing is granted before (S1).

@@ -194,6 +194,27 @@ void add_bans(CLI::App& app, Arguments& arguments) {
     add_command(app, arguments, "audit", "show what admins did, and who they were");
 }
 
+void add_service_rules(CLI::App& app, Arguments& arguments) {
+    CLI::App* service =
+        add_command(app, arguments, "service", "who may have which service's name; alone, lists the rules");
+    service->require_subcommand(0, 1);
+    ServiceRuleOptions& options = arguments.service_rule;
+    const auto add = [&](const std::string& verb, const std::string& description, const std::string& whom) {
+        CLI::App* command = add_command(*service, arguments, verb, description);
+        command->add_option("NAME", options.name, "of the service")->required();
+        return command->add_option("--identity", options.identity, whom)->type_name("ID");
+    };
+    const auto add_reason = [&](CLI::App* command) {
+        add_text(command, "--reason", options.reason, "why; its publisher is told")->envname("HOLDFAST_SERVICE_REASON");
+    };
+    add_command(*service, arguments, "rules", "show which names are denied or reserved");
+    add("deny", "take a name from an identity, or from everybody", "from whom; default from everybody");
+    add_reason(service->get_subcommand("deny"));
+    add("reserve", "keep a name for an identity", "for whom")->required();
+    add_reason(service->get_subcommand("reserve"));
+    add("allow", "lift what deny and reserve said about a name", "of whom; default all that was said about the name");
+}
+
 void add_agents(CLI::App& app, Arguments& arguments) {
     CLI::App* agent =
         add_command(app, arguments, "agent", "holders with a place in the order of age; without more, list them");
@@ -378,6 +399,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     watch->add_flag("--renewed", arguments.filter.renewed, "also show renewals")->envname("HOLDFAST_WATCH_RENEWED");
     add_policy(app, arguments);
     add_bans(app, arguments);
+    add_service_rules(app, arguments);
     add_agents(app, arguments);
     add_mcp(app, arguments);
     add_guard(app, arguments);

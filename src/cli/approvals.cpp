@@ -12,6 +12,20 @@ std::string approval_target(const std::string& identity) {
     return "/v1/approvals/" + percent_encode(identity);
 }
 
+std::string service_rule_target(const std::string& name) {
+    return "/v1/service-rules/" + percent_encode(name);
+}
+
+int put_service_rule(const Arguments& arguments, std::string_view kind, const std::string& done) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    json::object body{{"rule", kind}};
+    if (!rule.identity.empty()) body["identity"] = rule.identity;
+    if (!rule.reason.empty()) body["reason"] = rule.reason;
+    return show_done(screen, api.send("PUT", service_rule_target(rule.name), body), done);
+}
+
 }  // namespace
 
 int approve_command(const Arguments& arguments) {
@@ -59,6 +73,57 @@ int approvals_command(const Arguments& arguments) {
     else
         screen.show(table);
     return exit_ok;
+}
+
+int service_rules_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const auto answer = api.get_all("/v1/service-rules?limit=1000", "rules");
+    if (!answer) return fail(screen, answer.error());
+    if (!answer->ok()) return fail(screen, *answer);
+    if (screen.json()) {
+        screen.show(answer->body);
+        return exit_ok;
+    }
+    const json::array& rules = array_of(answer->body, "rules");
+    Table table{{"NAME", "RULE", "IDENTITY", "SINCE", "REASON"}};
+    for (const json::value& rule : rules) {
+        const bool everybody = field_of(rule, "identity").is_null();
+        table.add({{text_of(rule, "name"), Colour::bold},
+                   {text_of(rule, "rule")},
+                   {everybody ? "everybody" : text_of(rule, "identity")},
+                   {text_of(rule, "since")},
+                   {text_of(rule, "reason")}});
+    }
+    if (rules.empty())
+        screen.note("every name may be had by whoever may advertise");
+    else
+        screen.show(table);
+    return exit_ok;
+}
+
+int service_deny_command(const Arguments& arguments) {
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    const std::string whom = rule.identity.empty() ? "everybody" : rule.identity;
+    return put_service_rule(arguments, "denied", rule.name + " is denied to " + whom);
+}
+
+int service_reserve_command(const Arguments& arguments) {
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    return put_service_rule(arguments, "reserved", rule.name + " is reserved for " + rule.identity);
+}
+
+int service_allow_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    const std::string query = rule.identity.empty() ? "" : "?identity=" + percent_encode(rule.identity);
+    const auto answer = api.remove(service_rule_target(rule.name) + query);
+    const auto lifted = answer ? number_of(answer->body, "lifted") : 0;
+    return show_done(screen, answer,
+                     lifted == 0   ? "there was no such rule about " + rule.name
+                     : lifted == 1 ? "the rule about " + rule.name + " is lifted"
+                                   : std::to_string(lifted) + " rules about " + rule.name + " are lifted");
 }
 
 }  // namespace holdfast

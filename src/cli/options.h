@@ -70,6 +70,13 @@ struct BanOptions {
     std::string reason;
 };
 
+/// What `service deny`, `reserve` and `allow` are told.
+struct ServiceRuleOptions {
+    std::string name;
+    std::string identity;  ///< empty: everybody
+    std::string reason;
+};
+
 struct DiscoverOptions {
     std::string name;  ///< or a glob; empty: all
     bool watch = false;
@@ -193,6 +200,7 @@ struct Arguments {
     PolicyOptions policy;
     BanOptions ban;  ///< also for `approve` and `deny`
     DiscoverOptions discover;
+    ServiceRuleOptions service_rule;
     AgentArguments agent;
     McpOptions mcp;
     GuardOptions guard;

@@ -160,13 +160,12 @@ void Advert::tell(Happening what, const UpdateResponse& response, Duration retry
     events.push_back(std::move(event));
 }
 
-void Advert::on_withdrawn(std::uint64_t token, const std::string& code, HolderInstant now, Random& random,
-                          PublisherEvents& events) {
-    if (!lease_ || lease_->token != token) return;
+void Advert::on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events) {
+    if (!lease_ || lease_->token != withdrawn.token) return;
     pending_.reset();  // what was asked about this lease has its answer
-    refused(UpdateResponse{.code = code}, now, random, events);
+    refused(UpdateResponse{.code = withdrawn.code, .message = withdrawn.message}, now, random, events);
     if (!lease_) return;
-    lose(code, code, events);
+    lose(withdrawn.code, withdrawn.code, events);
     due_ = now;
 }
 

@@ -37,8 +37,7 @@ class Advert {
     void on_answer(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events);
 
     /// The relay says by itself that the lease with this token is gone.
-    void on_withdrawn(std::uint64_t token, const std::string& code, HolderInstant now, Random& random,
-                      PublisherEvents& events);
+    void on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events);
     /// A lease ends with its connection (R8).
     void on_connection_lost(HolderInstant now, PublisherEvents& events);
     /// Ends the lease if its time is over by this clock, as after a suspend.

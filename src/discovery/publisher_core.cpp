@@ -139,8 +139,7 @@ void PublisherCore::heard(const UpdateResponse& response, HolderInstant now) {
 
 void PublisherCore::heard(const Withdrawn& withdrawn, HolderInstant now) {
     for (Advert& advert : adverts_)
-        if (advert.name() == withdrawn.name)
-            advert.on_withdrawn(withdrawn.token, withdrawn.code, now, random_, events_);
+        if (advert.name() == withdrawn.name) advert.on_withdrawn(withdrawn, now, random_, events_);
 }
 
 /// Only for what is held: a relay may say it of a name that was lost a moment ago.

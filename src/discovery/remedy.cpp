@@ -17,6 +17,7 @@ constexpr Known table[] = {
     {"ttl_too_short", Remedy::ask_slowly},      {"ttl_too_long", Remedy::ask_slowly},
     {"too_many_services", Remedy::ask_slowly},  {"bad_signature", Remedy::ask_slowly},
     {"renewal_barred", Remedy::ask_slowly},     {"quota_exceeded", Remedy::ask_slowly},
+    {"name_denied", Remedy::ask_slowly},
 };
 
 }  // namespace

@@ -73,6 +73,9 @@ constexpr std::array<Text, code_count> texts{{
     {Code::too_many_backends, "too_many_backends", "as many backends are known as may be; ask again later"},
     {Code::superseded, "superseded", "another publisher of this identity has the name; stand by until that one ends"},
     {Code::name_taken, "name_taken", "another identity has the name; choose another, or wait until it is free"},
+    {Code::name_denied, "name_denied",
+     "an admin has denied this name to this identity, or keeps it for another; choose another name, or ask an admin to "
+     "allow it"},
     {Code::bad_signature, "bad_signature", "the signature does not fit the message and the key"},
     {Code::invalid_identity, "invalid_identity", "this is not an Ed25519 public key, or not the id of one"},
     {Code::replayed, "replayed", "this very message was seen before; sign a new one with a new nonce"},
@@ -88,7 +91,9 @@ constexpr std::array<Text, code_count> texts{{
     {Code::too_many_services, "too_many_services", "as many services are advertised as may be; end some"},
     {Code::unknown_service, "unknown_service", "nobody advertises a service under this name"},
     {Code::reserved_namespace, "reserved_namespace",
-     "what is in ~services is signed for by its publisher; advertise it through the relay or POST /v1/services"},
+     "what is in ~services is signed for by its publisher; advertise it through the relay or POST /v1/services, and "
+     "take "
+     "a name away with 'holdfast service deny NAME'"},
     {Code::invalid_json, "invalid_json", "the body is not a JSON object in UTF-8"},
     {Code::unknown_field, "unknown_field", "this route does not know that field"},
     {Code::invalid_argument, "invalid_argument", "a value is not what this route takes"},

@@ -53,6 +53,7 @@ enum class Code : std::uint8_t {
     too_many_backends,
     superseded,
     name_taken,
+    name_denied,
     bad_signature,
     invalid_identity,
     replayed,

@@ -85,4 +85,14 @@ bool AddressBans::covers(const IpPrefix& address) const {
                        [&](unsigned bits) { return banned_.contains(cut(address, bits)); });
 }
 
+const Ban* AddressBans::find(const IpPrefix& address, const Policy& policy) const {
+    for (auto bits = lengths_.rbegin(); bits != lengths_.rend(); ++bits) {
+        const auto banned = banned_.find(cut(address, *bits));
+        if (banned == banned_.end()) continue;
+        const auto ban = policy.bans.find(to_string(*banned));
+        if (ban != policy.bans.end()) return &ban->second;
+    }
+    return nullptr;
+}
+
 }  // namespace holdfast::core

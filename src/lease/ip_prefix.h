@@ -38,6 +38,8 @@ class AddressBans {
     explicit AddressBans(const Policy& policy);
 
     bool covers(const IpPrefix& address) const;
+    /// The ban that covers it, the narrowest if several do; null if none. REQUIRES: the policy that this was made of.
+    const Ban* find(const IpPrefix& address, const Policy& policy) const;
     bool empty() const { return banned_.empty(); }
 
  private:

@@ -28,6 +28,7 @@ inline constexpr std::size_t waiters_per_record = 1024;
 inline constexpr std::size_t waiters = 100'000;
 inline constexpr std::size_t bans = 100'000;
 inline constexpr std::size_t approvals = 100'000;
+inline constexpr std::size_t name_rules = 10'000;
 inline constexpr std::size_t agents = 100'000;
 
 /// How many holders of one record an answer names, and how many of all records of a manifest: the rest is as much in

@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include "base/mutant.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
 
@@ -50,7 +51,27 @@ Result<void> Policy::check() const {
     if (bans.size() > limits::bans) return invalid_policy("there are as many bans as there may be; lift some");
     if (approved.size() > limits::approvals)
         return invalid_policy("there are as many approvals as there may be; take some back");
+    if (name_rules.size() > limits::name_rules)
+        return invalid_policy("there are as many rules about names of services as there may be; lift some");
     return {};
+}
+
+const NameRule* name_denial(const Policy& policy, std::string_view identity, std::string_view name) {
+    if (policy.name_rules.empty() || mutant("name_rules_ignored")) return nullptr;
+    const NameRule* reserved_for_others = nullptr;
+    auto rule = policy.name_rules.lower_bound({std::string(name), {}});
+    for (; rule != policy.name_rules.end() && rule->first.name == name; ++rule) {
+        const bool own = rule->first.identity == identity;
+        if (rule->second.kind == NameRule::Kind::denied) {
+            if (own || rule->first.identity.empty()) return &rule->second;
+        } else if (own) {
+            // What denies it to everybody comes first in the order, so it was seen.
+            return nullptr;
+        } else {
+            reserved_for_others = &rule->second;
+        }
+    }
+    return reserved_for_others;
 }
 
 std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::string_view resource) {
@@ -58,6 +79,8 @@ std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::s
     const bool service = is_service(resource);
     if (service && policy.approval == Approval::manual && !policy.approved.contains(holder))
         return Code::awaiting_approval;
+    if (service && name_denial(policy, holder, resource.substr(services_prefix.size())) != nullptr)
+        return Code::name_denied;
     if (!policy.name_pattern.matches(service ? resource.substr(services_prefix.size()) : resource))
         return Code::name_refused;
     return std::nullopt;

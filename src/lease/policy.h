@@ -40,6 +40,24 @@ struct Ban {
     std::int64_t since_wall_ms = 0;  ///< for display
 };
 
+/// What a rule about the name of a service is about: one identity, or everybody if `identity` is empty.
+struct NameRuleKey {
+    std::string name;
+    std::string identity;
+
+    auto operator<=>(const NameRuleKey&) const = default;
+};
+/// What an admin says of a service's name. Denied: the identity may not have it. Reserved: of all that are not denied
+/// only those identities may have it that it is reserved for.
+struct NameRule {
+    enum class Kind : std::uint8_t { denied, reserved };
+    Kind kind = Kind::denied;
+    std::string reason;
+    std::int64_t since_wall_ms = 0;  ///< for display
+
+    bool operator==(const NameRule&) const = default;
+};
+
 /// Who may advertise services: whoever is not banned, or only who was approved.
 enum class Approval : std::uint8_t { automatic, manual };
 
@@ -57,10 +75,14 @@ struct Policy {
     std::map<std::string, Ban, std::less<>> bans;  ///< by holder, or by IP address or prefix (lease/ip_prefix.h)
     Approval approval = Approval::automatic;
     std::set<std::string, std::less<>> approved;  ///< identities; kept also while nobody asks for them
+    std::map<NameRuleKey, NameRule> name_rules;   ///< of services (D5)
 
     /// Error code `invalid_policy`, naming the setting, if the settings contradict each other or go over a limit.
     Result<void> check() const;
 };
+
+/// The rule by which the identity may not have this name of a service (D5); null if it may.
+const NameRule* name_denial(const Policy& policy, std::string_view identity, std::string_view name);
 
 /// Why a holder may not have or keep this resource at all, or nothing. Of a service the pattern sees the bare name.
 std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::string_view resource);

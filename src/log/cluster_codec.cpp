@@ -44,6 +44,19 @@ void decode(const log::pb::Ban& in, Policy& policy) {
     policy.bans.insert_or_assign(in.holder(), Ban{in.reason(), in.since_wall_ms()});
 }
 
+void encode(const NameRuleKey& about, const NameRule& rule, log::pb::NameRule& out) {
+    out.set_name(about.name);
+    out.set_identity(about.identity);
+    out.set_reserved(rule.kind == NameRule::Kind::reserved);
+    out.set_reason(rule.reason);
+    out.set_since_wall_ms(rule.since_wall_ms);
+}
+
+void decode(const log::pb::NameRule& in, Policy& policy) {
+    const auto kind = in.reserved() ? NameRule::Kind::reserved : NameRule::Kind::denied;
+    policy.name_rules.insert_or_assign({in.name(), in.identity()}, NameRule{kind, in.reason(), in.since_wall_ms()});
+}
+
 void encode(const SavedAgent& agent, log::pb::Agent& out) {
     out.set_id(agent.id);
     out.set_priority(agent.priority);

@@ -27,6 +27,12 @@ void encode_change(const PolicyCommand& change, Command& out) {
         if (!change.before.approved.contains(identity)) policy.add_approved(identity);
     for (const std::string& identity : change.before.approved)
         if (!change.after.approved.contains(identity)) policy.add_unapproved(identity);
+    for (const auto& [about, rule] : change.after.name_rules) {
+        const auto had = change.before.name_rules.find(about);
+        if (had == change.before.name_rules.end() || had->second != rule) encode(about, rule, *policy.add_name_rules());
+    }
+    for (const auto& [about, rule] : change.before.name_rules)
+        if (!change.after.name_rules.contains(about)) encode(about, NameRule{}, *policy.add_lifted_name_rules());
 }
 
 void encode_change(const AgentCommand& change, Command& out) {

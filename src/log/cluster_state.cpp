@@ -27,6 +27,8 @@ std::size_t bytes_of(const Policy& policy) {
         bytes += bytes_of(holder, ban);
     for (const std::string& identity : policy.approved)
         bytes += identity.size() + 4;
+    for (const auto& [about, rule] : policy.name_rules)
+        bytes += about.name.size() + about.identity.size() + rule.reason.size() + 32;
     return bytes;
 }
 
@@ -86,6 +88,10 @@ CommandOutcome ClusterState::change_policy(const log::pb::PolicyChange& change) 
     for (const std::string& identity : change.unapproved())
         changed.approved.erase(identity);
     changed.approved.insert(change.approved().begin(), change.approved().end());
+    for (const log::pb::NameRule& lifted : change.lifted_name_rules())
+        changed.name_rules.erase({lifted.name(), lifted.identity()});
+    for (const log::pb::NameRule& rule : change.name_rules())
+        decode(rule, changed);
     const std::size_t bytes = bytes_of(changed);
     if (!changed.check() || bytes + agent_bytes_ > state_bytes_most) return CommandOutcome::refused;
     policy_ = std::move(changed);
@@ -165,6 +171,8 @@ std::string ClusterState::snapshot() const {
         encode(holder, ban, *out.add_bans());
     for (const std::string& identity : policy_.approved)
         out.add_approved(identity);
+    for (const auto& [about, rule] : policy_.name_rules)
+        encode(about, rule, *out.add_name_rules());
     for (const auto& [id, agent] : agents_)
         encode(agent, *out.add_agents());
     for (const std::string& member : members_)
@@ -183,6 +191,8 @@ Result<void> ClusterState::install(const std::string& snapshot) {
     for (const log::pb::Ban& ban : in.bans())
         decode(ban, fresh.policy_);
     fresh.policy_.approved = {in.approved().begin(), in.approved().end()};
+    for (const log::pb::NameRule& rule : in.name_rules())
+        decode(rule, fresh.policy_);
     if (!fresh.policy_.check()) return corrupt;
     fresh.policy_bytes_ = bytes_of(fresh.policy_);
     for (const log::pb::Agent& one : in.agents()) {

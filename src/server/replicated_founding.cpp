@@ -4,6 +4,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t approvals_per_entry = 1000;
+constexpr std::size_t name_rules_per_entry = 100;
 constexpr std::size_t bans_per_entry = 100;  // so that one entry is never too large
 
 }  // namespace
@@ -22,6 +23,7 @@ std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint6
     core::Policy settings = founding.policy;
     settings.bans.clear();
     settings.approved.clear();
+    settings.name_rules.clear();
     add(core::PolicyCommand{policy_version++, core::Policy{}, settings});
     core::Policy with_bans = settings;
     const auto add_bans = [&] {
@@ -43,6 +45,16 @@ std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint6
         if (with_approved.approved.size() == approvals_per_entry) add_approved();
     }
     add_approved();
+    core::Policy with_rules = settings;
+    const auto add_rules = [&] {
+        if (!with_rules.name_rules.empty()) add(core::PolicyCommand{policy_version++, settings, with_rules});
+        with_rules.name_rules.clear();
+    };
+    for (const auto& [about, rule] : founding.policy.name_rules) {
+        with_rules.name_rules.emplace(about, rule);
+        if (with_rules.name_rules.size() == name_rules_per_entry) add_rules();
+    }
+    add_rules();
     for (const core::SavedAgent& agent : founding.agents)
         add(core::AgentCommand{agent});
     add(core::MembersCommand{founding.members});

@@ -72,7 +72,8 @@ void AgreedState::submit_policy(const std::optional<AuditEntry>& audit, const Po
         if (!*outcome || **outcome == CommandOutcome::conflict)
             return done(Error{"conflict", "the policy has been changed meanwhile"});
         if (**outcome == CommandOutcome::refused)
-            return done(Error{"invalid_policy", "there is no room for more bans beside the agents; lift some"});
+            return done(
+                Error{"invalid_policy", "there is no room for more bans and rules beside the agents; lift some"});
         done({});
     });
 }

@@ -13,7 +13,7 @@ from processes import BINARY, PATIENCE, DeadAddress, HoldfastTest, Server, event
 CLIENT_COMMANDS = [
     ("acquire", "x"), ("renew", "x#1"), ("renew", "x#1", "y#2"), ("release", "x#1"), ("verify", "x#1"), ("list",),
     ("watch",), ("policy",), ("policy", "get"), ("policy", "set", "--ttl-max", "5m"), ("ban", "x"), ("unban", "x"),
-    ("bans",), ("approvals",), ("approve", "x"), ("deny", "x"), ("discover",), ("discover", "x"), ("revoke", "x#1"), ("bar", "x#1"), ("health",),
+    ("bans",), ("approvals",), ("approve", "x"), ("deny", "x"), ("service",), ("service", "deny", "x"), ("service", "allow", "x"), ("discover",), ("discover", "x"), ("revoke", "x#1"), ("bar", "x#1"), ("health",),
 ]
 
 

@@ -78,6 +78,43 @@ TEST(Policy, with_contradictory_settings_is_refused) {
     EXPECT_FALSE(with([](Policy& p) { p.wait_max = 2h; }));
 }
 
+TEST(NameRules, deny_a_service_name_to_one_or_to_all_or_keep_it_for_some) {  // D5
+    using Kind = NameRule::Kind;
+    Policy policy;
+    const auto may = [&](const char* who, const char* name) {
+        return bar_to(policy, who, "@~services/" + std::string(name)) == std::nullopt;
+    };
+    policy.name_rules[{"web", "anna"}] = {Kind::denied, "", 0};
+    EXPECT_EQ(bar_to(policy, "anna", "@~services/web"), Code::name_denied);
+    EXPECT_EQ(bar_to(policy, "anna", "web"), std::nullopt) << "of services only";
+    EXPECT_TRUE(may("ben", "web"));
+    EXPECT_TRUE(may("anna", "web2"));
+    EXPECT_TRUE(may("anna", "we"));
+    policy.name_rules[{"db", "ben"}] = {Kind::reserved, "", 0};
+    EXPECT_TRUE(may("ben", "db"));
+    EXPECT_FALSE(may("anna", "db"));
+    EXPECT_FALSE(may("carla", "db"));
+    policy.name_rules[{"db", "carla"}] = {Kind::reserved, "", 0};
+    EXPECT_TRUE(may("ben", "db"));
+    EXPECT_TRUE(may("carla", "db"));
+    policy.name_rules[{"db", "anna"}] = {Kind::denied, "spoke", 0};
+    EXPECT_EQ(name_denial(policy, "anna", "db")->reason, "spoke");
+    policy.name_rules[{"db", ""}] = {Kind::denied, "closed", 0};
+    EXPECT_FALSE(may("ben", "db")) << "what is denied to everybody is nobody's";
+    EXPECT_EQ(name_denial(policy, "ben", "db")->reason, "closed");
+    policy.name_rules.erase({"db", ""});
+    EXPECT_TRUE(may("ben", "db"));
+}
+
+TEST(NameRules, have_a_limit) {
+    Policy policy;
+    for (int i = 0; i < 10'000; ++i)
+        policy.name_rules[{std::to_string(i), ""}] = {};
+    EXPECT_TRUE(policy.check());
+    policy.name_rules[{"one more", ""}] = {};
+    EXPECT_FALSE(policy.check());
+}
+
 TEST(Policy, sees_the_bare_name_of_a_service_and_who_is_approved) {
     Policy policy;
     policy.name_pattern = *NamePattern::compile("web.*");

@@ -49,6 +49,8 @@ Policy some_policy() {
     policy.bans["eve"] = {"steals", 12345};
     policy.approval = Approval::manual;
     policy.approved = {"anna", "ben"};
+    policy.name_rules[{"web", "anna"}] = {NameRule::Kind::denied, "not hers", 12346};
+    policy.name_rules[{"db", "ben"}] = {NameRule::Kind::reserved, "", 12347};
     return policy;
 }
 
@@ -64,6 +66,7 @@ void expect_same(const Policy& one, const Policy& other) {
     EXPECT_EQ(one.leases_per_holder_max, other.leases_per_holder_max);
     EXPECT_EQ(one.approval, other.approval);
     EXPECT_EQ(one.approved, other.approved);
+    EXPECT_EQ(one.name_rules, other.name_rules);
     ASSERT_EQ(one.bans.size(), other.bans.size());
     for (const auto& [holder, ban] : one.bans) {
         ASSERT_TRUE(other.bans.contains(holder));

@@ -229,6 +229,8 @@ ReplicatedState::Local former() {
         local.policy.bans["bad-" + std::to_string(i)] = {"because", i};
     for (int i = 0; i < 2500; ++i)
         local.policy.approved.insert("good-" + std::to_string(i));
+    for (int i = 0; i < 250; ++i)
+        local.policy.name_rules[{"name-" + std::to_string(i), "good-1"}] = {NameRule::Kind::denied, "because", i};
     local.policy.approval = Approval::manual;
     for (int i = 0; i < 300; ++i)
         local.agents.push_back({"agent-" + std::to_string(1000 + i), i, 3, i == 5});
@@ -239,6 +241,7 @@ void expect_former(Authority& authority, const char* where) {
     EXPECT_EQ(authority.policy().ttl_max, 7min) << where;
     EXPECT_EQ(authority.policy().bans.size(), 250U) << where;
     EXPECT_EQ(authority.policy().approved.size(), 2500U) << where;
+    EXPECT_EQ(authority.policy().name_rules.size(), 250U) << where;
     EXPECT_EQ(authority.policy().approval, Approval::manual) << where;
     const AgentPage page = authority.agents({}, 1000);
     ASSERT_EQ(page.agents.size(), 300U) << where;

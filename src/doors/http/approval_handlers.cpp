@@ -37,4 +37,34 @@ void handle_deny(Services& services, const Request& request, const std::string& 
         caller_of(request));
 }
 
+void handle_list_service_rules(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_name_rules_page(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_name_rules(services.authority.policy(), decoded->after, decoded->limit));
+}
+
+void handle_put_service_rule(Services& services, const Request& request, const std::string& name, Reply reply) {
+    const auto decoded = decode_name_rule(request, name);
+    if (!decoded) return reply(failure(decoded.error()));
+    services.authority.put_name_rule(
+        decoded->about, decoded->rule,
+        [reply, about = decoded->about](const core::Answer<core::NameRule>& answer) {
+            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_name_rule(about, std::get<core::NameRule>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_lift_service_rules(Services& services, const Request& request, const std::string& name, Reply reply) {
+    const auto about = decode_lifted_name_rules(request, name);
+    if (!about) return reply(failure(about.error()));
+    services.authority.lift_name_rules(
+        *about,
+        [reply, about = *about](const core::Answer<std::size_t>& answer) {
+            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_lifted_name_rules(about, std::get<std::size_t>(answer)));
+        },
+        caller_of(request));
+}
+
 }  // namespace holdfast::http

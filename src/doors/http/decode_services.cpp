@@ -1,11 +1,14 @@
 #include "doors/http/decode_services.h"
 
+#include "base/clock.h"
 #include "base/encodings.h"
 #include "doors/http/decode.h"
 #include "doors/http/decode_parts.h"
 #include "identity/identity.h"
 #include "lease/code.h"
+#include "lease/limits.h"
 #include "services/discovery/service_limits.h"
+#include "services/discovery/service_name.h"
 
 namespace holdfast::http {
 namespace {
@@ -56,6 +59,18 @@ std::vector<std::pair<std::string, std::string>> service_metadata(Fields& fields
         metadata.emplace_back(member.key, member.value.text);
     }
     return metadata;
+}
+
+Result<void> check_identity(const std::string& identity) {
+    if (is_identity_id(identity)) return {};
+    return Error{std::string(name_of(core::Code::invalid_identity)),
+                 "an identity has 32 characters of a-z and 2-7, as `holdfast identity show` says"};
+}
+
+Result<std::string> service_name(const std::string& given) {
+    auto name = core::normalised_service_name(given);
+    if (!name) return Error{std::string(name_of(core::Code::invalid_name)), name.error().message};
+    return std::move(*name);
 }
 
 Error bad_signature(const char* message) {
@@ -113,9 +128,56 @@ Result<std::string> decode_service_glob(const Request& request) {
 
 Result<void> decode_identity_only(const Request& request, const std::string& identity) {
     if (auto nothing = decode_nothing(request); !nothing) return nothing;
-    if (is_identity_id(identity)) return {};
-    return Error{std::string(name_of(core::Code::invalid_identity)),
-                 "an identity has 32 characters of a-z and 2-7, as `holdfast identity show` says"};
+    return check_identity(identity);
+}
+
+Result<DecodedNameRule> decode_name_rule(const Request& request, const std::string& given) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    auto name = service_name(given);
+    if (!name) return name.error();
+    Fields fields(*body);
+    DecodedNameRule decoded;
+    decoded.about.name = std::move(*name);
+    decoded.about.identity = fields.text("identity").value_or("");
+    decoded.rule.reason = text_field(fields, "reason", limits::reason_bytes);
+    decoded.rule.since_wall_ms = wall_clock_ms();
+    const std::string rule = fields.text("rule").value_or("");
+    if (rule == "reserved")
+        decoded.rule.kind = core::NameRule::Kind::reserved;
+    else if (rule != "denied")
+        fields.refuse("rule must be denied or reserved");
+    if (rule == "reserved" && decoded.about.identity.empty())
+        fields.refuse("identity must say whom the name is reserved for");
+    if (auto error = fields.error()) return *error;
+    if (decoded.about.identity.empty()) return decoded;
+    if (auto checked = check_identity(decoded.about.identity); !checked) return checked.error();
+    return decoded;
+}
+
+Result<core::NameRuleKey> decode_lifted_name_rules(const Request& request, const std::string& given) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    auto name = service_name(given);
+    if (!name) return name.error();
+    core::NameRuleKey about{std::move(*name), query->text("identity", limits::holder_bytes).value_or("")};
+    if (auto error = query->error()) return *error;
+    if (about.identity.empty()) return about;
+    if (auto checked = check_identity(about.identity); !checked) return checked.error();
+    return about;
+}
+
+Result<DecodedRulesPage> decode_name_rules_page(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedRulesPage page;
+    const std::string after = query->text("after", limits::service_name_bytes + limits::holder_bytes).value_or("");
+    page.limit = query->whole("limit", 1, 1000).value_or(1000);
+    if (auto error = query->error()) return *error;
+    const std::size_t slash = after.rfind('/');
+    page.after.name = after.substr(0, slash);
+    if (slash != std::string::npos) page.after.identity = after.substr(slash + 1);
+    return page;
 }
 
 }  // namespace holdfast::http

@@ -50,6 +50,9 @@ void handle_relay(Services&, const Request&, const std::string&, Reply);
 void handle_list_approvals(Services&, const Request&, const std::string&, Reply);
 void handle_approve(Services&, const Request&, const std::string& identity, Reply);
 void handle_deny(Services&, const Request&, const std::string& identity, Reply);
+void handle_list_service_rules(Services&, const Request&, const std::string&, Reply);
+void handle_put_service_rule(Services&, const Request&, const std::string& name, Reply);
+void handle_lift_service_rules(Services&, const Request&, const std::string& name, Reply);
 
 void handle_bar(Services&, const Request&, const std::string& id, Reply);
 void handle_revoke(Services&, const Request&, const std::string& id, Reply);

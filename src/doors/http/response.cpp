@@ -74,6 +74,7 @@ int status_of(Code code) {
             return 401;
         case Code::banned:
         case Code::name_refused:
+        case Code::name_denied:
         case Code::not_holder:
         case Code::renewal_barred:
         case Code::origin_refused:

@@ -31,6 +31,13 @@ void put_entry(JsonWriter& json, const core::ServiceEntry& entry) {
     json.flag("stale", !entry.connected).field("relay", entry.relay).close_object();
 }
 
+void put_rule(JsonWriter& json, const core::NameRuleKey& about, const core::NameRule& rule) {
+    const bool reserved = rule.kind == core::NameRule::Kind::reserved;
+    json.open_object().field("name", about.name).field_or_null("identity", about.identity);
+    json.field("rule", reserved ? "reserved" : "denied").field("reason", rule.reason);
+    json.field("since", format_wall_time(rule.since_wall_ms)).close_object();
+}
+
 void put_refusal(JsonWriter& json, const discovery::UpdateResponse& told, core::Code code) {
     json.key("error").open_object().field("code", core::name_of(code)).field("message", message_of(code, told.message));
     json.close_object();
@@ -111,6 +118,35 @@ Response answer_approve(const std::string& identity, bool is_new) {
     Response response;
     JsonWriter json(response.body);
     json.open_object().field("identity", identity).flag("approved", true).flag("changed", is_new).close_object();
+    return response;
+}
+
+Response answer_name_rules(const core::Policy& policy, const core::NameRuleKey& after, std::size_t limit) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("rules").open_array();
+    auto at = policy.name_rules.upper_bound(after);
+    std::string last;
+    for (; at != policy.name_rules.end() && limit > 0; ++at, --limit) {
+        put_rule(json, at->first, at->second);
+        last = at->first.name + "/" + at->first.identity;
+    }
+    json.close_array().field_or_null("next", at == policy.name_rules.end() ? std::string() : last).close_object();
+    return response;
+}
+
+Response answer_name_rule(const core::NameRuleKey& about, const core::NameRule& rule) {
+    Response response;
+    JsonWriter json(response.body);
+    put_rule(json, about, rule);
+    return response;
+}
+
+Response answer_lifted_name_rules(const core::NameRuleKey& about, std::size_t lifted) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("name", about.name).field_or_null("identity", about.identity);
+    json.field("lifted", std::uint64_t{lifted}).close_object();
     return response;
 }
 

@@ -28,4 +28,8 @@ Response answer_approvals(const core::Policy& policy, const std::vector<core::Di
                           const std::string& after, std::size_t limit);
 Response answer_approve(const std::string& identity, bool is_new);
 
+Response answer_name_rules(const core::Policy& policy, const core::NameRuleKey& after, std::size_t limit);
+Response answer_name_rule(const core::NameRuleKey& about, const core::NameRule& rule);
+Response answer_lifted_name_rules(const core::NameRuleKey& about, std::size_t lifted);
+
 }  // namespace holdfast::http

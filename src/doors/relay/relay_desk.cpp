@@ -90,7 +90,7 @@ void RelayDesk::answer(std::uint64_t id, discovery::UpdateResponse response) {
 void RelayDesk::withdraw(const core::Withdrawal& withdrawal) {
     RelaySession* session = door_->find(withdrawal.connection);
     if (session == nullptr || session->role != Role::publisher) return;
-    session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code});
+    session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, withdrawal.message});
     door_->wake(*session);
 }
 

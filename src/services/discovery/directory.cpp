@@ -57,15 +57,35 @@ void Directory::Impl::on_lease(EventKind kind, std::string_view resource, const 
     }
 }
 
-bool Directory::Impl::is_banned(const Service& service) const {
-    if (mutant("banned_is_shown")) return false;
-    return authority.policy().bans.contains(service.identity) || (service.from && address_bans.covers(*service.from));
+std::optional<Code> Directory::Impl::hidden_as(std::string_view name, const Service& service) const {
+    const Policy& policy = authority.policy();
+    const bool banned = policy.bans.contains(service.identity) || (service.from && address_bans.covers(*service.from));
+    if (banned && !mutant("banned_is_shown")) return Code::banned;
+    if (name_denial(policy, service.identity, name) != nullptr && !mutant("denied_is_shown")) return Code::name_denied;
+    return std::nullopt;
+}
+
+std::string Directory::Impl::reason_of(Code code, std::string_view name, std::string_view identity,
+                                       const std::optional<IpPrefix>& from) const {
+    const Policy& policy = authority.policy();
+    std::string reason;
+    if (code == Code::banned) {
+        const auto ban = policy.bans.find(identity);
+        if (ban != policy.bans.end())
+            reason = ban->second.reason;
+        else if (const Ban* of_address = from ? address_bans.find(*from, policy) : nullptr)
+            reason = of_address->reason;
+    } else if (code == Code::name_denied) {
+        if (const NameRule* rule = name_denial(policy, identity, name)) reason = rule->reason;
+    }
+    if (reason.empty()) return {};
+    return std::string(advice_of(code)) + " (the admin's reason: " + reason + ")";
 }
 
 void Directory::Impl::on_policy() {
     address_bans = AddressBans(authority.policy());
     applicants.reconsider(authority.policy());
-    book.hide_and_show([this](const Service& service) { return is_banned(service); });
+    book.hide_and_show([this](std::string_view name, const Service& service) { return hidden_as(name, service); });
     settle();
 }
 
@@ -79,7 +99,8 @@ void Directory::Impl::settle() {
         for (const Notice& notice : book.take_notices()) {
             if (notice.withdrawn && withdraw)
                 withdraw({notice.service.connection, notice.name, notice.service.token,
-                          std::string(name_of(*notice.withdrawn))});
+                          std::string(name_of(*notice.withdrawn)),
+                          reason_of(*notice.withdrawn, notice.name, notice.service.identity, notice.service.from)});
             if (!notice.change || watchers.empty()) continue;
             const ServiceEntry told = entry(notice.name, notice.service);
             const auto listening = watchers;

@@ -43,6 +43,7 @@ struct Withdrawal {
     std::string name;
     Token token = 0;
     std::string code;
+    std::string message{};  ///< where the code does not say enough
 };
 
 /// Services under names (D1-D4): judges signed updates, keeps what they advertise as leases, and tells consumers.

@@ -55,7 +55,10 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     ServiceEntry entry(std::string_view name, const Service& service) const;
     bool is_shown(const Service& service) const { return !service.hidden && !service.ended && is_alive(service); }
     bool is_alive(const Service& service) const { return authority.now() < service.expires_at; }
-    bool is_banned(const Service& service) const;
+    std::optional<Code> hidden_as(std::string_view name, const Service& service) const;
+    /// What an admin said about it, for the one that it is about; empty if nothing.
+    std::string reason_of(Code code, std::string_view name, std::string_view identity,
+                          const std::optional<IpPrefix>& from) const;
     ServicePage page(const ServiceQuery& query) const;
     void load_page();
     void loaded(const Answer<ListPage>& answer);

@@ -20,7 +20,7 @@ std::size_t ServiceBook::count_of(std::string_view identity) const {
 
 // ---- what becomes known ----
 
-Service ServiceBook::made_of(const Lease& lease) const {
+Service ServiceBook::made_of(std::string_view name, const Lease& lease) const {
     Service service;
     service.identity = lease.holder;
     service.token = lease.token;
@@ -29,7 +29,7 @@ Service ServiceBook::made_of(const Lease& lease) const {
     service.advert = advert_of(lease);
     service.from = parse_caller_address(service.advert.from);
     if (service.advert.life == life_) service.connection = service.advert.connection;
-    service.hidden = is_banned_ && is_banned_(service);
+    if (hidden_as_) service.hidden = hidden_as_(name, service);
     return service;
 }
 
@@ -37,7 +37,7 @@ void ServiceBook::seen(std::string_view name, const Lease& lease) {
     const auto known = services_.find(name);
     if (known != services_.end() && known->second.token == lease.token) return renewed(name, lease);
     if (known != services_.end() && known->second.token > lease.token) return;  // it has made room already
-    Service service = made_of(lease);
+    Service service = made_of(name, lease);
     if (service.connection != 0 && !is_open(service.connection)) {
         // Its connection closed while the store was asked (R8).
         if (!mutant("late_grant_outlives")) releases_.push_back({std::string(name), service.identity, service.token});
@@ -83,14 +83,14 @@ void ServiceBook::leaves(std::string_view name, Token token) {
     if (known != services_.end() && known->second.token == token) known->second.leaving = true;
 }
 
-void ServiceBook::hide_and_show(const IsBanned& is_banned) {
-    is_banned_ = is_banned;
+void ServiceBook::hide_and_show(const HiddenAs& hidden_as) {
+    hidden_as_ = hidden_as;
     for (auto& [name, service] : services_) {
-        const bool hidden = is_banned(service);
+        const auto hidden = hidden_as(name, service);
         if (hidden == service.hidden || service.ended) continue;
-        if (hidden) {
+        if (hidden && !service.hidden) {
             tell(name, service, Change::gone);
-            withdraw(name, service, Code::banned);
+            withdraw(name, service, *hidden);
         }
         service.hidden = hidden;
         if (!hidden) tell(name, service, Change::registered);
@@ -155,7 +155,7 @@ void ServiceBook::tell(const std::string& name, const Service& service, Change c
 }
 
 void ServiceBook::withdraw(const std::string& name, const Service& service, Code why) {
-    const bool told_already = service.hidden;  // when it was banned
+    const bool told_already = service.hidden.has_value();  // when it was hidden
     if (service.connection == 0 || service.leaving || told_already) return;
     notices_.push_back({std::nullopt, why, name, service});
 }

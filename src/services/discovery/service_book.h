@@ -26,7 +26,7 @@ struct Service {
     Advert advert;
     std::optional<IpPrefix> from;  ///< where its publisher came from
     std::uint64_t connection = 0;  ///< over which it is served here; 0: it is not
-    bool hidden = false;           ///< by a ban (D4)
+    std::optional<Code> hidden;    ///< why: a ban (D4) or a rule about the name (D5)
     bool leaving = false;          ///< by its publisher's own wish
     std::optional<Code> ended;     ///< why, until that is told or something took its place
 };
@@ -61,9 +61,9 @@ class ServiceBook {
     void leaves(std::string_view name, Token token);
     /// What is past its time, and whose end nobody told of.
     void expire(Instant now);
-    /// What was banned or is not any more (D4).
-    using IsBanned = std::function<bool(const Service&)>;
-    void hide_and_show(const IsBanned& is_banned);
+    /// What an admin hides from now on, and what not any more (D4, D5).
+    using HiddenAs = std::function<std::optional<Code>(std::string_view name, const Service&)>;
+    void hide_and_show(const HiddenAs& hidden_as);
 
     // Connections.
     void open(std::uint64_t connection) { connections_[connection]; }
@@ -87,7 +87,7 @@ class ServiceBook {
  private:
     using Place = std::map<std::string, Service, std::less<>>::iterator;
 
-    Service made_of(const Lease& lease) const;
+    Service made_of(std::string_view name, const Lease& lease) const;
     void attach(const std::string& name, Service& service);
     void detach(const std::string& name, Service& service);
     void tell(const std::string& name, const Service& service, Directory::Change change);
@@ -102,7 +102,7 @@ class ServiceBook {
     std::set<std::string, std::less<>> endings_;  // names of those that have ended and were not told of
     std::vector<ToRelease> releases_;
     std::deque<Notice> notices_;
-    IsBanned is_banned_;
+    HiddenAs hidden_as_;
 };
 
 }  // namespace holdfast::core

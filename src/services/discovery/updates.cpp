@@ -206,8 +206,11 @@ void Directory::Impl::decided(Call& call, const QuickAnswer& answer) {
         const auto coming = entering.find(call.caller.connection);
         if (coming != entering.end() && --coming->second == 0) entering.erase(coming);
     }
+    UpdateResponse told = response(answer, update.name);
     if (answer.refused) {
         ++refused;
+        if (auto reason = reason_of(*answer.refused, update.name, call.identity, call.from); !reason.empty())
+            told.message = std::move(reason);
         if (*answer.refused == Code::awaiting_approval) note_applicant(call);
     } else if (update.action == Action::enter) {
         book.seen(update.name, answer.lease);
@@ -217,7 +220,7 @@ void Directory::Impl::decided(Call& call, const QuickAnswer& answer) {
     } else {
         book.ended(update.name, update.token, Code::lease_released);
     }
-    call.reply(response(answer, update.name));
+    call.reply(std::move(told));
     settle();
 }
 

@@ -160,6 +160,13 @@ void StateDb::read_policy() {
     while (approved.step())
         policy.approved.emplace(approved.bytes(0));
     saved_approved_ = policy.approved;
+    Statement rules(*database_, "SELECT name, identity, reserved, reason, since_wall_ms FROM name_rules");
+    while (rules.step()) {
+        const auto kind = rules.number(2) != 0 ? core::NameRule::Kind::reserved : core::NameRule::Kind::denied;
+        policy.name_rules.emplace(core::NameRuleKey{std::string(rules.bytes(0)), std::string(rules.bytes(1))},
+                                  core::NameRule{kind, std::string(rules.bytes(3)), rules.number(4)});
+    }
+    saved_name_rules_ = policy.name_rules;
     if (auto checked = policy.check(); !checked) database_->fail(corrupt(*database_, checked.error().message));
 }
 
@@ -242,9 +249,11 @@ Result<void> StateDb::save_policy(const core::Policy& policy) {
     raise.bind(1, policy.ttl_max.count()).execute();
     write_bans(policy);
     write_approved(policy);
+    write_name_rules(policy);
     if (auto committed = transaction.commit(); !committed) return committed;
     saved_bans_ = policy.bans;
     saved_approved_ = policy.approved;
+    saved_name_rules_ = policy.name_rules;
     return {};
 }
 
@@ -268,6 +277,23 @@ void StateDb::write_approved(const core::Policy& policy) {
     Statement add(*database_, "INSERT OR REPLACE INTO approved VALUES (?1)");
     for (const std::string& identity : policy.approved)
         if (!saved_approved_.contains(identity)) add.bind_text(1, identity).execute();
+}
+
+void StateDb::write_name_rules(const core::Policy& policy) {
+    Statement lift(*database_, "DELETE FROM name_rules WHERE name = ?1 AND identity = ?2");
+    for (const auto& [about, rule] : saved_name_rules_)
+        if (!policy.name_rules.contains(about)) lift.bind_text(1, about.name).bind_text(2, about.identity).execute();
+    Statement add(*database_, "INSERT OR REPLACE INTO name_rules VALUES (?1, ?2, ?3, ?4, ?5)");
+    for (const auto& [about, rule] : policy.name_rules) {
+        const auto saved = saved_name_rules_.find(about);
+        if (saved != saved_name_rules_.end() && saved->second == rule) continue;
+        add.bind_text(1, about.name)
+            .bind_text(2, about.identity)
+            .bind(3, rule.kind == core::NameRule::Kind::reserved ? 1 : 0)
+            .bind_text(4, rule.reason)
+            .bind(5, rule.since_wall_ms)
+            .execute();
+    }
 }
 
 Result<void> StateDb::change_agents(const std::vector<AgentChange>& changes) {

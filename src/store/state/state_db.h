@@ -112,6 +112,7 @@ class StateDb {
     void read_policy();
     void write_bans(const core::Policy& policy);
     void write_approved(const core::Policy& policy);
+    void write_name_rules(const core::Policy& policy);
     void read_agents();
     Duration take_up_records(const TakeUp& take_up);
     std::int64_t meta(std::string_view name);
@@ -126,6 +127,7 @@ class StateDb {
     Duration shift_{};  ///< from the clock of the clean stop to this life's
     std::map<std::string, core::Ban, std::less<>> saved_bans_;
     std::set<std::string, std::less<>> saved_approved_;
+    std::map<core::NameRuleKey, core::NameRule> saved_name_rules_;
 };
 
 }  // namespace holdfast

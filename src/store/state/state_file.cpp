@@ -41,6 +41,9 @@ constexpr std::array upgrades{
     "                        ('directory', random() & 0x7fffffffffffffff | 1), ('founders', '');"
     "PRAGMA user_version = 3",
     "CREATE TABLE approved (identity TEXT PRIMARY KEY) WITHOUT ROWID; PRAGMA user_version = 4",
+    "CREATE TABLE name_rules (name TEXT NOT NULL, identity TEXT NOT NULL, reserved INTEGER NOT NULL, "
+    "reason TEXT NOT NULL, since_wall_ms INTEGER NOT NULL, PRIMARY KEY (name, identity)) WITHOUT ROWID; "
+    "PRAGMA user_version = 5",
 };
 const char* const what_to_do =
     "; nothing was changed. Restore the file, or move the whole directory away and start afresh once every lease this "

@@ -54,6 +54,7 @@ void write(const Withdrawn& withdrawn, pb::RelayMessage& to) {
     to.mutable_withdrawn()->set_name(withdrawn.name);
     to.mutable_withdrawn()->set_token(withdrawn.token);
     to.mutable_withdrawn()->set_code(withdrawn.code);
+    to.mutable_withdrawn()->set_message(withdrawn.message);
 }
 
 void write(const StreamRequest& request, pb::RelayMessage& to) {
@@ -139,6 +140,7 @@ Withdrawn read(pb::Withdrawn& from, Check& check) {
     check.text(*from.mutable_name(), name_bytes_most, withdrawn.name);
     withdrawn.token = read_token(from.token(), check);
     check.text(*from.mutable_code(), code_bytes_most, withdrawn.code);
+    check.text(*from.mutable_message(), message_bytes_most, withdrawn.message);
     return withdrawn;
 }
 

@@ -91,6 +91,7 @@ struct Withdrawn {
     std::string name{};
     std::uint64_t token = 0;
     std::string code{};
+    std::string message{};
     bool operator==(const Withdrawn&) const = default;
 };
 struct StreamRequest {

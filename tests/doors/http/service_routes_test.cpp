@@ -160,8 +160,8 @@ TEST(ServiceRoutes, leave_no_other_door_to_what_was_signed_for) {
                               R"({"key":{"namespace":"~services","name":"web"},"spawn":{"command":"true"}})"));
     EXPECT_EQ(client.ask("GET", lease_path(id)).status, 200) << "to look is allowed";
     EXPECT_EQ(client.ask("GET", "/v1/leases?namespace=~services").size("/leases"), 1U);
-    EXPECT_EQ(client.ask("POST", lease_path(id, "bar"), "{}").status, 200);
-    EXPECT_EQ(anna.renew("web", token).code(), "renewal_barred");
+    expect_refused(client.ask("POST", lease_path(id, "bar"), "{}"));
+    EXPECT_EQ(anna.renew("web", token).status, 200);
     EXPECT_EQ(client.ask("POST", lease_path(id, "revoke"), "{}").status, 200);
     EXPECT_EQ(client.ask("GET", "/v1/services/web").status, 404);
 }
@@ -200,6 +200,53 @@ TEST(ApprovalRoutes, show_who_waits_and_let_an_admin_approve_or_deny) {
     });
     EXPECT_EQ(done, (std::vector<std::string>{"change policy: approval=manual", "approve " + anna.id(),
                                               "approve " + anna.id(), "deny " + ben.id(), "deny " + anna.id()}));
+}
+
+TEST(ServiceRuleRoutes, deny_reserve_list_and_lift_and_are_audited) {  // D5
+    TestDoor door;
+    TestClient client = door.connect();
+    HttpPublisher anna(door.connect());
+    HttpPublisher ben(door.connect());
+    ASSERT_EQ(anna.enter("web").status, 201);
+    EXPECT_EQ(client.ask("GET", "/v1/service-rules").size("/rules"), 0U);
+    const Answer denied = client.ask("PUT", "/v1/service-rules/web",
+                                     R"({"rule":"denied","reason":"the shop's","identity":")" + anna.id() + R"("})");
+    ASSERT_EQ(denied.status, 200) << denied.body;
+    EXPECT_EQ(denied.text("/rule"), "denied");
+    EXPECT_EQ(client.ask("GET", "/v1/services/web").code(), "unknown_service");
+    const Answer refused = anna.enter("web");
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_EQ(refused.code(), "name_denied");
+    EXPECT_NE(refused.body.find("the shop's"), std::string::npos) << refused.body;
+    ASSERT_EQ(
+        client.ask("PUT", "/v1/service-rules/db", R"({"rule":"reserved","identity":")" + ben.id() + R"("})").status,
+        200);
+    EXPECT_EQ(anna.enter("db").code(), "name_denied");
+    EXPECT_EQ(ben.enter("db").status, 201);
+    const Answer first = client.ask("GET", "/v1/service-rules?limit=1");
+    EXPECT_EQ(first.text("/rules/0/name"), "db");
+    EXPECT_EQ(first.text("/rules/0/rule"), "reserved");
+    const Answer second = client.ask("GET", "/v1/service-rules?after=" + percent_encode(first.text("/next")));
+    ASSERT_EQ(second.size("/rules"), 1U) << second.body;
+    EXPECT_EQ(second.text("/rules/0/identity"), anna.id());
+    EXPECT_EQ(second.text("/rules/0/reason"), "the shop's");
+    EXPECT_EQ(client.ask("DELETE", "/v1/service-rules/web?identity=" + ben.id()).number("/lifted"), 0);
+    EXPECT_EQ(client.ask("DELETE", "/v1/service-rules/web").number("/lifted"), 1);
+    EXPECT_EQ(anna.enter("web").status, 201);
+    EXPECT_EQ(client.ask("PUT", "/v1/service-rules/web", R"({"rule":"maybe"})").code(), "invalid_argument");
+    EXPECT_EQ(client.ask("PUT", "/v1/service-rules/web", R"({"rule":"reserved"})").code(), "invalid_argument");
+    EXPECT_EQ(client.ask("PUT", "/v1/service-rules/web", R"({"rule":"denied","identity":"x"})").code(),
+              "invalid_identity");
+    EXPECT_EQ(client.ask("PUT", "/v1/service-rules/a%2Fb", R"({"rule":"denied"})").code(), "invalid_name");
+    std::vector<std::string> done;
+    door.run([&] {
+        for (const core::AuditEntry& entry : door.durable().audited)
+            done.push_back(entry.what);
+    });
+    EXPECT_EQ(done,
+              (std::vector<std::string>{"deny the service name web to " + anna.id() + ": the shop's",
+                                        "reserve the service name db for " + ben.id(),
+                                        "allow the service name web to " + ben.id(), "allow the service name web"}));
 }
 
 TEST(BanRoutes, take_an_address_or_a_prefix_in_any_spelling_and_keep_one) {

@@ -126,6 +126,18 @@ struct DirectoryDesk : Desk {
     void unban(const std::string& whom) {
         authority.unban(whom, [](const Answer<bool>&) {});
     }
+    /// `publisher` empty: everybody.
+    void put_rule(const std::string& name, const std::string& publisher, NameRule::Kind kind,
+                  const std::string& reason = {}) {
+        authority.put_name_rule({name, publisher.empty() ? publisher : id(publisher)}, {kind, reason, 0},
+                                [](const Answer<NameRule>&) {});
+    }
+    std::size_t lift_rules(const std::string& name, const std::string& publisher = {}) {
+        std::optional<std::size_t> lifted;
+        authority.lift_name_rules({name, publisher.empty() ? publisher : id(publisher)},
+                                  [&](const Answer<std::size_t>& answer) { lifted = std::get<std::size_t>(answer); });
+        return lifted.value();
+    }
     /// The code of the refusal, or nothing.
     std::optional<Code> change(const PolicyChange& change) {
         std::optional<Code> refused_as;

@@ -186,7 +186,71 @@ TEST(ServicePolicy, quota_of_a_holder_counts_its_services_and_nothing_that_other
     EXPECT_EQ(desk.enter("anna", "a").code, "ok") << "its own again";
 }
 
-TEST(ServicePolicy, revocation_and_bar_by_an_admin_work_and_nothing_else_from_outside_does) {
+TEST(ServiceNameRules, deny_hides_at_once_refuses_every_update_and_lets_the_lease_run_out) {  // D5
+    DirectoryDesk desk;
+    const auto told = desk.enter("anna", "web");
+    desk.enter("anna", "other");
+    desk.put_rule("web", "anna", NameRule::Kind::denied, "it is the shop's");
+    EXPECT_FALSE(desk.find("web"));
+    EXPECT_FALSE(desk.directory->served("web"));
+    EXPECT_TRUE(desk.find("other")) << "only this name";
+    ASSERT_EQ(desk.withdrawn.size(), 1u);
+    EXPECT_EQ(desk.withdrawn[0].code, "name_denied");
+    EXPECT_NE(desk.withdrawn[0].message.find("it is the shop's"), std::string::npos) << desk.withdrawn[0].message;
+    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "name_denied");
+    const auto again = desk.enter("anna", "web");
+    EXPECT_EQ(again.code, "name_denied");
+    EXPECT_NE(again.message.find("it is the shop's"), std::string::npos) << again.message;
+    EXPECT_GT(again.retry_in, 0s);
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_taken") << "it is still held";
+    desk.pass(30s);
+    EXPECT_EQ(desk.enter("anna", "web").code, "name_denied") << "however often it tries";
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "ok");
+    EXPECT_TRUE(desk.find("web"));
+}
+
+TEST(ServiceNameRules, that_are_lifted_in_time_show_again_what_is_still_held) {
+    DirectoryDesk desk;
+    const auto told = desk.enter("anna", "web");
+    desk.put_rule("web", "", NameRule::Kind::denied);
+    EXPECT_FALSE(desk.find("web"));
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_denied") << "denied to everybody";
+    EXPECT_EQ(desk.lift_rules("web"), 1u);
+    EXPECT_TRUE(desk.find("web"));
+    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
+    EXPECT_EQ(desk.lift_rules("web"), 0u);
+}
+
+TEST(ServiceNameRules, reservation_keeps_a_name_for_an_identity_and_takes_it_from_others) {
+    DirectoryDesk desk;
+    desk.enter("anna", "web");
+    desk.put_rule("web", "ben", NameRule::Kind::reserved);
+    EXPECT_FALSE(desk.find("web"));
+    EXPECT_EQ(desk.enter("anna", "web").code, "name_denied");
+    desk.pass(30s);
+    EXPECT_EQ(desk.enter("carla", "web", DirectoryDesk::over(3)).code, "name_denied");
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "ok");
+    EXPECT_EQ(desk.find("web")->identity, desk.id("ben"));
+    desk.put_rule("web", "anna", NameRule::Kind::denied);
+    EXPECT_EQ(desk.lift_rules("web", "ben"), 1u) << "only what was said of ben";
+    EXPECT_EQ(desk.authority.policy().name_rules.size(), 1u);
+}
+
+TEST(ServicePolicy, ban_tells_the_banned_its_reason) {
+    DirectoryDesk desk;
+    const auto told = desk.enter("anna", "web");
+    desk.authority.ban(desk.id("anna"), {"sells spam", 0}, [](const Answer<Ban>&) {});
+    EXPECT_NE(desk.withdrawn.at(0).message.find("sells spam"), std::string::npos) << desk.withdrawn[0].message;
+    const auto refused = desk.renew("anna", "web", told.token);
+    EXPECT_NE(refused.message.find("sells spam"), std::string::npos) << refused.message;
+    desk.authority.ban("192.0.2.0/24", {"not from there", 0}, [](const Answer<Ban>&) {});
+    desk.authority.ban("192.0.0.0/8", {"nor from there", 0}, [](const Answer<Ban>&) {});
+    const auto from_there = desk.enter("ben", "db");
+    EXPECT_EQ(from_there.code, "banned");
+    EXPECT_NE(from_there.message.find("not from there"), std::string::npos) << from_there.message;
+}
+
+TEST(ServicePolicy, bar_by_an_admin_is_refused_with_what_helps_and_nothing_from_outside_changes_a_service) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
     const std::string resource = "@~services/web";
@@ -220,9 +284,12 @@ TEST(ServicePolicy, revocation_and_bar_by_an_admin_work_and_nothing_else_from_ou
         EXPECT_EQ(code, Code::reserved_namespace);
     }
     EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
+    code.reset();
     desk.authority.bar({resource, told.token},
-                       [](const Answer<HeldLease>& barred) { EXPECT_TRUE(std::holds_alternative<HeldLease>(barred)); });
-    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "renewal_barred");
+                       [&](const Answer<HeldLease>& answer) { code = std::get<Refused>(answer).code; });
+    EXPECT_EQ(code, Code::reserved_namespace);
+    EXPECT_NE(advice_of(*code).find("holdfast service deny"), std::string::npos);
+    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
     desk.authority.revoke({resource, told.token},
                           [](const Answer<Lease>& revoked) { EXPECT_TRUE(std::holds_alternative<Lease>(revoked)); });
     desk.pass(0s);

@@ -287,11 +287,16 @@ TEST_F(StateDbTest, policy_and_bans_survive_whole) {
     policy.bans = {{"eve", {"greedy", 17}}, {"mallory", {"", 18}}};
     policy.approval = core::Approval::manual;
     policy.approved = {"anna", "ben"};
+    policy.name_rules[{"web", "anna"}] = {core::NameRule::Kind::denied, "not hers", 20};
+    policy.name_rules[{"db", ""}] = {core::NameRule::Kind::denied, "", 21};
     ASSERT_TRUE(db->save_policy(policy));
     policy.bans.erase("mallory");
     policy.bans["eve"].reason = "still greedy";
     policy.bans["trudy"] = {"new", 19};
     policy.approved = {"ben", "carla"};
+    policy.name_rules.erase({"db", ""});
+    policy.name_rules[{"web", "anna"}].kind = core::NameRule::Kind::reserved;
+    policy.name_rules[{"web", "ben"}] = {core::NameRule::Kind::denied, "nor his", 22};
     ASSERT_TRUE(db->save_policy(policy));
     db = nullptr;
 
@@ -309,6 +314,8 @@ TEST_F(StateDbTest, policy_and_bans_survive_whole) {
     EXPECT_TRUE(found.name_pattern.matches("FILE:/x"));
     EXPECT_EQ(found.approval, core::Approval::manual);
     EXPECT_EQ(found.approved, (std::set<std::string, std::less<>>{"ben", "carla"}));
+    EXPECT_EQ(found.name_rules, policy.name_rules);
+    EXPECT_EQ(found.name_rules.size(), 2U);
     ASSERT_EQ(found.bans.size(), 2U);
     EXPECT_EQ(found.bans.at("eve").reason, "still greedy");
     EXPECT_EQ(found.bans.at("eve").since_wall_ms, 17);
@@ -340,7 +347,7 @@ TEST_F(StateDbTest, takes_up_a_file_of_the_first_version_and_all_that_is_in_it) 
     db = nullptr;
     // What that version did not know.
     Sqlite(path()).run(
-        "DROP TABLE agents; DROP TABLE approved; PRAGMA user_version = 1;"
+        "DROP TABLE agents; DROP TABLE approved; DROP TABLE name_rules; PRAGMA user_version = 1;"
         "CREATE TABLE former (resource TEXT NOT NULL, record BLOB NOT NULL);"
         "INSERT INTO former SELECT resource, record FROM records; DROP TABLE records;"
         "ALTER TABLE former RENAME TO records;"
@@ -386,7 +393,7 @@ TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
 
 TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     begin({"boot", noon});
-    Sqlite(path()).run("PRAGMA user_version = 5");
+    Sqlite(path()).run("PRAGMA user_version = 6");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, "state_too_new");
