@@ -313,6 +313,7 @@ void add_own(CLI::App& app, Arguments& arguments) {
         ->capture_default_str()
         ->envname("HOLDFAST_OWN_JOBS");
     add_time("--grace", own.grace, "for polls in hand, when told to stop")->default_str("10s");
+    add_leave_daemons(command, own.leave_daemons)->envname("HOLDFAST_OWN_LEAVE_DAEMONS");
     add_time("--ttl", own.ttl, "how long a session stays owned without renewal")->default_str("30s");
     add_time("--renew-every", own.renew_every, "default a third of the TTL");
     add_time("--node-ttl", own.node_ttl, "how long an instance counts as live; default the TTL");
@@ -390,6 +391,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     CLI::App* run = add_command(app, arguments, "run", "run a command under leases; it dies before they can move on");
     run->formatter(std::make_shared<RunFormatter>());
     add_take_options(run, arguments.take);
+    add_leave_daemons(run, arguments.take.leave_daemons)->envname("HOLDFAST_LEAVE_DAEMONS");
     CLI::App* acquire = add_command(app, arguments, "acquire", "take leases and leave them to run out unless renewed");
     add_take_options(acquire, arguments.take);
     add_named(app, arguments);

@@ -27,6 +27,7 @@ void add_elect_options(CLI::App* command, Arguments& arguments) {
     command->add_option("--holder", take.holder, "who stands; default user@host")
         ->type_name("TEXT")
         ->envname("HOLDFAST_HOLDER");
+    add_leave_daemons(command, take.leave_daemons)->envname("HOLDFAST_LEAVE_DAEMONS");
 }
 
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/exit_codes.h"
 #include "cli/failure_text.h"
+#include "supervise/cgroup.h"
 #include "supervise/supervisor.h"
 
 namespace holdfast {
@@ -39,6 +40,12 @@ std::vector<std::string> environment_of(const Lease& lease) {
         separator = "\n";
     }
     return {tokens, leases, resources};
+}
+
+/// Not for daemons that go on: they would be found in it for ever.
+Cgroup cgroup_of_the_command(const TakeOptions& take) {
+    const auto parent = take.leave_daemons ? std::nullopt : writable_cgroup();
+    return Cgroup{parent ? *parent + "/holdfast-run-" + std::to_string(getpid()) : ""};
 }
 
 }  // namespace
@@ -92,11 +99,16 @@ LeasedRun::Ending LeasedRun::work(GuardedCommand& command, Lease& lease) {
     const bool foreground = terminal.is_interactive();
     std::vector<std::string> environment = environment_of(lease);
     environment.insert(environment.end(), parts_.environment.begin(), parts_.environment.end());
-    const auto started = command.start({deadlines_of(lease), foreground, environment});
+    StartOrder order{deadlines_of(lease), foreground, environment};
+    order.whole = !parts_.take.leave_daemons;
+    const Cgroup cgroup = cgroup_of_the_command(parts_.take);
+    order.cgroup = cgroup.directory();
+    const auto started = command.start(order);
     if (!started) return complain(started.error(), exit_cannot_run);
     keep_told(command, lease);
     Supervisor supervisor{{command, parts_.signals, terminal, foreground}};
     const auto end = supervisor.run();
+    cgroup.remove();  // if no guardian did
     if (const auto* cannot = std::get_if<CannotRunReport>(&end)) return cannot_run(cannot->error);
     Ending ending = ended(std::get<EndedReport>(end));
     ending.told_to_end = supervisor.told_to_end();
@@ -133,8 +145,9 @@ LeasedRun::Ending LeasedRun::cannot_run(int error) const {
 LeasedRun::Ending LeasedRun::ended(const EndedReport& report) const {
     if (report.forced || lost_) return {exit_lost, true};
     if (report.left_behind > 0)
-        parts_.screen.note(std::to_string(report.left_behind) +
-                           " process(es) left the command's group and go on without the lease");
+        parts_.screen.note(
+            std::to_string(report.left_behind) + " process(es) left the command's group and " +
+            (parts_.take.leave_daemons ? "go on without the lease" : "were stopped; --leave-daemons lets them go on"));
     return {WIFEXITED(report.status) ? WEXITSTATUS(report.status) : 128 + WTERMSIG(report.status)};
 }
 

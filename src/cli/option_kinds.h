@@ -28,4 +28,11 @@ CLI::Option* add_duration(CLI::App* command, const std::string& name, Target& ta
     return command->add_option_function<std::string>(name, read, description)->type_name("DURATION");
 }
 
+/// Of commands that run another under a guardian.
+inline CLI::Option* add_leave_daemons(CLI::App* command, bool& target) {
+    return command->add_flag("--leave-daemons", target,
+                             "let processes that left the command's process group go on, without the lease, when the "
+                             "command has ended; default: they are stopped first");
+}
+
 }  // namespace holdfast

@@ -32,6 +32,7 @@ struct TakeOptions {
     std::string priority;                ///< empty: a plain holder; `now` or a number: an agent, registered first
     std::optional<std::uint64_t> epoch;  ///< which life of the agent asks
     std::vector<std::string> command;    ///< for `run` and `elect`
+    bool leave_daemons = false;          ///< processes that left the command's group go on when it has ended
 };
 
 /// Leases named on the command line, for `renew`, `release`, `verify`, `revoke` and `bar`.
@@ -121,6 +122,7 @@ struct OwnOptions {
     std::optional<Duration> refresh_every;
     std::optional<Duration> restart_wait;
     std::vector<std::string> command;  ///< `{}` in it stands for the session
+    bool leave_daemons = false;        ///< as in TakeOptions
 };
 
 /// What `elect` is told; how to take the lease is in TakeOptions.

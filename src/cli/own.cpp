@@ -96,7 +96,8 @@ class Own {
           polls_({.command = options_.command,
                   .instance = manager_.instance_id(),
                   .mask = signals_.mask_before(),
-                  .ttl = options_.ttl}) {}
+                  .ttl = options_.ttl,
+                  .leave_daemons = options_.leave_daemons}) {}
 
     int run() {
         const auto sessions = read_sessions(options_.sessions, options_.any_id);

@@ -34,7 +34,9 @@ Result<void> OwnPolls::start(const std::string& session, Poll poll) {
     auto command = GuardedCommand::prepare({.command = command_for(session), .mask = setting_.mask, .alone = false});
     if (!command) return command.error();
     const std::vector<std::string> environment{"HOLDFAST_SESSION=" + session, "HOLDFAST_INSTANCE=" + setting_.instance};
-    if (const auto started = command->start({deadlines(end), false, environment}); !started) return started.error();
+    StartOrder order{deadlines(end), false, environment};
+    order.whole = !setting_.leave_daemons;
+    if (const auto started = command->start(order); !started) return started.error();
     polls_.emplace(session, std::make_unique<One>(One{std::move(poll), std::move(*command), end}));
     return {};
 }

@@ -23,6 +23,7 @@ class OwnPolls {
         std::string instance;
         sigset_t mask{};
         Duration ttl{};
+        bool leave_daemons = false;  ///< what left a poll's group goes on when the poll has ended
     };
     struct Ended {
         std::string session;

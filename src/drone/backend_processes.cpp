@@ -119,6 +119,7 @@ void BackendProcesses::start(const std::string& backend, const Prepared& prepare
     one.command.emplace(std::move(**prepared));
     StartOrder order{one.deadlines, false, environment_of(one.order, one.port)};
     order.whole = true;
+    order.session = true;
     order.directory = one.order.directory;
     order.cgroup = one.cgroup;
     const auto started = one.command->start(order);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "supervise/guardian.h"
 #include "supervise/processes.h"
 
@@ -16,6 +17,9 @@ extern char** environ;
 
 namespace holdfast {
 namespace {
+
+/// What a second guardian that is not stopped needs at most to kill everything.
+constexpr Duration second_guardian_patience = 500ms;
 
 Error failed(const std::string& what, int error) {
     return {"cannot_run", what + ": " + std::strerror(error)};
@@ -75,10 +79,11 @@ GuardedCommand::GuardedCommand(pid_t guardian, Fd socket, bool alone)
 
 GuardedCommand::GuardedCommand(GuardedCommand&& other) noexcept
     : guardian_(std::exchange(other.guardian_, 0)),
+      first_(std::exchange(other.first_, 0)),
       group_(std::exchange(other.group_, 0)),
       guardian_socket_(std::move(other.guardian_socket_)),
       alone_(other.alone_),
-      destroying_(other.destroying_),
+      destroying_since_(other.destroying_since_),
       strangers_(std::move(other.strangers_)),
       family_(std::move(other.family_)),
       hard_(other.hard_.load()) {}
@@ -115,9 +120,12 @@ GuardedCommand::Heard GuardedCommand::hear() {
     if (!bytes) return {};
     const auto report = decode_report(*bytes);
     if (!report) return {.guardian_gone = true, .report = {}};
-    if (const auto* started = std::get_if<StartedReport>(&*report)) group_ = started->group;
+    if (const auto* started = std::get_if<StartedReport>(&*report)) {
+        group_ = started->group;
+        first_ = started->guardian;
+    }
     const bool over = std::holds_alternative<EndedReport>(*report) || std::holds_alternative<CannotRunReport>(*report);
-    if (over) guardian_ = group_ = 0;  // nothing is left to kill; a daemon that left the group is not ours
+    if (over) guardian_ = first_ = group_ = 0;  // nothing is left to kill; a daemon that left the group is not ours
     return {.guardian_gone = false, .report = report};
 }
 
@@ -134,10 +142,20 @@ void GuardedCommand::ask_to_end(int signal) {
 void GuardedCommand::kill_command() {
     if (guardian_ == 0) return;
     signal(SIGKILL);
-    if (!guardian_is_ours()) return;
-    family_ = ProcessTable::read().living_below(guardian_);
+    family_ = living_below_guardians();
     for (const pid_t process : family_)
         ::kill(process, SIGKILL);
+}
+
+/// All but the guardian itself. If the second guardian was killed, the first is a child of this process.
+std::vector<pid_t> GuardedCommand::living_below_guardians() const {
+    const ProcessTable table = ProcessTable::read();
+    std::vector<pid_t> found;
+    if (guardian_is_ours()) found = table.living_below(guardian_);
+    for (const Process& child : table.children_of(getpid()))
+        if (child.id == first_) found = table.living_below(first_);
+    std::erase(found, first_);
+    return found;
 }
 
 /// Once it was waited for, which whoever runs many does for all at once, its number may be a stranger's.
@@ -153,33 +171,38 @@ void GuardedCommand::destroy() {
 
 bool GuardedCommand::destroyed() {
     if (guardian_ == 0) return true;
-    if (!std::exchange(destroying_, true)) {
+    const HolderInstant now = holder_clock_now();
+    if (!destroying_since_) {
+        destroying_since_ = now;
         kill_command();
         ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed: another thread may be about to use it
-        if (guardian_is_ours()) ::kill(guardian_, SIGKILL);
     }
-    // With the guardian dead, what it watched over is below this process. New ones may be forked while we kill.
+    // The second guardian kills everything below it once the first is dead, and what it misses is below this process.
+    // New ones may be forked while we kill.
+    const bool second_has_time = now < *destroying_since_ + second_guardian_patience;
     reap();
     const auto remaining = living();
     for (const pid_t process : remaining)
-        ::kill(process, SIGKILL);
+        if (process != guardian_ || !second_has_time) ::kill(process, SIGKILL);
     if (!remaining.empty()) return false;
-    guardian_ = group_ = 0;
+    guardian_ = first_ = group_ = 0;
     return true;
 }
 
 void GuardedCommand::reap() {
-    while (waitpid(guardian_, nullptr, WNOHANG) > 0 || (group_ != 0 && waitpid(-group_, nullptr, WNOHANG) > 0)) {
+    while (waitpid(guardian_, nullptr, WNOHANG) > 0 || (first_ != 0 && waitpid(first_, nullptr, WNOHANG) > 0) ||
+           (group_ != 0 && waitpid(-group_, nullptr, WNOHANG) > 0)) {
     }
 }
 
-/// What is left of the command. Beside others, only its group and what was seen below its guardian are known to be its.
+/// What is left of the command. Beside others, only its group and what was seen below its guardians are known to be
+/// its.
 std::vector<pid_t> GuardedCommand::living() const {
     const ProcessTable table = ProcessTable::read();
     if (alone_) return table.living_below(getpid(), strangers_);
     std::vector<pid_t> left;
     for (const pid_t process : table.living_below(getpid()))
-        if (process == guardian_ || getpgid(process) == group_ ||
+        if (process == guardian_ || process == first_ || getpgid(process) == group_ ||
             std::find(family_.begin(), family_.end(), process) != family_.end())
             left.push_back(process);
     return left;

@@ -18,6 +18,8 @@ namespace holdfast {
 /// command. The guardian is this executable again, run with a hidden argument (guardian.h), so that it shares no
 /// thread, lock or connection with the keeper. Make it before connecting anywhere: the guardian inherits what is open.
 ///
+/// There are two guardians, the second above the first; the second is this process's child.
+///
 /// This process becomes the subreaper of what it starts, so that it can clean up even if the guardian is killed.
 /// Whoever runs many in turn waits for its children, with waitpid(-1, …): an ended guardian is one.
 class GuardedCommand {
@@ -60,7 +62,7 @@ class GuardedCommand {
     };
     Heard hear();
 
-    /// The guardian's process id; zero once the end was heard.
+    /// The process id of the second guardian, which is above all others; zero once the end was heard.
     pid_t guardian() const { return guardian_; }
     /// The command's process group; zero before it runs.
     pid_t group() const { return group_; }
@@ -81,13 +83,15 @@ class GuardedCommand {
 
     void reap();
     bool guardian_is_ours() const;
+    std::vector<pid_t> living_below_guardians() const;
     std::vector<pid_t> living() const;
 
-    pid_t guardian_ = 0;
+    pid_t guardian_ = 0;  ///< the second one
+    pid_t first_ = 0;     ///< the guardian below it, once the command runs
     pid_t group_ = 0;
     Fd guardian_socket_;
     bool alone_ = true;
-    bool destroying_ = false;
+    std::optional<HolderInstant> destroying_since_;
     std::vector<pid_t> strangers_;  ///< children this process had before: not ours to kill; if it is alone
     std::vector<pid_t> family_;     ///< what was seen below the guardian; if it is not
     std::atomic<std::int64_t> hard_{0};

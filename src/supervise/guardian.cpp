@@ -6,18 +6,19 @@
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "supervise/asked_processes.h"
+#include "supervise/boot_alarm.h"
 #include "supervise/cgroup.h"
 #include "supervise/fd.h"
 #include "supervise/guardian_rules.h"
 #include "supervise/launch.h"
 #include "supervise/messages.h"
 #include "supervise/processes.h"
+#include "supervise/second_guardian.h"
 #include "supervise/signals.h"
 
 namespace holdfast {
@@ -26,22 +27,13 @@ namespace {
 /// How often to look again where no event tells: what a dead leader left in its group, or what was just killed.
 constexpr Duration look_again = 10ms;
 
-std::vector<int> all_signals() {
-    std::vector<int> signals;
-    for (int signal = 1; signal < SIGRTMIN; ++signal)
-        if (signal != SIGKILL && signal != SIGSTOP && signal != SIGSEGV && signal != SIGBUS && signal != SIGFPE &&
-            signal != SIGILL && signal != SIGABRT)
-            signals.push_back(signal);
-    return signals;
-}
-
 class Guardian {
  public:
-    Guardian(Fd keeper, std::vector<std::string> command)
+    Guardian(Fd keeper, std::vector<std::string> command, SharedDeadline shared)
         : keeper_(std::move(keeper)),
           command_(std::move(command)),
-          signals_(all_signals()),
-          timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {}
+          shared_(std::move(shared)),
+          signals_(every_signal()) {}
 
     int run() {
         const auto start = await_start();
@@ -51,9 +43,11 @@ class Guardian {
             hear_keeper();
             watch_leader();
             act();
+            shared_.set(rules_->kill_at());
         }
         cgroup_.remove();
-        report(EndedReport{status_, forced_ || (!whole_ && rules_->stopping()), left_behind()});
+        // A command with a session of its own stands for itself: how its first process ended is how it ended.
+        report(EndedReport{status_, forced_ || (!session_ && rules_->stopping()), left_behind_});
         return 0;
     }
 
@@ -82,8 +76,10 @@ class Guardian {
         }
         if (Cgroup cgroup{start.cgroup}; cgroup.create()) cgroup_ = cgroup;
         whole_ = start.whole;
-        const Launched launched = launch({command_, start.environment, signals_.mask_before(), start.foreground, whole_,
-                                          start.directory, cgroup_.directory()});
+        session_ = start.session;
+        shared_.set(start.deadlines.hard);
+        const Launched launched = launch({command_, start.environment, signals_.mask_before(), start.foreground,
+                                          session_, start.directory, cgroup_.directory()});
         if (launched.leader == 0) {
             cgroup_.remove();
             report(CannotRunReport{launched.error});
@@ -91,7 +87,7 @@ class Guardian {
         }
         leader_ = launched.leader;
         rules_.emplace(start.deadlines);
-        report(StartedReport{leader_});
+        report(StartedReport{leader_, getpid()});
         return true;
     }
 
@@ -99,14 +95,9 @@ class Guardian {
         HolderInstant wake = rules_->wake_at();
         if (leader_ended_ || killing_) wake = std::min(wake, holder_clock_now() + look_again);
         if (killing_) wake = holder_clock_now() + look_again;
-        const auto since_boot = std::max(wake.time_since_epoch(), Duration{1});
-        const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
-        itimerspec alarm{};
-        alarm.it_value.tv_sec = seconds.count();
-        alarm.it_value.tv_nsec = (since_boot - seconds).count();
-        timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &alarm, nullptr);
+        alarm_.set(wake);
         pollfd waiting[]{
-            {signals_.fd(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {keeper_.get(), POLLIN, 0}};  // -1 is passed over
+            {signals_.fd(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}, {keeper_.get(), POLLIN, 0}};  // -1 is passed over
         ::poll(waiting, 3, -1);
         while (signals_.take()) {
         }
@@ -139,6 +130,11 @@ class Guardian {
             return;
         }
         const ProcessTable table = ProcessTable::read();
+        if (!whole_) {  // what left the group is not part of the command
+            asked_.note_group(table, leader_);
+            ::kill(-leader_, SIGTERM);
+            return;
+        }
         asked_.note(table, getpid());
         send_signal(everything_below(table, getpid()), SIGTERM);
     }
@@ -155,7 +151,6 @@ class Guardian {
             leader_ended_ = true;
             status_ = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
             forced_ = rules_->stopping();
-            if (whole_) rules_->command_ended(holder_clock_now());
         }
     }
 
@@ -189,8 +184,8 @@ class Guardian {
             ::kill(process, SIGKILL);
     }
 
-    /// True when nothing is left to guard. Work that is told to stop includes what left the group; work that ended by
-    /// itself does not.
+    /// True when nothing is left to guard. Unless it is to be guarded as a whole, work that ended by itself does not
+    /// include what left its group.
     bool settled() {
         if (!leader_ended_) {
             reap_orphans_before_leader();
@@ -199,8 +194,30 @@ class Guardian {
         const ProcessTable table = ProcessTable::read();
         for (const Process& child : table.children_of(getpid()))
             if (child.dead && child.id != leader_) waitpid(child.id, nullptr, WNOHANG);
-        if (!whole_ && !rules_->stopping()) return !table.lives(leader_);
+        const bool ended = session_ || !table.lives(leader_);
+        if (whole_) {
+            if (ended) note_end_of_command(table);
+        } else if (!rules_->stopping()) {
+            if (ended) left_behind_ = count_below(table);
+            return ended;
+        }
+        // Twice: a process may be forked while the first look is on.
+        return nothing_lives(table) && nothing_lives(ProcessTable::read());
+    }
+
+    bool nothing_lives(const ProcessTable& table) const {
         return table.living_below(getpid()).empty() && cgroup_.is_empty();
+    }
+
+    /// What stays in the command's group is part of it, unless it has a session of its own and so stands for itself.
+    void note_end_of_command(const ProcessTable& table) {
+        if (std::exchange(command_ended_, true)) return;
+        left_behind_ = count_below(table);
+        if (!nothing_lives(table)) rules_->command_ended(holder_clock_now());
+    }
+
+    static std::int32_t count_below(const ProcessTable& table) {
+        return static_cast<std::int32_t>(table.living_below(getpid()).size());
     }
 
     void reap_orphans_before_leader() {
@@ -212,35 +229,51 @@ class Guardian {
         }
     }
 
-    std::int32_t left_behind() const {
-        return static_cast<std::int32_t>(ProcessTable::read().living_below(getpid()).size());
-    }
-
     Fd keeper_;
     std::vector<std::string> command_;
+    SharedDeadline shared_;
     SignalInbox signals_;
-    Fd timer_;
+    BootAlarm alarm_;
     std::optional<GuardianRules> rules_;
     pid_t leader_ = 0;
     bool leader_ended_ = false;
+    bool command_ended_ = false;
     bool killing_ = false;
     bool whole_ = false;
+    bool session_ = false;
     bool forced_ = false;  ///< it was told to stop before it ended
     AskedProcesses asked_;
     Cgroup cgroup_{""};
     int status_ = 0;
+    std::int32_t left_behind_ = 0;
 };
+
+/// A group of its own: what is sent to the group of the keeper, or of the other guardian, even SIGKILL, must not take
+/// this process along. A subreaper: what it guards comes to it wherever it went.
+void stand_alone() {
+    setpgid(0, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
 }  // namespace
 
 int guardian_main(const std::vector<std::string>& arguments) {
     const auto socket = arguments.empty() ? std::nullopt : parse_number(arguments[0]);
     if (!socket || arguments.size() < 2 || fcntl(static_cast<int>(*socket), F_SETFD, FD_CLOEXEC) != 0) return 2;
-    // A group of its own: what is sent to the keeper's group, even SIGKILL, must not take the guardian along.
-    setpgid(0, 0);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    Fd keeper{static_cast<int>(*socket)};
     std::signal(SIGCHLD, SIG_DFL);
-    return Guardian{Fd{static_cast<int>(*socket)}, {arguments.begin() + 1, arguments.end()}}.run();
+    auto shared = SharedDeadline::make();
+    if (!shared) return 1;
+    stand_alone();
+    const pid_t guardian = fork();
+    if (guardian < 0) return 1;
+    if (guardian > 0) {
+        keeper.close();
+        SecondGuardian{guardian, std::move(*shared)}.run();
+        return 0;
+    }
+    stand_alone();
+    return Guardian{std::move(keeper), {arguments.begin() + 1, arguments.end()}, std::move(*shared)}.run();
 }
 
 }  // namespace holdfast

@@ -39,6 +39,7 @@ WorkDeadlines deadlines_of(const Frame& frame) {
 
 constexpr std::uint32_t foreground_flag = 1;
 constexpr std::uint32_t whole_flag = 2;
+constexpr std::uint32_t session_flag = 4;
 
 std::vector<std::string> texts_of(std::string_view bytes) {
     std::vector<std::string> texts;
@@ -53,7 +54,8 @@ std::vector<std::string> texts_of(std::string_view bytes) {
 
 std::string encode_start(const StartOrder& start) {
     Frame frame = frame_of(0, start.deadlines);
-    frame.flag = (start.foreground ? foreground_flag : 0) | (start.whole ? whole_flag : 0);
+    frame.flag =
+        (start.foreground ? foreground_flag : 0) | (start.whole ? whole_flag : 0) | (start.session ? session_flag : 0);
     std::string bytes = bytes_of(frame);
     for (const std::string* text : {&start.directory, &start.cgroup})
         bytes.append(*text).push_back('\0');
@@ -69,6 +71,7 @@ std::optional<Order> decode_start(const Frame& frame, std::string_view bytes) {
                       (frame.flag & foreground_flag) != 0,
                       {texts.begin() + 2, texts.end()},
                       (frame.flag & whole_flag) != 0,
+                      (frame.flag & session_flag) != 0,
                       texts[0],
                       texts[1]};
 }
@@ -88,7 +91,10 @@ std::string encode(const Order& order) {
 
 std::string encode(const Report& report) {
     Frame frame{.kind = static_cast<std::uint32_t>(report.index())};
-    if (const auto* started = std::get_if<StartedReport>(&report)) frame.first = started->group;
+    if (const auto* started = std::get_if<StartedReport>(&report)) {
+        frame.first = started->group;
+        frame.second = started->guardian;
+    }
     if (const auto* cannot = std::get_if<CannotRunReport>(&report)) frame.first = cannot->error;
     if (const auto* stopped = std::get_if<StoppedReport>(&report)) frame.first = stopped->signal;
     if (const auto* ended = std::get_if<EndedReport>(&report)) {
@@ -124,7 +130,7 @@ std::optional<Report> decode_report(std::string_view bytes) {
     const auto first = static_cast<std::int32_t>(frame->first);
     switch (frame->kind) {
         case 0:
-            return StartedReport{first};
+            return StartedReport{first, static_cast<std::int32_t>(frame->second)};
         case 1:
             return CannotRunReport{first};
         case 2:

@@ -18,9 +18,11 @@ struct StartOrder {
     WorkDeadlines deadlines;
     bool foreground = false;               ///< give the command the terminal
     std::vector<std::string> environment;  ///< `NAME=value`, on top of the guardian's own
-    /// A session of its own for the command, and no end before all that it ever started is dead, wherever it went, also
-    /// if the command ends by itself (K4).
+    /// No end before all that the command ever started is dead, wherever it went, also if the command ends by itself
+    /// (K4).
     bool whole = false;
+    /// A session of its own for the command. It has then ended with its first process, otherwise with its group.
+    bool session = false;
     std::string directory{};  ///< where the command starts; empty: where the guardian is
     std::string cgroup{};     ///< the control group to run it in (cgroup.h); empty: none
 };
@@ -43,6 +45,7 @@ using Order = std::variant<StartOrder, RenewedOrder, LostOrder, StopOrder, Signa
 
 struct StartedReport {
     std::int32_t group = 0;
+    std::int32_t guardian = 0;  ///< the process that reports
 };
 struct CannotRunReport {
     std::int32_t error = 0;  ///< errno of exec
@@ -53,7 +56,7 @@ struct StoppedReport {
 struct EndedReport {
     std::int32_t status = 0;       ///< of the command, as waitpid() gives it
     bool forced = false;           ///< it was told to stop, because of the lease or by the keeper
-    std::int32_t left_behind = 0;  ///< processes that left the command's group and go on without the lease
+    std::int32_t left_behind = 0;  ///< processes that outlived the command; they go on unless it was guarded as a whole
 };
 
 /// Guardian to keeper.

@@ -14,6 +14,15 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
+std::vector<int> every_signal() {
+    std::vector<int> signals;
+    for (int signal = 1; signal < SIGRTMIN; ++signal)
+        if (signal != SIGKILL && signal != SIGSTOP && signal != SIGSEGV && signal != SIGBUS && signal != SIGFPE &&
+            signal != SIGILL && signal != SIGABRT)
+            signals.push_back(signal);
+    return signals;
+}
+
 SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     sigset_t set;
     sigemptyset(&set);

@@ -8,6 +8,9 @@
 
 namespace holdfast {
 
+/// All that a process can take as messages; not those that tell of a fault in itself.
+std::vector<int> every_signal();
+
 /// Takes signals as messages on a descriptor instead of interruptions. Blocks them for this thread and every thread it
 /// starts from then on, so make it before any other. Signals that this process was told to ignore (nohup) stay ignored.
 class SignalInbox {

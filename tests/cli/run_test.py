@@ -270,13 +270,22 @@ class RunTest(HoldfastTest):
         run.out.find("asked")
         self.assertEqual(self.ends(run), 104)
 
-    def test_leaves_a_daemon_alone_that_left_the_group_of_a_command_that_ended(self):
-        done = self.holdfast("run", self.resource, "--", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!; sleep 0.2")
+    def test_leaves_a_daemon_alone_if_told_to(self):
+        done = self.holdfast("run", self.resource, "--leave-daemons", "--", "sh", "-c",
+                             "setsid sleep 1000 >/dev/null 2>&1 & echo $!; sleep 0.2")
         daemon = int(done.stdout)
         self.assertEqual(done.returncode, 0)
         self.assertIn("go on without the lease", done.stderr)
         self.assertTrue(lives(daemon))
         os.kill(daemon, signal.SIGKILL)
+
+    def test_stops_a_daemon_before_it_gives_the_lease_back(self):
+        done = self.holdfast("run", self.resource, "--", "sh", "-c",
+                             "setsid sleep 1000 >/dev/null 2>&1 & echo $!; sleep 0.2; exit 3")
+        self.assertEqual(done.returncode, 3, "the command's own code")
+        self.assertIn("1 process(es) left the command's group and were stopped; --leave-daemons", done.stderr)
+        self.assertFalse(lives(int(done.stdout)))
+        self.assertEqual(self.held(), [])
 
     def test_goes_on_when_nobody_reads_its_messages(self):
         self.ok("acquire", self.resource, "--ttl", "60s", "--holder", "bob")

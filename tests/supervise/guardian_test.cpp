@@ -11,10 +11,18 @@ namespace {
 
 constexpr auto never = 1h;
 
-/// The guardian of a keeper: its only child.
-pid_t guardian_of(const KeeperProcess& keeper) {
-    const auto children = ProcessTable::read().children_of(keeper.id());
+/// The only child of a process, or zero.
+pid_t child_of(pid_t parent) {
+    const auto children = ProcessTable::read().children_of(parent);
     return children.size() == 1 ? children[0].id : 0;
+}
+
+pid_t second_guardian_of(const KeeperProcess& keeper) {
+    return child_of(keeper.id());
+}
+
+pid_t guardian_of(const KeeperProcess& keeper) {
+    return child_of(second_guardian_of(keeper));
 }
 
 TEST(Guardian, passes_the_exit_code_through) {
@@ -134,11 +142,13 @@ TEST(Guardian, ends_the_command_when_the_keeper_is_killed) {
     const pid_t leader = std::stoi(keeper.line());
     const pid_t child = std::stoi(keeper.line());
     const pid_t guardian = guardian_of(keeper);
+    const pid_t second = second_guardian_of(keeper);
     ASSERT_NE(guardian, 0);
     keeper.signal(SIGKILL);
     EXPECT_TRUE(dies(leader));
     EXPECT_TRUE(dies(child));
     EXPECT_TRUE(dies(guardian)) << "nothing stays behind";
+    EXPECT_TRUE(dies(second));
 }
 
 TEST(Guardian, survives_a_kill_of_the_keepers_whole_group) {
@@ -188,13 +198,91 @@ TEST(Keeper, waits_for_what_the_command_left_in_its_group) {
     EXPECT_EQ(keeper.wait(), 5);
 }
 
-TEST(Keeper, does_not_wait_for_a_daemon_that_left_the_group) {
-    KeeperProcess keeper{never, never, {"sh", "-c", "setsid sleep 1000 >/dev/null & echo $!; sleep 0.1; exit 6"}};
+TEST(Keeper, does_not_wait_for_a_daemon_that_may_stay) {
+    KeeperProcess keeper{
+        never, never, {"sh", "-c", "setsid sleep 1000 >/dev/null & echo $!; sleep 0.1; exit 6"}, Daemons::stay};
     const pid_t daemon = std::stoi(keeper.line());
     EXPECT_EQ(keeper.wait(), 6);
     EXPECT_TRUE(lives(daemon));
     kill(daemon, SIGKILL);
 }
+
+TEST(Keeper, ends_only_when_a_daemon_of_the_command_is_dead) {
+    KeeperProcess keeper{never, never, {"sh", "-c", "setsid sleep 1000 >/dev/null & echo $!; sleep 0.1; exit 6"}};
+    const pid_t daemon = std::stoi(keeper.line());
+    EXPECT_EQ(keeper.wait(), 6) << "as the command ended: it was not the lease that ended it";
+    EXPECT_FALSE(lives(daemon));
+}
+
+TEST(Keeper, kills_a_daemon_of_the_command_that_does_not_want_to_stop) {
+    const std::string stubborn = "setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & sleep 0.5; exit 6";
+    KeeperProcess keeper{never, never, {"sh", "-c", stubborn}};
+    const pid_t daemon = std::stoi(keeper.line());
+    EXPECT_EQ(keeper.wait(), 6);
+    EXPECT_FALSE(lives(daemon));
+}
+
+TEST(Keeper, passes_sigterm_on_to_daemons_too_and_lets_them_finish) {
+    const std::string daemon =
+        "setsid sh -c 'trap \"sleep 2; echo saved; exit 0\" TERM; echo $$; while :; do sleep "
+        "0.02; done' & wait";
+    KeeperProcess keeper{never, never, {"sh", "-c", daemon}};
+    EXPECT_NE(keeper.line(), "");
+    keeper.signal(SIGTERM);
+    EXPECT_EQ(keeper.line(), "saved");
+    EXPECT_EQ(keeper.wait(), 128 + SIGTERM) << "the shell died of it at once";
+}
+
+/// Any two of the three processes between a lease and its command.
+struct Pair {
+    const char* name;
+    bool keeper, guardian, second;
+};
+
+class Fault : public testing::TestWithParam<std::tuple<Pair, int>> {
+ protected:
+    static constexpr auto soft = 1s;
+    static constexpr auto hard = 2s;
+
+    /// A command with a child and a daemon, all of which ignore SIGTERM.
+    KeeperProcess keeper{
+        soft, hard, {"sh", "-c", "trap '' TERM; sleep 1000 & echo $!; setsid sleep 1000 & echo $!; echo $$; wait"}};
+};
+
+TEST_P(Fault, of_two_leaves_nothing_alive) {
+    const auto [pair, signal] = GetParam();
+    const pid_t child = std::stoi(keeper.line());
+    const pid_t daemon = std::stoi(keeper.line());
+    const pid_t leader = std::stoi(keeper.line());
+    const pid_t second = second_guardian_of(keeper);
+    const pid_t guardian = guardian_of(keeper);
+    ASSERT_GT(second, 0);
+    ASSERT_GT(guardian, 0);
+    if (pair.second) kill(second, signal);
+    if (pair.guardian) kill(guardian, signal);
+    if (pair.keeper) keeper.signal(signal);
+    EXPECT_TRUE(dies(child));
+    EXPECT_TRUE(dies(daemon));
+    EXPECT_TRUE(dies(leader));
+    for (const pid_t stopped : {second, guardian})
+        kill(stopped, SIGCONT);
+    keeper.signal(SIGCONT);
+    const bool keeper_lives = !pair.keeper || signal == SIGSTOP;
+    EXPECT_EQ(keeper.wait(), keeper_lives ? 104 : 128 + SIGKILL);
+    EXPECT_TRUE(dies(second));
+    EXPECT_TRUE(dies(guardian));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Fault,
+                         testing::Combine(testing::Values(Pair{"keeper_and_guardian", true, true, false},
+                                                          Pair{"keeper_and_second", true, false, true},
+                                                          Pair{"both_guardians", false, true, true},
+                                                          Pair{"second", false, false, true}),
+                                          testing::Values(SIGSTOP, SIGKILL)),
+                         [](const auto& one) {
+                             return std::string(std::get<0>(one.param).name) +
+                                    (std::get<1>(one.param) == SIGSTOP ? "_stopped" : "_killed");
+                         });
 
 class PassedSignal : public testing::TestWithParam<std::pair<int, const char*>> {};
 

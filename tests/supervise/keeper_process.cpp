@@ -61,15 +61,16 @@ int keeper_main(const std::vector<std::string>& arguments) {
         GuardedCommand::prepare({.command = {arguments.begin() + 2, arguments.end()}, .mask = signals.mask_before()});
     if (!command) return 125;
     const bool foreground = terminal.is_interactive();
-    if (!command->start({from_now(std::stol(arguments[0]), std::stol(arguments[1])), foreground, {"UNDER=guard"}}))
-        return 125;
+    StartOrder order{from_now(std::stol(arguments[0]), std::stol(arguments[1])), foreground, {"UNDER=guard"}};
+    order.whole = std::getenv("KEEPER_LEAVES_DAEMONS") == nullptr;
+    if (!command->start(order)) return 125;
     if (std::getenv("KEEPER_ORDERS") != nullptr) std::thread(pass_orders_on, std::ref(*command)).detach();
     const auto ending = Supervisor{{*command, signals, terminal, foreground}}.run();
     std::_Exit(exit_code(ending));  // the thread above is waiting for input
 }
 
 KeeperProcess::KeeperProcess(std::chrono::milliseconds soft, std::chrono::milliseconds hard,
-                             std::vector<std::string> command) {
+                             std::vector<std::string> command, Daemons daemons) {
     int in[2];
     int out[2];
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) std::abort();
@@ -84,6 +85,7 @@ KeeperProcess::KeeperProcess(std::chrono::milliseconds soft, std::chrono::millis
     if (id_ == 0) {
         setpgid(0, 0);
         setenv("KEEPER_ORDERS", "1", 1);
+        if (daemons == Daemons::stay) setenv("KEEPER_LEAVES_DAEMONS", "1", 1);
         dup2(in[0], STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         execv("/proc/self/exe", pointers.data());

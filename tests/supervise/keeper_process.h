@@ -14,13 +14,17 @@ using namespace std::chrono_literals;
 /// How long a test waits for what must happen before it calls it a failure.
 inline constexpr auto patience = 30s;
 
+/// What becomes of processes that left the command's group, when the command has ended.
+enum class Daemons { end, stay };
+
 /// A keeper without a server: this test binary again, run as `EXE __keeper SOFT_MS HARD_MS COMMAND…`. It starts the
 /// command with these deadlines and supervises it. A line on its standard input is an order to pass on: `lost`, or
 /// `renew SOFT_MS HARD_MS` counted from now. It exits as `holdfast run` would: with the command's code, 128+n, 104 if
 /// the command was told to stop, 126 or 127 if it could not be run.
 class KeeperProcess {
  public:
-    KeeperProcess(std::chrono::milliseconds soft, std::chrono::milliseconds hard, std::vector<std::string> command);
+    KeeperProcess(std::chrono::milliseconds soft, std::chrono::milliseconds hard, std::vector<std::string> command,
+                  Daemons daemons = Daemons::end);
     /// Kills it if it still runs.
     ~KeeperProcess();
     KeeperProcess(const KeeperProcess&) = delete;

@@ -25,12 +25,14 @@ TEST(GuardianMessages, carry_a_start_order_with_its_environment) {
 TEST(GuardianMessages, carry_where_and_how_a_backend_runs) {
     StartOrder order{some_deadlines, false, {"A=1"}};
     order.whole = true;
+    order.session = true;
     order.directory = "/srv/a b";
     order.cgroup = "/sys/fs/cgroup/x";
     const auto decoded = decode_order(encode(Order{order}));
     ASSERT_TRUE(decoded && std::holds_alternative<StartOrder>(*decoded));
     const auto& start = std::get<StartOrder>(*decoded);
     EXPECT_TRUE(start.whole);
+    EXPECT_TRUE(start.session);
     EXPECT_FALSE(start.foreground);
     EXPECT_EQ(start.directory, "/srv/a b");
     EXPECT_EQ(start.cgroup, "/sys/fs/cgroup/x");
@@ -58,7 +60,9 @@ TEST(GuardianMessages, carry_renewals_and_loss) {
 }
 
 TEST(GuardianMessages, carry_every_report) {
-    EXPECT_EQ(std::get<StartedReport>(*decode_report(encode(Report{StartedReport{77}}))).group, 77);
+    const auto started = std::get<StartedReport>(*decode_report(encode(Report{StartedReport{77, 76}})));
+    EXPECT_EQ(started.group, 77);
+    EXPECT_EQ(started.guardian, 76);
     EXPECT_EQ(std::get<CannotRunReport>(*decode_report(encode(Report{CannotRunReport{2}}))).error, 2);
     EXPECT_EQ(std::get<StoppedReport>(*decode_report(encode(Report{StoppedReport{20}}))).signal, 20);
     const auto ended = std::get<EndedReport>(*decode_report(encode(Report{EndedReport{0x0300, true, 4}})));

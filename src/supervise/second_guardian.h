@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "supervise/boot_alarm.h"
+#include "supervise/fd.h"
+#include "supervise/signals.h"
+
+namespace holdfast {
+
+/// When everything must be dead, in memory that a guardian and the second guardian share.
+class SharedDeadline {
+ public:
+    /// To be made before the fork.
+    static Result<SharedDeadline> make();
+
+    void set(HolderInstant kill_at);
+    HolderInstant kill_at() const { return HolderInstant{Duration{kill_at_->load()}}; }
+    /// Readable when the deadline came nearer.
+    int fd() const { return nearer_.get(); }
+
+ private:
+    SharedDeadline(std::atomic<std::int64_t>* kill_at, Fd nearer) : kill_at_(kill_at), nearer_(std::move(nearer)) {}
+
+    std::atomic<std::int64_t>* kill_at_;  ///< of a mapping that lasts as long as the process
+    Fd nearer_;
+};
+
+/// The parent of the guardian. It knows one thing, the deadline, and does one thing: it kills everything below it once
+/// the guardian is dead, or has let the deadline pass because it is stopped; then it kills the guardian too. So no two
+/// of the three processes between a lease and its command can leave the command running, whatever happens to them.
+class SecondGuardian {
+ public:
+    SecondGuardian(pid_t guardian, SharedDeadline deadline);
+
+    /// Returns once the guardian has ended and, unless it ended in order, nothing that it guarded lives.
+    void run();
+
+ private:
+    void wait(bool killing);
+    /// When to act in the guardian's place.
+    HolderInstant due() const;
+    /// How the guardian ended, as waitpid() gives it.
+    std::optional<int> guardian_ended() const;
+    /// True if there was something to kill, beside the guardian itself.
+    bool kill_everything() const;
+
+    const pid_t guardian_;
+    const SharedDeadline deadline_;
+    SignalInbox signals_;
+    BootAlarm alarm_;
+};
+
+}  // namespace holdfast
