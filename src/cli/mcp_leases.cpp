@@ -11,6 +11,12 @@ namespace json = boost::json;
 constexpr std::int64_t milliseconds_max = std::int64_t{1000} * 60 * 60 * 24 * 365;
 /// Beyond this the oldest losses are forgotten: a model that never asks must not fill the memory.
 constexpr std::size_t lost_max = 1000;
+/// One lease has few spellings.
+constexpr std::size_t paths_max = 16;
+
+Error not_in_time() {
+    return {"", "it could not be renewed in time"};
+}
 
 std::optional<Deadlines> deadlines_in(const json::value& lease, HolderInstant sent_at) {
     const auto ms = [](const json::value& object, std::string_view field) {
@@ -37,13 +43,19 @@ bool McpLeases::keep(const json::value& lease, HolderInstant sent_at, HolderInst
     const auto deadlines = deadlines_in(lease, sent_at);
     if (id.empty() || !deadlines || deadlines->end <= now) return false;
     const std::lock_guard lock(mutex_);
+    std::set<std::string> paths;
     if (const auto known = leases_.find(id); known != leases_.end()) {
         keeper_.remove(known->second.key);
         names_.erase(known->second.key);
+        paths = std::move(known->second.paths);
     }
     const Keeper::Key key = ++last_key_;
-    leases_[id] = {key, text_of(lease, "resource"), text_of(lease, "predicate"),
-                   static_cast<std::uint64_t>(number_of(lease, "token"))};
+    leases_[id] = {key,
+                   text_of(lease, "resource"),
+                   text_of(lease, "predicate"),
+                   static_cast<std::uint64_t>(number_of(lease, "token")),
+                   std::move(paths),
+                   {}};
     names_[key] = id;
     keeper_.add({key, *deadlines}, now);
     return true;
@@ -58,7 +70,13 @@ void McpLeases::forget(const std::string& id) {
     leases_.erase(found);
 }
 
-void McpLeases::lose(const std::string& id, const std::string& why) {
+void McpLeases::call(const std::string& id, const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto found = leases_.find(id);
+    if (found != leases_.end() && found->second.paths.size() < paths_max) found->second.paths.insert(path);
+}
+
+void McpLeases::lose(const std::string& id, const Error& why) {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
@@ -66,18 +84,22 @@ void McpLeases::lose(const std::string& id, const std::string& why) {
     remember_lost(id, why);
 }
 
-void McpLeases::remember_lost(const std::string& id, const std::string& why) {
+void McpLeases::remember_lost(const std::string& id, const Error& why) {
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
     if (lost_.size() == lost_max) lost_.erase(lost_.begin());
-    lost_.push_back({id, found->second.resource, why});
+    // That it has expired is no reason: the reason is why it could not be renewed.
+    const Error& refused = found->second.refused;
+    const bool ran_out = why.code.empty() || why.code == "lease_expired";
+    const Error& cause = ran_out && !refused.code.empty() ? refused : why;
+    lost_.push_back({id, found->second.resource, cause.code, cause.message});
     names_.erase(found->second.key);
     leases_.erase(found);
 }
 
 void McpLeases::drop_ended(HolderInstant now) {
     for (const Keeper::Key key : keeper_.take_ended(now))
-        remember_lost(names_.at(key), "it could not be renewed in time");
+        remember_lost(names_.at(key), not_in_time());
 }
 
 bool McpLeases::holds(const std::string& id, HolderInstant now) {
@@ -91,7 +113,8 @@ std::vector<McpLeases::Held> McpLeases::held(HolderInstant now) {
     drop_ended(now);
     std::vector<Held> list;
     for (const auto& [id, entry] : leases_)
-        list.push_back({id, entry.resource, entry.predicate, entry.token, keeper_.end_of(entry.key) - now});
+        list.push_back(
+            {id, entry.resource, entry.predicate, entry.token, keeper_.end_of(entry.key) - now, entry.paths});
     return list;
 }
 
@@ -121,21 +144,24 @@ void McpLeases::answer(const json::value& result, HolderInstant sent_at, HolderI
     if (text_of(result, "result") == "RENEWED") {
         const auto deadlines = deadlines_in(field_of(result, "lease"), sent_at);
         if (!deadlines) return unanswered(id, now);
-        return settle(id, RenewalGranted{*deadlines}, "it could not be renewed in time", now);
+        return settle(id, RenewalGranted{*deadlines}, not_in_time(), now);
     }
     const json::value& error = field_of(result, "error");
-    settle(id, RenewalRejected{text_of(error, "code")}, text_of(error, "message"), now);
+    const std::string code = text_of(error, "code");
+    settle(id, RenewalRejected{code}, {code, text_of(error, "message")}, now);
 }
 
 void McpLeases::unanswered(const std::string& id, HolderInstant now) {
-    settle(id, RenewalUnanswered{}, "it could not be renewed in time", now);
+    settle(id, RenewalUnanswered{}, not_in_time(), now);
 }
 
-void McpLeases::settle(const std::string& id, const RenewalAnswer& answer, const std::string& why, HolderInstant now) {
+void McpLeases::settle(const std::string& id, const RenewalAnswer& answer, const Error& why, HolderInstant now) {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
-    if (keeper_.answer(found->second.key, answer, now) == Outcome::lost) remember_lost(id, why);
+    if (keeper_.answer(found->second.key, answer, now) == Outcome::lost) return remember_lost(id, why);
+    if (std::holds_alternative<RenewalGranted>(answer)) found->second.refused = {};
+    if (std::holds_alternative<RenewalRejected>(answer)) found->second.refused = why;
 }
 
 HolderInstant McpLeases::next() {

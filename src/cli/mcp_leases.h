@@ -4,10 +4,12 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "client/keeper.h"
 
@@ -23,10 +25,12 @@ class McpLeases {
         std::string predicate;
         std::uint64_t token = 0;
         Duration left{};
+        std::set<std::string> paths;  ///< what the model called it by, if by a path
     };
     struct Lost {
         std::string id;
         std::string resource;
+        std::string code;  ///< of the refusal that ended it; empty: no server answered in time
         std::string why;
     };
 
@@ -40,7 +44,9 @@ class McpLeases {
     /// It was given back: not held any more, and not lost.
     void forget(const std::string& id);
     /// The server said that it has ended.
-    void lose(const std::string& id, const std::string& why);
+    void lose(const std::string& id, const Error& why);
+    /// Remembers a path by which the model claimed it.
+    void call(const std::string& id, const std::string& path);
 
     bool holds(const std::string& id, HolderInstant now);
     std::vector<Held> held(HolderInstant now);
@@ -62,11 +68,13 @@ class McpLeases {
         std::string resource;
         std::string predicate;
         std::uint64_t token = 0;
+        std::set<std::string> paths;
+        Error refused;  ///< why the last renewal was refused; no code: it was not
     };
 
-    void settle(const std::string& id, const RenewalAnswer& answer, const std::string& why, HolderInstant now);
+    void settle(const std::string& id, const RenewalAnswer& answer, const Error& why, HolderInstant now);
     void drop_ended(HolderInstant now);
-    void remember_lost(const std::string& id, const std::string& why);
+    void remember_lost(const std::string& id, const Error& why);
 
     std::mutex mutex_;
     Keeper keeper_;

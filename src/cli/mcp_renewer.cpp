@@ -78,7 +78,7 @@ void McpRenewer::renew(const std::vector<std::string>& ids) {
             for (const json::value& result : array_of(answer->body, "results"))
                 leases_.answer(result, sent_at, now);
         for (; from < end; ++from) {
-            if (replaced) leases_.lose(ids[from], "a newer process of this agent has taken over");
+            if (replaced) leases_.lose(ids[from], {"stale_epoch", "a newer process of this agent has taken over"});
             if (!answer || !answer->ok()) leases_.unanswered(ids[from], now);
         }
     }

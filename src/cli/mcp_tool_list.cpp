@@ -77,7 +77,8 @@ json::value claim_tool() {
     return tool(
         "claim_intents", "Claim before you change",
         "Claim the right to change, read or delete files and other resources before you do it, so that no other "
-        "agent works on them at the same time. All are granted together or none is. A claim is renewed in the "
+        "agent works on them at the same time. All are granted together or none is. What you hold already is kept, so "
+        "claiming it again does no harm. A claim is renewed in the "
         "background until you release it. If somebody else holds one of them, the answer says who, why and for how "
         "long: work on something else, or ask again with wait_ms.",
         schema({{"intents", intents},
@@ -87,7 +88,7 @@ json::value claim_tool() {
                 {"wait_ms",
                  number("How long to wait for your turn; 0, the default, answers at once.", 0, mcp_wait_max.count())}},
                {"intents"}),
-        {.idempotent = false});
+        {});
 }
 
 }  // namespace
@@ -107,6 +108,7 @@ json::array mcp_tool_list() {
              "go "
              "on. Releasing what has ended already is no error.",
              schema({{"leases", lease_names("The leases, as claim_intents named them.")},
+                     {"paths", lease_names("Or the paths, as you gave them to claim_intents.")},
                      {"all", {{"type", "boolean"}, {"description", "Everything this session holds."}}}}),
              {.destructive = true}),
         tool("verify_intents", "Verify claims",

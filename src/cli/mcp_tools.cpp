@@ -94,32 +94,60 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     json::array results;
+    std::string cut;
     std::size_t renewed = 0;
     for (const json::value& result : array_of(answer->body, "results")) {
         const json::value& lease = field_of(result, "lease");
         const std::string id = text_of(result, "id");
         const bool kept = text_of(result, "result") == "RENEWED" && leases_.keep(lease, sent_at, holder_clock_now());
         const json::value& error = field_of(result, "error");
-        if (means_lost(text_of(error, "code"))) leases_.lose(id, text_of(error, "message"));
+        const std::string code = text_of(error, "code");
+        if (means_lost(code)) leases_.lose(id, {code, text_of(error, "message")});
+        if (cut.empty()) cut = describe_cut(result);
         renewed += kept ? 1 : 0;
         json::object one = kept ? brief(lease) : json::object{{"id", id}, {"error", error}};
         one["result"] = kept ? "RENEWED" : "REJECTED";
         results.push_back(std::move(one));
     }
     on_new_lease_();
-    return {std::to_string(renewed) + " of " + std::to_string(names.size()) + " renewed.",
-            {{"results", std::move(results)}},
-            renewed != names.size()};
+    McpOutcome outcome{std::to_string(renewed) + " of " + std::to_string(names.size()) + " renewed.",
+                       {{"results", std::move(results)}},
+                       renewed != names.size()};
+    add_notes(outcome, cut.empty() ? json::array{} : json::array{json::value(cut)});
+    return outcome;
+}
+
+std::vector<std::string> McpTools::held_by_path(const std::string& path) const {
+    // What was claimed as a file may be a directory by now, or the other way round.
+    std::set<std::string> names;
+    if (const auto resolved = named(path)) {
+        for (const std::string& name : resolved->names) {
+            names.insert(name);
+            names.insert(name.ends_with("/**") ? name.substr(0, name.size() - 3) : name + "/**");
+        }
+    }
+    std::vector<std::string> ids;
+    for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
+        if (names.contains(lease.resource) || lease.paths.contains(path)) ids.push_back(lease.id);
+    return ids;
 }
 
 McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
-    const auto all = arguments.flag("all");
-    const bool named_some = !arguments.texts("leases", mcp_leases_max).empty();
-    if (named_some == all.value_or(false)) arguments.complain("give either the leases or \"all\": true");
+    const bool all = arguments.flag("all").value_or(false);
+    std::vector<std::string> names = arguments.texts("leases", mcp_leases_max);
+    const auto paths = arguments.texts("paths", mcp_leases_max);
+    if ((names.empty() && paths.empty()) != all)
+        arguments.complain("give either leases or paths, or else \"all\": true");
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     json::array results;
+    for (const std::string& path : paths) {
+        const auto held = held_by_path(path);
+        names.insert(names.end(), held.begin(), held.end());
+        if (held.empty()) results.push_back({{"path", path}, {"state", "NOT_HELD"}});
+    }
+    if (all) names = named_or_all(arguments);
     bool failed = false;
-    for (const std::string& id : named_or_all(arguments)) {
+    for (const std::string& id : std::set<std::string>(names.begin(), names.end())) {
         leases_.forget(id);  // even if the server cannot be told: it then runs out
         const auto answer = api.remove(lease_target(id) + "?" + agent_.query());
         if (!answer)
@@ -131,7 +159,7 @@ McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
         results.push_back(std::move(one));
     }
     const std::string text = failed ? "Some could not be released; see the errors." : "Released.";
-    return {results.empty() ? "You hold nothing." : text, {{"results", std::move(results)}}, failed};
+    return {names.empty() ? "You hold nothing of that." : text, {{"results", std::move(results)}}, failed};
 }
 
 McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
@@ -145,7 +173,9 @@ McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
     for (const json::value& result : array_of(answer->body, "results")) {
         const std::string state = text_of(result, "state");
         active += state == "ACTIVE" ? 1 : 0;
-        if (state != "ACTIVE") leases_.lose(text_of(result, "id"), "the server says it is " + state);
+        if (state != "ACTIVE")
+            leases_.lose(text_of(result, "id"),
+                         {state == "EXPIRED" ? "lease_expired" : "", "the server says it is " + state});
     }
     return {std::to_string(active) + " of " + std::to_string(names.size()) + " active.",
             {{"results", array_of(answer->body, "results")}},

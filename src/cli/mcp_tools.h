@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,19 +49,36 @@ class McpTools {
     struct Intents {
         boost::json::array list;
         boost::json::array notes;
+        std::multimap<std::string, std::string> paths;  ///< by resource, what the model called it
     };
     Intents read_intents(McpArguments& arguments) const;
     /// Reads one intent of a call; its names are added to `intents`.
     void read_intent(McpArguments& intent, Intents& intents) const;
     Result<ResolvedPath> named(const std::string& path) const;
+    /// What the model asks for beside the intents.
+    struct Terms {
+        std::string reason;
+        std::optional<std::chrono::milliseconds> ttl;
+        std::optional<std::chrono::milliseconds> wait;
+    };
+    /// Renews what this session holds already, and takes it out of the intents. Nothing if all is well.
+    std::optional<McpOutcome> renew_held(Api& api, Intents& intents, const Terms& terms);
+    /// Asks for the rest. Nothing if all was granted and is held.
+    std::optional<McpOutcome> acquire(Api& api, Intents& intents, const Terms& terms);
+    McpOutcome granted(Api& api, Intents intents, const std::vector<std::string>& resources);
+    /// Of several leases on a resource the strongest is kept, and the others are given back: a resource that is
+    /// released must not stay held.
+    McpLeases::Held keep_one(Api& api, std::vector<McpLeases::Held> leases);
     /// Leases of a grant that may have to be renewed first, with when they were asked for.
     struct Granted {
         boost::json::array leases;
         HolderInstant sent_at;
     };
-    McpOutcome take_over(Api& api, Granted granted, boost::json::array notes);
+    std::optional<McpOutcome> take_over(Api& api, Granted granted);
     /// False if the server did not confirm all of them.
     bool confirm(Api& api, Granted& granted) const;
+    /// The leases of this session that the model means by a path.
+    std::vector<std::string> held_by_path(const std::string& path) const;
     std::vector<std::string> named_or_all(McpArguments& arguments);
     std::vector<std::string> names_of_session(HttpConnection& connection, HolderInstant until);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "base/clock.h"
@@ -6,10 +7,34 @@
 #include "cli/mcp_tools.h"
 #include "cli/mcp_words.h"
 #include "lease/predicate.h"
+#include "lease/resource.h"
 
 namespace holdfast {
 
 namespace json = boost::json;
+
+namespace {
+
+/// Which of two predicates on one resource makes the other needless: it keeps out all that the other does, and allows
+/// all that the other does.
+int strength(std::string_view predicate) {
+    switch (core::parse_predicate(predicate).value_or(core::Predicate::consumes)) {
+        case core::Predicate::mutates:
+            return 4;
+        case core::Predicate::renames:
+            return 3;
+        case core::Predicate::deletes:
+            return 2;
+        case core::Predicate::provides:
+            return 1;
+        case core::Predicate::consumes:
+        case core::Predicate::depends_on:
+            return 0;
+    }
+    return 0;
+}
+
+}  // namespace
 
 Result<ResolvedPath> McpTools::named(const std::string& path) const {
     if (!config_.root.empty()) return resolve_path(files_, config_.root, path);
@@ -48,64 +73,153 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
         resolved = std::move(*found);
     }
     if (!resolved.note.empty()) intents.notes.emplace_back(resolved.note);
-    for (const std::string& name : resolved.names)
-        intents.list.push_back({{"resource", name}, {"predicate", predicate}});
+    for (const std::string& name : resolved.names) {
+        const auto normal = core::normalised(name);
+        const std::string& known = normal ? *normal : name;  // what is wrong with it the server says
+        intents.list.push_back({{"resource", known}, {"predicate", predicate}});
+        if (!path.empty()) intents.paths.emplace(known, path);
+    }
 }
 
 McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
-    auto [intents, notes] = read_intents(arguments);
-    if (intents.empty()) arguments.complain("'intents' must be a list of 1 to 256");
-    const std::string reason = arguments.text("reason");
-    const auto ttl = arguments.milliseconds("ttl_ms", mcp_ttl_max);
-    const auto wait = arguments.milliseconds("wait_ms", mcp_wait_max);
+    Intents intents = read_intents(arguments);
+    if (intents.list.empty()) arguments.complain("'intents' must be a list of 1 to 256");
+    const Terms terms{arguments.text("reason"), arguments.milliseconds("ttl_ms", mcp_ttl_max),
+                      arguments.milliseconds("wait_ms", mcp_wait_max)};
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
-    if (leases_.size(holder_clock_now()) + intents.size() > mcp_leases_max)
+    if (leases_.size(holder_clock_now()) + intents.list.size() > mcp_leases_max)
         return wrong_arguments("a session holds at most 1000 leases; release some first");
     claimed_ = true;
     const auto enrolled = agent_.enroll(api);
     if (!enrolled) return no_server(enrolled.error());
     if (!enrolled->ok()) return refused(*enrolled);
+    std::vector<std::string> resources;
+    for (const json::value& intent : intents.list) {
+        const std::string resource = text_of(intent, "resource");
+        if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(resource);
+    }
+    if (auto failed = renew_held(api, intents, terms)) return *failed;
+    if (auto failed = acquire(api, intents, terms)) return *failed;
+    on_new_lease_();
+    return granted(api, std::move(intents), resources);
+}
+
+std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const Terms& terms) {
+    std::map<std::string, McpLeases::Held> held;
+    for (McpLeases::Held& lease : leases_.held(holder_clock_now())) {
+        auto& strongest = held[lease.resource];
+        if (strongest.id.empty() || strength(lease.predicate) > strength(strongest.predicate))
+            strongest = std::move(lease);
+    }
+    const auto lease_for = [&](const json::value& intent) -> const McpLeases::Held* {
+        const auto found = held.find(text_of(intent, "resource"));
+        const bool enough =
+            found != held.end() && strength(found->second.predicate) >= strength(text_of(intent, "predicate"));
+        return enough ? &found->second : nullptr;
+    };
+    std::set<std::string> ids;
+    for (const json::value& intent : intents.list)
+        if (const auto* lease = lease_for(intent)) ids.insert(lease->id);
+    if (ids.empty()) return std::nullopt;
+    json::object body = agent_.signature();
+    json::array names;
+    for (const std::string& id : ids)
+        names.emplace_back(id);
+    body["leases"] = std::move(names);
+    if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
+    const HolderInstant sent_at = holder_clock_now();
+    const auto answer = api.send("POST", "/v1/heartbeat", body);
+    if (!answer) return no_server(answer.error());
+    if (!answer->ok()) return refused(*answer);
+    std::string cut;
+    for (const json::value& result : array_of(answer->body, "results")) {
+        const json::value& error = field_of(result, "error");
+        const std::string code = text_of(error, "code");
+        if (means_lost(code)) leases_.lose(text_of(result, "id"), {code, text_of(error, "message")});
+        if (text_of(result, "result") == "RENEWED")
+            leases_.keep(field_of(result, "lease"), sent_at, holder_clock_now());
+        if (cut.empty()) cut = describe_cut(result);
+    }
+    if (!cut.empty()) intents.notes.emplace_back(cut);
+    json::array rest;
+    for (const json::value& intent : intents.list) {
+        const auto* lease = lease_for(intent);
+        if (lease == nullptr || !leases_.holds(lease->id, holder_clock_now())) rest.push_back(intent);
+    }
+    intents.list = std::move(rest);
+    return std::nullopt;
+}
+
+std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Terms& terms) {
+    if (intents.list.empty()) return std::nullopt;
     json::object body = agent_.signature();
     body["session"] = agent_.session();
     body["namespace"] = agent_.name_space();
-    body["intents"] = std::move(intents);
+    body["intents"] = intents.list;
     body["idempotency_key"] = random_hex(16);
-    if (!reason.empty()) body["reason"] = reason;
-    if (ttl) body["ttl_ms"] = ttl->count();
-    if (wait) body["wait_ms"] = wait->count();
+    if (!terms.reason.empty()) body["reason"] = terms.reason;
+    if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
+    if (terms.wait) body["wait_ms"] = terms.wait->count();
     const HolderInstant sent_at = holder_clock_now();
-    const auto answer = api.send_and_wait("/v1/leases", body, wait.value_or(0ms));
+    const auto answer = api.send_and_wait("/v1/leases", body, terms.wait.value_or(0ms));
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
-    return take_over(api, {array_of(answer->body, "leases"), sent_at}, std::move(notes));
+    if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
+    return take_over(api, {array_of(answer->body, "leases"), sent_at});
 }
 
-McpOutcome McpTools::take_over(Api& api, Granted granted, json::array notes) {
+std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
     bool late = false;
     for (const json::value& lease : granted.leases)
         late = late || McpLeases::needs_renewal(lease, granted.sent_at, holder_clock_now());
     bool kept = !late || confirm(api, granted);
     for (const json::value& lease : granted.leases)
         kept = kept && leases_.keep(lease, granted.sent_at, holder_clock_now());
-    if (!kept) {
-        for (const json::value& lease : granted.leases) {
-            leases_.forget(text_of(lease, "id"));
-            (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query());
-        }
-        return no_server({"unreachable", "the claim was granted, but too late to be of use"});
+    if (kept) return std::nullopt;
+    for (const json::value& lease : granted.leases) {
+        leases_.forget(text_of(lease, "id"));
+        (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query());
     }
-    on_new_lease_();
+    return no_server({"unreachable", "the claim was granted, but too late to be of use"});
+}
+
+McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases) {
+    // By what does not depend on who looks: two calls at once must not each give back what the other keeps.
+    std::sort(leases.begin(), leases.end(), [](const auto& a, const auto& b) {
+        return std::pair(strength(a.predicate), a.token) > std::pair(strength(b.predicate), b.token);
+    });
+    for (std::size_t i = 1; i < leases.size(); ++i) {
+        for (const std::string& path : leases[i].paths)
+            leases_.call(leases[0].id, path);
+        leases_.forget(leases[i].id);
+        (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query());
+    }
+    return leases[0];
+}
+
+McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::string>& resources) {
+    std::map<std::string, std::vector<McpLeases::Held>> held;
+    for (McpLeases::Held& lease : leases_.held(holder_clock_now()))
+        held[lease.resource].push_back(std::move(lease));
     json::array leases;
     std::string names;
-    for (const json::value& lease : granted.leases) {
-        leases.push_back(brief(lease));
-        names += (names.empty() ? "" : ", ") + text_of(lease, "id");
+    for (const std::string& resource : resources) {
+        const auto found = held.find(resource);
+        if (found == held.end()) continue;  // lost meanwhile, which is told
+        const McpLeases::Held lease = keep_one(api, std::move(found->second));
+        const auto [first, last] = intents.paths.equal_range(resource);
+        for (auto path = first; path != last; ++path)
+            leases_.call(lease.id, path->second);
+        json::object one = brief(lease);
+        one["holder"] = agent_.holder();
+        leases.push_back(std::move(one));
+        names += (names.empty() ? "" : ", ") + lease.id;
     }
-    std::string text = "Granted: " + names + ". Renewed in the background until you release it.";
-    for (const json::value& note : notes)
-        text += "\nNote: " + std::string(note.get_string());
-    return {
-        std::move(text), {{"verdict", "GRANTED"}, {"leases", std::move(leases)}, {"notes", std::move(notes)}}, false};
+    McpOutcome outcome{"Granted: " + names + ". Renewed in the background until you release it.",
+                       {{"verdict", "GRANTED"}, {"leases", std::move(leases)}},
+                       false};
+    add_notes(outcome, std::move(intents.notes));
+    return outcome;
 }
 
 /// A grant that waited for its turn has used up much of its time by the holder's count: it is renewed first (T3).

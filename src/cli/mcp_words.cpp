@@ -72,11 +72,28 @@ json::object brief(const McpLeases::Held& lease) {
             {"expires_in_ms", to_ms(lease.left)}};
 }
 
+std::string describe_cut(const json::value& answer) {
+    const json::value& cut = field_of(answer, "ttl_cut");
+    if (cut.is_null()) return "";
+    const auto duration = [&](std::string_view field) {
+        return format_duration(std::chrono::milliseconds{number_of(cut, field)});
+    };
+    return "The policy cut the TTL from " + duration("requested_ms") + " to " + duration("granted_ms") + ".";
+}
+
+void add_notes(McpOutcome& outcome, json::array notes) {
+    for (const json::value& note : notes)
+        outcome.text += "\nNote: " + std::string(note.get_string());
+    outcome.content["notes"] = std::move(notes);
+}
+
 void tell_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost) {
     json::array list;
     std::string names;
     for (const McpLeases::Lost& lease : lost) {
-        list.push_back({{"id", lease.id}, {"resource", lease.resource}, {"why", lease.why}});
+        json::object one{{"id", lease.id}, {"resource", lease.resource}, {"why", lease.why}};
+        if (!lease.code.empty()) one["code"] = lease.code;
+        list.push_back(std::move(one));
         names += (names.empty() ? "" : "; ") + lease.resource + " (" + lease.why + ")";
     }
     outcome.content["lost"] = std::move(list);

@@ -23,6 +23,12 @@ McpOutcome refused(const Answer& answer);
 boost::json::object brief(const boost::json::value& lease);
 boost::json::object brief(const McpLeases::Held& lease);
 
+/// That a grant or a renewal has a shorter TTL than was asked for; empty if it has not.
+std::string describe_cut(const boost::json::value& answer);
+
+/// Adds sentences that the model must know.
+void add_notes(McpOutcome& outcome, boost::json::array notes);
+
 /// Puts the losses in front of everything else.
 void tell_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost);
 

@@ -138,6 +138,19 @@ class AgentTest(HoldfastTest):
         self.assertRegex(result["content"][0]["text"], r"older holds x .* release everything .* claim again in 180ms")
         self.assertEqual((result["structuredContent"]["verdict"], result["structuredContent"]["retry_in_ms"]), ("DIE", 180))
 
+    def test_a_loss_by_quota_is_told_as_such(self):
+        def script(method, path, body):
+            if path == "/v1/heartbeat":
+                return 200, {"results": [{"id": id, "result": "REJECTED", **refusal("over_quota")} for id in body["leases"]]}
+            return self.script(method, path, body, ttl_ms=1500) if method != "GET" else (200, {"leases": []})
+        _, session = self.session(script)
+        session.claim("x")
+        result = eventually(lambda: (lambda one: one if one["structuredContent"]["lost"] else None)(session.call("list_intents")),
+                            "the loss")
+        [lost] = result["structuredContent"]["lost"]
+        self.assertEqual((lost["resource"], lost["code"], lost["why"]), ("x", "over_quota", "because of over_quota"))
+        self.assertIn("LOST, no longer yours: x (because of over_quota)", result["content"][0]["text"])
+
     def test_an_agent_that_was_replaced_loses_its_claims(self):
         def script(method, path, body):
             if path == "/v1/heartbeat":

@@ -78,11 +78,38 @@ TEST_F(McpLeasesTest, that_the_server_ended_are_lost_at_once) {
     EXPECT_EQ(leases.take_lost(start + 61s).size(), 1U);
 }
 
+TEST_F(McpLeasesTest, that_could_not_be_renewed_say_what_the_server_refused) {
+    keep("a#1");
+    keep("b#2");
+    keep("c#3");
+    ASSERT_EQ(leases.take_due(start + 20s).size(), 3U);
+    leases.answer(rejected("a#1", "over_quota"), start + 20s, start + 20s);
+    leases.answer(rejected("b#2", "over_quota"), start + 20s, start + 20s);
+    leases.answer(renewed("b#2"), start + 21s, start + 21s);
+    leases.answer(rejected("c#3", "over_quota"), start + 20s, start + 20s);
+    leases.answer(rejected("c#3", "lease_expired"), start + 59s, start + 59s);
+    const auto lost = leases.take_lost(start + 100s);
+    ASSERT_EQ(lost.size(), 3U);
+    EXPECT_EQ(lost[0].id + " " + lost[0].code, "c#3 over_quota") << "that it expired is no reason";
+    EXPECT_EQ(lost[1].id + " " + lost[1].code, "a#1 over_quota");
+    EXPECT_EQ(lost[1].why, "because");
+    EXPECT_EQ(lost[2].id + " " + lost[2].code, "b#2 ") << "renewed after it was refused";
+    EXPECT_EQ(lost[2].why, "it could not be renewed in time");
+}
+
+TEST_F(McpLeasesTest, are_known_by_the_paths_they_were_claimed_by) {
+    keep("a#1");
+    leases.call("a#1", "src/a.c");
+    leases.call("unknown", "b.c");
+    ASSERT_TRUE(leases.keep(lease("a#1"), start + 20s, start + 20s));
+    EXPECT_EQ(leases.held(start + 20s).at(0).paths, std::set<std::string>{"src/a.c"}) << "also after a renewal";
+}
+
 TEST_F(McpLeasesTest, that_were_given_back_are_not_lost) {
     keep("a#1");
     leases.forget("a#1");
     leases.forget("unknown");
-    leases.lose("a#1", "too late");
+    leases.lose("a#1", {"lease_expired", "too late"});
     EXPECT_EQ(leases.size(start), 0U);
     EXPECT_TRUE(leases.take_lost(start + 100s).empty());
     leases.answer(renewed("a#1"), start, start);

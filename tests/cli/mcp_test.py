@@ -186,6 +186,57 @@ class McpTest(HoldfastTest):
         alice.call("release_intents", all=True)
         self.assertEqual([one["holder"] for one in self.held()], ["bob", "bob"])
 
+    def test_a_claim_of_what_is_held_already_makes_no_second_lease(self):
+        alice, bob = self.session("--holder", "alice"), self.session("--holder", "bob")
+        [lease] = self.granted(alice.claim(self.resource, ttl_ms=30000))
+        self.assertEqual(self.granted(alice.claim(self.resource, ttl_ms=90000)), [lease])
+        self.assertEqual(self.granted(alice.claim(self.resource + "/", self.resource)), [lease], "another spelling")
+        [held] = self.held()
+        self.assertEqual((held["id"], held["ttl_ms"]), (lease, 90000))
+        self.assertEqual(len(self.granted(alice.claim(self.resource, self.resource + ":more"))), 2)
+        alice.call("release_intents", leases=[lease])
+        self.granted(bob.claim(self.resource))
+
+    def test_a_claim_of_what_was_lost_takes_it_anew(self):
+        session = self.session()
+        [lease] = self.granted(session.claim(self.resource))
+        self.ok("revoke", lease)
+        result = session.claim(self.resource)
+        self.assertNotEqual(self.granted(result), [lease])
+        self.assertEqual([one["id"] for one in result["structuredContent"]["lost"]], [lease])
+
+    def test_a_stronger_claim_takes_the_place_of_a_weaker_one(self):
+        session = self.session()
+
+        def claim(predicate):
+            return self.granted(session.call("claim_intents", intents=[{"resource": self.resource, "predicate": predicate}]))
+        seen = [claim(predicate) for predicate in ("CONSUMES", "DEPENDS_ON", "PROVIDES", "DELETES", "RENAMES", "MUTATES")]
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(len({tuple(one) for one in seen}), 5)
+        self.assertEqual([(one["id"], one["predicate"]) for one in self.held()], [(seen[-1][0], "MUTATES")])
+        for predicate in ("CONSUMES", "DELETES", "MUTATES"):
+            self.assertEqual(claim(predicate), seen[-1])
+        self.assertEqual(session.call("list_intents")["structuredContent"]["lost"], [], "given back, not lost")
+
+    def test_claims_at_once_of_one_resource_leave_one_lease(self):
+        session = self.session()
+        ids = [session.start("tools/call", name="claim_intents", arguments={"intents": [{"resource": self.resource}]})
+               for _ in range(8)]
+        for id in ids:
+            self.granted(session.result(id))
+        [held] = eventually(lambda: self.held() if len(self.held()) == 1 else None, "one lease")
+        verified = session.call("verify_intents")["structuredContent"]["results"]
+        self.assertEqual([(one["id"], one["state"]) for one in verified], [(held["id"], "ACTIVE")])
+
+    def test_a_ttl_that_was_cut_is_told(self):
+        session = self.session()
+        result = session.claim(self.resource, ttl_ms=3600000)
+        self.assertIn("The policy cut the TTL from 1h00m to 5m00s.", result["structuredContent"]["notes"])
+        self.assertIn("The policy cut the TTL", result["content"][0]["text"])
+        self.assertIn("cut the TTL", session.claim(self.resource, ttl_ms=3600000)["content"][0]["text"], "held already")
+        self.assertIn("cut the TTL", session.call("extend_intents", ttl_ms=3600000)["structuredContent"]["notes"][0])
+        self.assertEqual(session.call("extend_intents", ttl_ms=60000)["structuredContent"]["notes"], [])
+
     def test_readers_share(self):
         alice, bob = self.session("--holder", "alice"), self.session("--holder", "bob")
         intents = [{"resource": self.resource, "predicate": "CONSUMES"}]
@@ -390,6 +441,23 @@ class McpTest(HoldfastTest):
             self.assertIn(said, result["content"][0]["text"])
             self.assertIn(said, result["structuredContent"]["notes"][0])
         self.assertEqual(session.call("claim_intents", intents=[{"path": "src/**"}])["structuredContent"]["notes"], [])
+
+    def test_claims_are_released_by_their_paths(self):
+        root = self.repository(namespace="released")
+        session = self.session(cwd=root)
+
+        def held():
+            return sorted(one["resource"] for one in self.json("list", "--namespace", "released")["leases"])
+        for path in ("a.c", "src", "later", "*.py", "b.c"):
+            self.granted(session.call("claim_intents", intents=[{"path": path}]))
+        os.mkdir(root + "/later")  # claimed as a file or a directory
+        result = session.call("release_intents", paths=["./a.c", "src/", "later", "*.py", "never.c"])
+        self.assertFalse(result["isError"])
+        self.assertEqual(held(), ["FILE:/b.c"])
+        self.assertIn({"path": "never.c", "state": "NOT_HELD"}, result["structuredContent"]["results"])
+        self.assertIn("either", self.refused(session.call("release_intents", paths=["b.c"], all=True)))
+        session.call("release_intents", paths=["b.c"])
+        self.assertEqual(held(), [])
 
     def test_git_config_says_who_and_where(self):
         root = self.repository(namespace="elsewhere", holder="carol")
