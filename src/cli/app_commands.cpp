@@ -79,7 +79,15 @@ void read_wait(TakeOptions& take, const std::string& text) {
     take.wait = take.wait_for_ever ? Duration{} : to_duration(text);
 }
 
+void add_work_tree_identity(CLI::App* command, std::string& holder, std::string& name_space) {
+    add_text(command, "--holder", holder, "who it is; default git config holdfast.holder, else user@host")
+        ->envname("HOLDFAST_HOLDER");
+    add_text(command, "--namespace", name_space, "the namespace; default git config holdfast.namespace, else default")
+        ->envname("HOLDFAST_NAMESPACE");
+}
+
 void add_take_options(CLI::App* command, TakeOptions& take) {
+    const bool in_work_tree = command->get_name() == "acquire";  // the others run services, not edits of files
     command->add_option("RESOURCE", take.resources, "what to take; all are granted or none is")->required();
     add_text(command, "--predicate", take.predicate, "what to do with it; MUTATES is a plain lock")
         ->check(CLI::IsMember(predicates))
@@ -93,8 +101,13 @@ void add_take_options(CLI::App* command, TakeOptions& take) {
     add_duration(command, "--ttl", take.ttl, "how long the lease lasts without renewal; else the policy's default")
         ->envname("HOLDFAST_TTL");
     add_text(command, "--reason", take.reason, "shown to whoever is refused because of it")->envname("HOLDFAST_REASON");
-    add_text(command, "--namespace", take.name_space, "the namespace of the resources")->envname("HOLDFAST_NAMESPACE");
-    add_text(command, "--holder", take.holder, "who asks; default user@host")->envname("HOLDFAST_HOLDER");
+    if (in_work_tree) {
+        add_work_tree_identity(command, take.holder, take.name_space);
+    } else {
+        add_text(command, "--namespace", take.name_space, "the namespace of the resources")
+            ->envname("HOLDFAST_NAMESPACE");
+        add_text(command, "--holder", take.holder, "who asks; default user@host")->envname("HOLDFAST_HOLDER");
+    }
     add_text(command, "--session", take.session,
              "which part of the holder asks; a holder never conflicts with itself in one session; default a new one")
         ->envname("HOLDFAST_SESSION");
@@ -112,7 +125,8 @@ void add_named(CLI::App& app, Arguments& arguments) {
         return command->add_option("LEASE", named.leases, "a lease as acquire printed it: resource#token");
     };
     const auto add_holder = [&](CLI::App* command) {
-        return add_text(command, "--holder", named.holder, "whose it is; default user@host")
+        return add_text(command, "--holder", named.holder,
+                        "whose it is; default git config holdfast.holder, else user@host")
             ->envname("HOLDFAST_HOLDER");
     };
     CLI::App* renew = add_command(app, arguments, "renew", "extend leases from now");
@@ -233,13 +247,6 @@ void add_agents(CLI::App& app, Arguments& arguments) {
     add_epoch(add("restarting", "say that the agent is about to restart: what it has stays reserved for it"),
               options.epoch);
     add("forget", "remove an agent that holds and waits for nothing");
-}
-
-void add_work_tree_identity(CLI::App* command, std::string& holder, std::string& name_space) {
-    add_text(command, "--holder", holder, "who it is; default git config holdfast.holder, else user@host")
-        ->envname("HOLDFAST_HOLDER");
-    add_text(command, "--namespace", name_space, "the namespace of the files; default git config holdfast.namespace")
-        ->envname("HOLDFAST_NAMESPACE");
 }
 
 void add_mcp(CLI::App& app, Arguments& arguments) {

@@ -34,7 +34,8 @@ std::vector<SeenLease> seen_leases(const json::value& body, const std::string& n
         if (!predicate || text_of(lease, "namespace") != name_space) continue;
         leases.push_back({text_of(lease, "id"), text_of(lease, "resource"), *predicate, text_of(lease, "holder"),
                           text_of(lease, "reason"),
-                          std::chrono::milliseconds{number_of(field_of(lease, "timeline"), "expires_in_ms")}});
+                          std::chrono::milliseconds{number_of(field_of(lease, "timeline"), "expires_in_ms")},
+                          text_of(lease, "session")});
     }
     return leases;
 }
@@ -186,10 +187,24 @@ class Check {
             screen_.complain("  and " + std::to_string(findings.size() - shown_max) + " more");
         if (!words_.afterwards.empty()) screen_.note(words_.afterwards);
         if (missing.empty()) return;
-        const std::string where =
-            identity_.name_space == "default" ? "" : " --namespace " + shell_word(identity_.name_space);
-        screen_.note("to claim what nobody holds: holdfast acquire --holder " + shell_word(identity_.holder) + where +
-                     missing);
+        const std::vector<Finding> shown{
+            findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(std::min(findings.size(), shown_max))};
+        screen_.note("to claim what nobody holds: " + claim_command(claim_advice(shown), missing));
+    }
+
+    std::string claim_command(const ClaimAdvice& advice, const std::string& resources) const {
+        const std::string who = " --holder " + shell_word(identity_.holder);
+        std::string command;
+        if (!advice.release.empty()) {
+            command = "holdfast release" + who;
+            for (const std::string& lease : advice.release)
+                command += " " + shell_word(lease);
+            command += " && ";
+        }
+        command += "holdfast acquire" + who;
+        if (identity_.name_space != "default") command += " --namespace " + shell_word(identity_.name_space);
+        if (!advice.session.empty()) command += " --session " + shell_word(advice.session);
+        return command + resources;
     }
 
     json::value summary(bool allowed, std::size_t files, const std::vector<Finding>& findings) const {

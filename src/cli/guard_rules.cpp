@@ -48,17 +48,38 @@ void GuardRules::visit_covering(std::string_view resource, Visit visit) const {
 std::vector<Finding> GuardRules::check(const std::vector<TouchedFile>& files) const {
     std::vector<Finding> findings;
     for (const TouchedFile& file : files) {
-        Finding finding{file_resource(file.path), file.change, {}};
+        Finding finding{file_resource(file.path), file.change, {}, {}};
         bool allowed = false;
         visit_covering(finding.resource, [&](const SeenLease& lease) {
-            if (lease.holder == committer_)
-                allowed = allowed || allows(lease.predicate, file.change);
+            if (lease.holder == committer_ && allows(lease.predicate, file.change))
+                allowed = true;
+            else if (lease.holder == committer_)
+                finding.weaker.push_back(lease);
             else if (finding.others.size() < others_max && !core::compatible(lease.predicate, deed(file.change)))
                 finding.others.push_back(lease);
         });
         if (!allowed || !finding.others.empty()) findings.push_back(std::move(finding));
     }
     return findings;
+}
+
+ClaimAdvice claim_advice(const std::vector<Finding>& findings) {
+    std::map<std::string, std::string> sessions;
+    for (const Finding& finding : findings) {
+        if (!finding.others.empty()) continue;
+        for (const SeenLease& lease : finding.weaker)
+            sessions[lease.id] = lease.session;
+    }
+    ClaimAdvice advice;
+    if (sessions.empty()) return advice;
+    const std::string& first = sessions.begin()->second;
+    bool one_session = !first.empty();
+    for (const auto& [id, session] : sessions) {
+        one_session = one_session && session == first;
+        advice.release.push_back(id);
+    }
+    if (one_session) return {first, {}};
+    return advice;
 }
 
 }  // namespace holdfast

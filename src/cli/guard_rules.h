@@ -20,6 +20,7 @@ struct SeenLease {
     std::string holder;
     std::string reason;
     std::chrono::milliseconds expires_in{0};
+    std::string session;
 };
 
 /// Why a file must not be committed.
@@ -28,6 +29,8 @@ struct Finding {
     FileChange change = FileChange::modified;
     /// Who is in the way, eight at most; none: only that the committer holds no lease that allows the change.
     std::vector<SeenLease> others;
+    /// What the committer holds that does not allow the change, and is in the way of a lease that does (G2).
+    std::vector<SeenLease> weaker;
 };
 
 /// Decides who may commit what, from the leases that are active. It asks nobody.
@@ -50,5 +53,13 @@ class GuardRules {
     std::string committer_;
     std::map<std::string, std::vector<SeenLease>, std::less<>> by_resource_;
 };
+
+/// How the committer gets what is missing: a session in which its weaker leases are not in its own way (G2), or else
+/// the leases to give back first. Neither if there is nothing in its way.
+struct ClaimAdvice {
+    std::string session;
+    std::vector<std::string> release;
+};
+ClaimAdvice claim_advice(const std::vector<Finding>& findings);
 
 }  // namespace holdfast

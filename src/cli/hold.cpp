@@ -8,8 +8,8 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/identity.h"
 #include "cli/stop_on_signal.h"
+#include "cli/work_tree_identity.h"
 
 namespace holdfast {
 namespace {
@@ -21,8 +21,16 @@ constexpr Duration wait_slice = 10min;
 /// Between two tries at a server that recovers or restarts.
 constexpr auto retry_pause = 500ms;
 
-std::string holder_or_default(const std::string& holder) {
-    return holder.empty() ? default_holder() : holder;
+/// As `mcp` and `guard` have it, so that what one takes in a work tree the others know.
+WorkTreeIdentity identity_here(const WorkTreeIdentity& said) {
+    if (!said.holder.empty() && !said.name_space.empty()) return said;
+    const auto repository = GitRepository::open();
+    return work_tree_identity(said, repository ? &*repository : nullptr);
+}
+
+/// The holder alone: leases have their namespace in their name.
+std::string holder_here(const std::string& holder) {
+    return identity_here({holder, "default"}).holder;
 }
 
 std::string remaining_of(const json::value& object) {
@@ -33,7 +41,7 @@ json::object acquire_body(const TakeOptions& take) {
     json::array intents;
     for (const std::string& resource : take.resources)
         intents.push_back({{"resource", resource}, {"predicate", take.predicate}});
-    json::object body{{"holder", holder_or_default(take.holder)},
+    json::object body{{"holder", take.holder},
                       {"session", take.session.empty() ? random_hex(8) : take.session},
                       {"intents", std::move(intents)}};
     if (take.epoch) body["epoch"] = *take.epoch;
@@ -89,12 +97,12 @@ json::array names(const NamedOptions& named) {
 /// Registers the holder as an agent, if it is to be one.
 Result<Answer> enrol(Api& api, const TakeOptions& take) {
     if (take.priority.empty()) return Answer{200, json::object{}};
-    return register_agent(api, {holder_or_default(take.holder), take.priority, take.epoch});
+    return register_agent(api, {take.holder, take.priority, take.epoch});
 }
 
 /// Everything the holder has, and what is reserved for it (R3).
 Result<Answer> names_of_all(Api& api, const NamedOptions& named) {
-    json::object body{{"holder", holder_or_default(named.holder)}};
+    json::object body{{"holder", named.holder}};
     if (named.epoch) body["epoch"] = *named.epoch;
     return api.send("POST", "/v1/verify", body);
 }
@@ -139,9 +147,13 @@ std::string holders_of(const json::value& result) {
 int acquire_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
+    TakeOptions take = arguments.take;
+    const WorkTreeIdentity who = identity_here({take.holder, take.name_space});
+    take.holder = who.holder;
+    take.name_space = who.name_space;
     StopOnSignal stop{[&api] { api.connection().stop(); }};
-    const auto enrolled = enrol(api, arguments.take);
-    const auto answer = enrolled && enrolled->ok() ? acquire(api, arguments.take, screen, stop) : enrolled;
+    const auto enrolled = enrol(api, take);
+    const auto answer = enrolled && enrolled->ok() ? acquire(api, take, screen, stop) : enrolled;
     if (stop.signal() != 0) return 128 + stop.signal();
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
@@ -153,7 +165,7 @@ int renew_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const NamedOptions& named = arguments.named;
     Api api{arguments.common};
-    json::object body{{"holder", holder_or_default(named.holder)}};
+    json::object body{{"holder", holder_here(named.holder)}};
     if (named.epoch) body["epoch"] = *named.epoch;
     if (named.ttl) body["ttl_ms"] = to_ms(*named.ttl);
     const bool one = named.leases.size() == 1;
@@ -173,16 +185,18 @@ int renew_command(const Arguments& arguments) {
 int release_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    std::vector<std::string> leases = arguments.named.leases;
-    if (arguments.named.all) {
-        auto all = names_of_all(api, arguments.named);
+    NamedOptions named = arguments.named;
+    named.holder = holder_here(named.holder);
+    std::vector<std::string> leases = named.leases;
+    if (named.all) {
+        auto all = names_of_all(api, named);
         if (!all) return fail(screen, all.error());
         if (!all->ok()) return fail(screen, *all);
         for (const json::value& result : array_of(all->body, "results"))
             leases.push_back(text_of(result, "id"));
     }
-    std::string query = "?holder=" + percent_encode(holder_or_default(arguments.named.holder));
-    if (arguments.named.epoch) query += "&epoch=" + std::to_string(*arguments.named.epoch);
+    std::string query = "?holder=" + percent_encode(named.holder);
+    if (named.epoch) query += "&epoch=" + std::to_string(*named.epoch);
     int exit_code = exit_ok;
     json::array results;
     for (const std::string& lease : leases) {

@@ -9,7 +9,7 @@ using core::Predicate;
 
 SeenLease lease(std::string resource, Predicate predicate, std::string holder) {
     const std::string id = resource + "#1";
-    return {id, std::move(resource), predicate, std::move(holder), "", std::chrono::milliseconds{1000}};
+    return {id, std::move(resource), predicate, std::move(holder), "", std::chrono::milliseconds{1000}, ""};
 }
 
 std::vector<Finding> check(std::vector<SeenLease> leases, const std::vector<TouchedFile>& files) {
@@ -97,6 +97,25 @@ TEST(GuardRules, names_only_some_of_many_and_keeps_the_order_of_the_files) {
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].resource, "FILE:/z");
     EXPECT_EQ(findings[0].others.size(), 8U);
+}
+
+TEST(GuardRules, advise_a_session_in_which_weaker_leases_are_not_in_the_way) {
+    const auto weaker = [](const std::string& id, const std::string& session) {
+        SeenLease one = lease("FILE:/" + id, Predicate::consumes, "alice");
+        one.session = session;
+        return one;
+    };
+    const std::vector<TouchedFile> files{{"a", FileChange::modified}, {"b", FileChange::modified}};
+    EXPECT_TRUE(claim_advice(check({}, files)).session.empty());
+    EXPECT_TRUE(claim_advice(check({}, files)).release.empty());
+    EXPECT_EQ(claim_advice(check({weaker("a", "one"), weaker("b", "one")}, files)).session, "one");
+    const auto several = claim_advice(check({weaker("a", "one"), weaker("b", "two")}, files));
+    EXPECT_TRUE(several.session.empty());
+    EXPECT_EQ(several.release, (std::vector<std::string>{"FILE:/a#1", "FILE:/b#1"}));
+    EXPECT_EQ(claim_advice(check({weaker("a", "")}, files)).release, std::vector<std::string>{"FILE:/a#1"});
+    const auto held = claim_advice(
+        check({weaker("a", "one"), lease("FILE:/a", Predicate::mutates, "bob")}, {{"a", FileChange::modified}}));
+    EXPECT_TRUE(held.session.empty() && held.release.empty()) << "another has it: there is nothing to claim";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import unittest
 
@@ -22,6 +23,50 @@ class GuardTest(RepositoryTest):
         self.take("FILE:/a.c")
         self.commits()
         self.assertEqual(self.guard().returncode, 0, "nothing is staged")
+
+    def claim_as_told(self, text):
+        """Runs the command of a refusal as it stands."""
+        [command] = re.findall("to claim what nobody holds: (.*)", text)
+        done = self.run_in(["sh", "-c", command], PATH=os.path.dirname(BINARY) + ":" + os.environ["PATH"],
+                           HOLDFAST_SERVER=self.server.url)
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
+
+    def test_the_command_that_is_suggested_works_beside_weaker_leases(self):
+        self.begin("a.c", "src/b.c", "with space.c")
+        for path in ("a.c", "src/b.c", "with space.c"):
+            self.stage(path, "changed\n")
+        self.take("FILE:/a.c", predicate="CONSUMES")
+        self.take("FILE:/src/**", predicate="DEPENDS_ON")
+        text = self.is_refused("alice holds no lease")
+        self.assertIn("--session one", text)
+        self.claim_as_told(text)
+        self.commits()
+
+    def test_the_command_that_is_suggested_works_beside_weaker_leases_of_several_sessions(self):
+        self.begin("a.c", "b.c")
+        for path in ("a.c", "b.c"):
+            self.stage(path, "changed\n")
+            self.take(f"FILE:/{path}", predicate="CONSUMES", session="of " + path)
+        text = self.is_refused("alice holds no lease")
+        self.assertIn("holdfast release --holder alice ", text)
+        self.claim_as_told(text)
+        self.commits()
+
+    def test_a_lease_that_is_taken_by_hand_in_the_work_tree_counts(self):
+        self.begin("a.c")
+        self.stage("a.c", "changed\n")
+        done = self.run_in([BINARY, "acquire", "FILE:/a.c"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lease = done.stdout.split(" ")[0]
+        self.assertTrue(lease.startswith(f"@{self.name_space}/FILE:/a.c#"), lease)
+        self.commits()
+        for words in (["renew", lease], ["renew", "--all"], ["release", "--all"]):
+            done = self.run_in([BINARY, *words])
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("RELEASED", done.stdout)
+        done = self.run_in([BINARY, "acquire", "FILE:/a.c", "--namespace", "default", "--holder", "carol"])
+        self.assertTrue(done.stdout.startswith("FILE:/a.c#"), done.stdout)
+        self.assertIn("held by carol", done.stderr)
 
     def test_while_another_holds_it_a_commit_is_refused(self):
         self.begin("src/a.c")

@@ -67,9 +67,9 @@ class RepositoryTest(HoldfastTest):
         self.assertRegex(done.stderr, pattern)
         return done.stderr
 
-    def take(self, *resources, holder="alice", predicate="MUTATES", more=()):
+    def take(self, *resources, holder="alice", predicate="MUTATES", session="one", more=()):
         out = self.ok("acquire", *resources, "--holder", holder, "--predicate", predicate, "--namespace",
-                      self.name_space, "--session", "one", "--ttl", "300s", *more)
+                      self.name_space, "--session", session, "--ttl", "300s", *more)
         return [line.split(" ")[0] for line in out.splitlines()]
 
     def give_back(self, leases, holder="alice"):
