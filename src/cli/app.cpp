@@ -7,6 +7,7 @@
 #include "cli/app_commands.h"
 #include "cli/arguments.h"
 #include "cli/exit_codes.h"
+#include "cli/table.h"
 #include "client/http_connection.h"
 
 namespace holdfast {
@@ -146,7 +147,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
 
 [[nodiscard]] int usage_error(const std::string& message, const std::string& command) {
     const std::string help = command.empty() ? "holdfast --help" : "holdfast " + command + " --help";
-    std::cerr << "holdfast: " << message << "; see '" << help << "'\n";
+    std::cerr << "holdfast: " << printable(message) << "; see '" << help << "'\n";
     return exit_usage;
 }
 

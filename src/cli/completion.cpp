@@ -214,7 +214,7 @@ int completion_command(const Arguments& arguments) {
     if (screen.json())
         screen.show(boost::json::value{{"shell", arguments.shell}, {"script", script}});
     else
-        screen.line(std::string_view{script}.substr(0, script.size() - 1));  // line() ends it
+        screen.text(std::string_view{script}.substr(0, script.size() - 1));  // text() ends it
     return exit_ok;
 }
 

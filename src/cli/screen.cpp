@@ -31,7 +31,7 @@ void say(std::string_view text) {
 Screen::Screen(const CommonOptions& options) : json_(options.json), quiet_(options.quiet), colours_(wants_colours()) {}
 
 void Screen::show(const boost::json::value& answer) const {
-    line(boost::json::serialize(answer));
+    text(printable_json(boost::json::serialize(answer)));
 }
 
 void Screen::show(const Table& table) const {
@@ -39,6 +39,10 @@ void Screen::show(const Table& table) const {
 }
 
 void Screen::line(std::string_view text) const {
+    this->text(colours_ ? printable_line(text) : printable(text));
+}
+
+void Screen::text(std::string_view text) const {
     std::cout << text << '\n' << std::flush;
 }
 
@@ -54,7 +58,7 @@ void Screen::complain(const Error& error, std::optional<std::chrono::millisecond
     if (!json_) return say(error.message);
     boost::json::object object{{"error", {{"code", error.code}, {"message", error.message}}}};
     if (retry_in) object["retry_in_ms"] = retry_in->count();
-    write_error(boost::json::serialize(object) + "\n");
+    write_error(printable_json(boost::json::serialize(object)) + "\n");
 }
 
 }  // namespace holdfast

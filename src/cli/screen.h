@@ -16,7 +16,8 @@ class value;
 namespace holdfast {
 
 /// Where a command's answer goes: results to standard output, notes and errors to standard error with the prefix
-/// `holdfast: `. With --json the answer, also an error, is one JSON object on one line of standard output.
+/// `holdfast: `. With --json the answer, also an error, is one JSON object on one line of standard output. What others
+/// wrote is escaped here (printable()), so that no command lets it reach a terminal.
 class Screen {
  public:
     explicit Screen(const CommonOptions& options);
@@ -27,7 +28,10 @@ class Screen {
 
     void show(const boost::json::value& answer) const;
     void show(const Table& table) const;
+    /// A line for people. What would steer a terminal is escaped, but for colours of coloured().
     void line(std::string_view text) const;
+    /// Text of this program alone, as it is.
+    void text(std::string_view text) const;
 
     /// For people; silent with --quiet.
     void note(std::string_view text) const;

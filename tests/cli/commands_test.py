@@ -331,6 +331,29 @@ class SettingsTest(HoldfastTest):
         process.wait(PATIENCE)
         return text
 
+    def test_nothing_that_others_wrote_steers_the_terminal(self):
+        """C1 and marks of direction, which the server takes as names; C0 it refuses, and tables are tested with it."""
+        odd = "\u009b2J\u202e\u2066"
+        resource, holder = self.resource + odd, "mallory" + odd
+        [lease] = self.json("acquire", resource, "--holder", holder, "--reason", odd, "--ttl", "60s")["leases"]
+        id = lease["id"]
+        self.assertEqual((lease["resource"], lease["holder"]), (resource, holder), "JSON says it as it is")
+        self.ok("agent", "register", holder)
+        self.ok("ban", "other" + odd, "--reason", odd)
+        self.addCleanup(self.ok, "unban", "other" + odd)
+        commands = [("list",), ("list", "--prefix", resource), ("acquire", resource), ("renew", id, "--holder", holder), ("renew", id),
+                    ("verify", id), ("verify", "--holder", holder), ("agent",), ("agent", "show", holder), ("bans",),
+                    ("audit",), ("acquire", resource, "--holder", odd), ("no-such" + odd,), ("list", "--no-such" + odd),
+                    ("release", odd), ("run", resource, "--", "true"), ("bar", id), ("revoke", id), ("release", id, "--holder", holder)]
+        for words in commands:
+            for more in ((), ("--json",)):
+                text = self.on_terminal(*words, *more) if words[0] != "run" else self.on_terminal(*more, *words)
+                for character in odd.replace("2J", ""):
+                    self.assertNotIn(character.encode(), text, (words, more))
+                self.assertNotIn(b"\x1b[2J", text)
+        seen = self.on_terminal("list", "--json", NO_COLOR="1")
+        json.loads(seen)
+
     def test_colours_are_for_terminals_without_no_color(self):
         self.ok("acquire", self.resource, "--ttl", "60s")
         self.assertIn(b"\x1b[1m", self.on_terminal("list"))

@@ -29,7 +29,32 @@ TEST(Table, colours_do_not_shift_columns) {
 TEST(Table, lets_no_control_character_through) {
     Table table{{"A"}};
     table.add({{"a\x1b[2Jb\nc"}});
-    EXPECT_EQ(table.to_text(false), "A\na?[2Jb?c\n");
+    EXPECT_EQ(table.to_text(false), "A\na\\x1b[2Jb\\x0ac\n");
+}
+
+TEST(Printable, escapes_what_steers_a_terminal_and_nothing_else) {
+    EXPECT_EQ(printable("plain äöü 日本 \xf0\x9f\x94\x92 a\\b"), "plain äöü 日本 \xf0\x9f\x94\x92 a\\b");
+    EXPECT_EQ(printable("\x1b]0;title\x07\r\n\t\x7f"), "\\x1b]0;title\\x07\\x0d\\x0a\\x09\\x7f");
+    EXPECT_EQ(printable("c1 \u009b2J \u0085"), "c1 \\u009b2J \\u0085");
+    EXPECT_EQ(printable("bidi \u202e \u2066 \u2069 \u200f \u061c"), "bidi \\u202e \\u2066 \\u2069 \\u200f \\u061c");
+    EXPECT_EQ(printable("\u2028"), "\\u2028");
+    EXPECT_EQ(printable("\x9b"
+                        "2J \xff"),
+              "\\x9b2J \\xff")
+        << "no text: a terminal may read it as C1";
+    EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+    EXPECT_EQ(printable(printable("a\x1b\u202e")), printable("a\x1b\u202e"));
+}
+
+TEST(Printable, lines_keep_their_own_colours) {
+    const std::string line =
+        coloured("green\x1b[2J", Colour::green, true) + " \x1b[5m " + coloured("b", Colour::bold, true);
+    EXPECT_EQ(printable_line(line), "\x1b[32mgreen\\x1b[2J\x1b[0m \\x1b[5m \x1b[1mb\x1b[0m");
+    EXPECT_EQ(printable_line("a\nb"), "a\\x0ab");
+}
+
+TEST(Printable, json_stays_the_same_json) {
+    EXPECT_EQ(printable_json("{\"a\":\"\\u001b \u009b\u202e\x7f ä\"}"), "{\"a\":\"\\u001b \\u009b\\u202e\\u007f ä\"}");
 }
 
 }  // namespace
