@@ -74,6 +74,16 @@ CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& na
     return command;
 }
 
+/// Empty if the text names a lease.
+std::string why_no_lease(const std::string& text) {
+    const std::size_t hash = text.rfind('#');
+    const std::string token = hash == std::string::npos ? "" : text.substr(hash + 1);
+    if (hash != 0 && parse_number(token)) return "";
+    return "'" + text +
+           "' names no lease; give it as RESOURCE#TOKEN, as 'holdfast acquire' printed it and 'holdfast list' " +
+           "shows it";
+}
+
 void read_wait(TakeOptions& take, const std::string& text) {
     take.wait_for_ever = text == wait_for_ever;
     take.wait = take.wait_for_ever ? Duration{} : to_duration(text);
@@ -121,8 +131,10 @@ void add_serve(CLI::App& app, Arguments& arguments) {
 
 void add_named(CLI::App& app, Arguments& arguments) {
     NamedOptions& named = arguments.named;
+    const CLI::Validator is_lease{[](const std::string& text) { return why_no_lease(text); }, "", "lease"};
     const auto add_leases = [&](CLI::App* command) {
-        return command->add_option("LEASE", named.leases, "a lease as acquire printed it: resource#token");
+        return command->add_option("LEASE", named.leases, "a lease as acquire printed it: resource#token")
+            ->check(is_lease);
     };
     const auto add_holder = [&](CLI::App* command) {
         return add_text(command, "--holder", named.holder,

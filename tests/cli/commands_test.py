@@ -354,6 +354,14 @@ class SettingsTest(HoldfastTest):
         seen = self.on_terminal("list", "--json", NO_COLOR="1")
         json.loads(seen)
 
+    def test_a_lease_without_its_token_is_a_usage_error_with_advice(self):
+        for command in ("renew", "release", "verify", "bar", "revoke"):
+            for lease in ("foo", "foo#", "foo#x", "#17", "foo#-1"):
+                done = self.holdfast(command, lease)
+                self.assertEqual(done.returncode, 2, (command, lease))
+                self.assertIn(f"'{lease}' names no lease; give it as RESOURCE#TOKEN", done.stderr)
+                self.assertIn("holdfast list", done.stderr)
+
     def test_colours_are_for_terminals_without_no_color(self):
         self.ok("acquire", self.resource, "--ttl", "60s")
         self.assertIn(b"\x1b[1m", self.on_terminal("list"))
