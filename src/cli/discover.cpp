@@ -75,12 +75,16 @@ class ServiceWatch {
         }
         listed_.insert(name);
         const bool is_known = known_.contains(name);
-        if (is_known && number_of(known_.at(name), "token") == number_of(service, "token")) return;
+        if (is_known && is_same(known_.at(name), service)) return;
         known_[name] = service;
         show(is_known ? "updated" : event.type == "service" && !listed_once_ ? "service" : "registered", service);
     }
 
  private:
+    static bool is_same(const json::value& one, const json::value& other) {
+        return number_of(one, "token") == number_of(other, "token") && state_of(one) == state_of(other);
+    }
+
     void listed() {
         for (auto one = known_.begin(); one != known_.end();) {
             if (!listed_.contains(one->first)) {
@@ -99,9 +103,10 @@ class ServiceWatch {
         const Colour colour = type == "gone" ? Colour::yellow : type == "service" ? Colour::none : Colour::green;
         std::string word(type);
         word.append(type.size() < 10 ? 10 - type.size() : 0, ' ');
-        screen_.line(coloured(word, colour, screen_.colours()) + "  " + printable(text_of(service, "name")) + "  " +
-                     text_of(service, "identity") + "  " + state_of(service) + "  " +
-                     printable(text_of(service, "address")));
+        std::string line = coloured(word, colour, screen_.colours()) + "  " + printable(text_of(service, "name")) +
+                           "  " + text_of(service, "identity");
+        if (type != "gone") line += "  " + state_of(service) + "  " + printable(text_of(service, "address"));
+        screen_.line(line);
     }
 
     const Screen& screen_;

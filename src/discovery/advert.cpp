@@ -30,7 +30,12 @@ Update Advert::ask(std::uint32_t number, HolderInstant now) {
     HOLDFAST_ASSERT(wants_to_ask(now));
     Update update;
     update.name = name();
-    if (lease_) {
+    if (given_up_) {
+        update.action = Action::unregister;
+        update.name = given_up_->name;
+        update.token = given_up_->token;
+        given_up_.reset();
+    } else if (lease_) {
         update.action = stopping_ ? Action::unregister : Action::renew;
         update.token = lease_->token;
     } else {
@@ -71,6 +76,7 @@ void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, Hold
     const bool renewed = lease_ && lease_->token == response.token;
     lease_ = Held{response.name, response.token, sent_at + response.expires_in - skew_margin(response.expires_in)};
     last_token_ = response.token;
+    renew_every_ = std::max<Duration>(response.renew_in, 100ms);
     const double share = 1 - renewal_jitter * random.unit();
     due_ = stopping_
                ? now
@@ -90,7 +96,9 @@ void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, Hold
 void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events) {
     const Duration wait = response.retry_in;
     ++failures_;
-    switch (remedy_for(response.code)) {
+    refused_as_ = response.name;
+    const Remedy remedy = remedy_for(response.code);
+    switch (remedy) {
         case Remedy::sign_again:
             due_ = failures_ <= 2 ? now : now + soon.after(failures_, random);
             return;
@@ -106,20 +114,23 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
             lose(because(response), response.code, events);
             return tell(happening_of(response.code), response, retry(standing_by, wait, now, random), events);
         case Remedy::ask_soon:
+        case Remedy::ask_slowly: {
+            // A lease is served until its end, whatever becomes of its renewals: others cannot have the name before.
             in_trouble_ = lease_.has_value();
-            return tell(Happening::refused, response, retry(soon, wait, now, random), events);
-        case Remedy::ask_slowly:
-            lose(because(response), response.code, events);
-            return tell(Happening::refused, response, retry(slowly, wait, now, random), events);
+            const Pace& pace = remedy == Remedy::ask_soon ? soon : slowly;
+            const Duration next = lease_ ? renew_again(now) : retry(pace, wait, now, random);
+            return tell(Happening::refused, response, next, events);
+        }
         case Remedy::give_up:
-            return give_up(response, events);
+            return give_up(response, now, events);
     }
 }
 
-void Advert::give_up(const UpdateResponse& response, PublisherEvents& events) {
+void Advert::give_up(const UpdateResponse& response, HolderInstant now, PublisherEvents& events) {
+    given_up_ = lease_;
     lose(because(response), response.code, events);
     gave_up_ = true;
-    due_ = never;
+    due_ = given_up_ ? now : never;
     tell(Happening::gave_up, response, {}, events);
 }
 
@@ -127,6 +138,12 @@ Duration Advert::retry(const Pace& pace, Duration at_least, HolderInstant now, R
     const Duration wait = std::max(pace.after(failures_, random), std::min(at_least, pace.most));
     due_ = now + wait;
     return wait;
+}
+
+/// As often as any renewal, so that the relay hears that the service is still served.
+Duration Advert::renew_again(HolderInstant now) {
+    due_ = now + renew_every_;
+    return renew_every_;
 }
 
 void Advert::lose(const std::string& why, const std::string& code, PublisherEvents& events) {
@@ -163,16 +180,31 @@ void Advert::tell(Happening what, const UpdateResponse& response, Duration retry
 void Advert::on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events) {
     if (!lease_ || lease_->token != withdrawn.token) return;
     pending_.reset();  // what was asked about this lease has its answer
-    refused(UpdateResponse{.code = withdrawn.code, .message = withdrawn.message}, now, random, events);
-    if (!lease_) return;
+    refused(UpdateResponse{.code = withdrawn.code, .message = withdrawn.message, .name = withdrawn.name}, now, random,
+            events);
+    // Hidden by an admin it is still held, and shown again if that is lifted in time.
+    if (!lease_ || remedy_for(withdrawn.code) == Remedy::ask_slowly) return;
     lose(withdrawn.code, withdrawn.code, events);
     due_ = now;
+}
+
+void Advert::on_may_retry(const MayRetry& may_retry, HolderInstant now, Random& random) {
+    if (may_retry.name != name() && may_retry.name != refused_as_) return;
+    if (pending_ || stopping_ || gave_up_ || failures_ == 0) return;
+    failures_ = 0;
+    const double share = random.unit();
+    const Duration wait{static_cast<Duration::rep>(static_cast<double>(may_retry.within.count()) * share)};
+    due_ = std::min(due_, now + wait);
 }
 
 void Advert::on_connection_lost(HolderInstant now, PublisherEvents& events) {
     const bool asked = pending_.has_value();
     pending_.reset();
-    if (gave_up_) return;
+    if (gave_up_) {
+        given_up_.reset();
+        due_ = never;
+        return;
+    }
     if (lease_ || asked) due_ = now;
     lose("the connection to the relay is gone", "", events);
     if (stopping_) due_ = never;

@@ -38,6 +38,8 @@ class Advert {
 
     /// The relay says by itself that the lease with this token is gone.
     void on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events);
+    /// The relay says that what it refused under this name may be granted now: asks again at random within that time.
+    void on_may_retry(const MayRetry& may_retry, HolderInstant now, Random& random);
     /// A lease ends with its connection (R8).
     void on_connection_lost(HolderInstant now, PublisherEvents& events);
     /// Ends the lease if its time is over by this clock, as after a suspend.
@@ -75,16 +77,19 @@ class Advert {
     void granted(const UpdateResponse& response, HolderInstant sent_at, HolderInstant now, Random& random,
                  PublisherEvents& events);
     void refused(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events);
-    void give_up(const UpdateResponse& response, PublisherEvents& events);
+    void give_up(const UpdateResponse& response, HolderInstant now, PublisherEvents& events);
     void lose(const std::string& why, const std::string& code, PublisherEvents& events);
     Duration retry(const Pace& pace, Duration at_least, HolderInstant now, Random& random);
+    Duration renew_again(HolderInstant now);
     void tell(Happening what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events);
     std::string label() const;
 
     const Advertisement what_;
     std::optional<Held> lease_;
+    std::optional<Held> given_up_;  ///< held, and to be unregistered since it is not served any more
     std::optional<Pending> pending_;
     HolderInstant due_{};
+    Duration renew_every_{};        ///< as the relay said last
     std::uint64_t last_token_ = 0;  ///< shows a relay which lease was ours
     /// Has had the name once, or was told that another publisher of this identity has it: from then on it takes the
     /// name from nobody (D3). Only a start does.
@@ -94,7 +99,8 @@ class Advert {
     bool stopping_ = false;
     bool gave_up_ = false;
     int failures_ = 0;
-    std::string told_;  ///< the code of the refusal that was told last
+    std::string told_;        ///< the code of the refusal that was told last
+    std::string refused_as_;  ///< the name of the last refusal, as the relay has it
 };
 
 }  // namespace holdfast::discovery

@@ -91,6 +91,7 @@ void PublisherCore::on_message(const Message& message, HolderInstant now) {
     if (link_ != Link::up) return;
     if (const auto* response = std::get_if<UpdateResponse>(&message)) return heard(*response, now);
     if (const auto* withdrawn = std::get_if<Withdrawn>(&message)) return heard(*withdrawn, now);
+    if (const auto* may_retry = std::get_if<MayRetry>(&message)) return heard(*may_retry, now);
     if (const auto* offer = std::get_if<StreamOffer>(&message)) return heard(*offer, now);
     drop("the relay says what is not for a publisher", now);
 }
@@ -142,6 +143,11 @@ void PublisherCore::heard(const Withdrawn& withdrawn, HolderInstant now) {
         if (advert.name() == withdrawn.name) advert.on_withdrawn(withdrawn, now, random_, events_);
 }
 
+void PublisherCore::heard(const MayRetry& may_retry, HolderInstant now) {
+    for (Advert& advert : adverts_)
+        advert.on_may_retry(may_retry, now, random_);
+}
+
 /// Only for what is held: a relay may say it of a name that was lost a moment ago.
 void PublisherCore::heard(const StreamOffer& offer, HolderInstant now) {
     for (std::size_t i = 0; i < adverts_.size(); ++i) {
@@ -149,7 +155,8 @@ void PublisherCore::heard(const StreamOffer& offer, HolderInstant now) {
         effects_.emplace_back(Serve{offer, i});
         return;
     }
-    effects_.emplace_back(Send{StreamRefused{offer.ticket, "this publisher does not hold " + offer.name + " now"}});
+    effects_.emplace_back(
+        Send{StreamRefused{offer.ticket, "this publisher does not hold " + offer.name + " now", true}});
 }
 
 void PublisherCore::stop(HolderInstant now) {

@@ -66,6 +66,7 @@ class PublisherCore {
     void learn(std::uint64_t relay, std::int64_t time_ms, HolderInstant now);
     void heard(const UpdateResponse& response, HolderInstant now);
     void heard(const Withdrawn& withdrawn, HolderInstant now);
+    void heard(const MayRetry& may_retry, HolderInstant now);
     void heard(const StreamOffer& offer, HolderInstant now);
     void ask(Advert& advert, HolderInstant now);
     std::int64_t relay_time_ms(HolderInstant now) const;

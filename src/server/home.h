@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ class Home {
 
     /// The store is gone from now on, and the authority is about to go.
     virtual void close() = 0;
+
+    /// Which node of a cluster this is, counted from 1; 0 if it is of none.
+    virtual std::uint32_t node_number() const { return 0; }
+    /// Called when another node cannot be reached from here, or can be again.
+    virtual void on_node(std::function<void(std::uint32_t node, bool reachable)>) {}
 
     /// The answer of GET /v1/quorum; empty if there is no quorum. And of GET /v1/store.
     virtual std::string quorum_status() { return {}; }

@@ -77,9 +77,16 @@ struct Life::Impl {
                      .wall_ms = wall_ms_at(parts.started_at),
                      .started_at = parts.started_at,
                      .seed = random_seed(),
-                     .withdraw = [this](const core::Withdrawal& what) {
-                         if (relay_door) relay_door->withdraw(what);
-                     }}) {
+                     .withdraw =
+                         [this](const core::Withdrawal& what) {
+                             if (relay_door) relay_door->withdraw(what);
+                         },
+                     .may_retry =
+                         [this](const core::RetryNotice& notice) {
+                             if (relay_door) relay_door->may_retry(notice);
+                         },
+                     .node = parts.home.node_number()}) {
+        parts.home.on_node([this](std::uint32_t node, bool reachable) { directory.node_is(node, reachable); });
         authority.use(store);
         authority.advance(parts.started_at);
     }

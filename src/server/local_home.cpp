@@ -53,6 +53,9 @@ class LocalHome final : public Home {
         return host->store();
     }
 
+    std::uint32_t node_number() const override { return parts.cluster ? parts.cluster->members.self + 1U : 0U; }
+    void on_node(std::function<void(std::uint32_t, bool)> observer) override { tell_of_node = std::move(observer); }
+
     Result<void> begin() override {
         if (auto checked = check(); !checked) return checked;
         const auto longest_ttl =
@@ -154,7 +157,11 @@ class LocalHome final : public Home {
                 },
             .on_log_message = [&state](core::NodeIndex from,
                                        const core::LogMessage& message) { state.receive(from, message); },
-            .on_peer = [&state](core::NodeIndex peer, bool reachable) { state.on_peer(peer, reachable); },
+            .on_peer =
+                [this, &state](core::NodeIndex peer, bool reachable) {
+                    state.on_peer(peer, reachable);
+                    if (tell_of_node) tell_of_node(peer + 1U, reachable);
+                },
             .log_status =
                 [&state] {
                     const ReplicatedState::Status status = state.status();
@@ -206,6 +213,7 @@ class LocalHome final : public Home {
     DurableState durable;
     const std::unique_ptr<Node> node;
     core::Authority* authority = nullptr;
+    std::function<void(std::uint32_t, bool)> tell_of_node;
     std::unique_ptr<StoreHost> host;
     Instant quiet_until{};
     std::optional<Error> write_failed;

@@ -236,13 +236,101 @@ TEST_F(Publishing, tells_a_refusal_once_with_its_code_and_asks_again_slowly) {
     }
 }
 
-TEST_F(Publishing, holds_nothing_after_a_renewal_was_refused_by_policy) {
+TEST_F(Publishing, serves_what_it_holds_until_its_end_after_a_renewal_was_refused) {
+    for (const char* code : {"banned", "name_refused", "name_denied", "awaiting_approval", "unavailable"}) {
+        ScriptedRelay strict;
+        PublisherWorld refused{identity(), {{.name = "web"}}, strict};
+        refused.run_for(10s);
+        strict.code = code;
+        strict.retry_in = 10s;
+        const std::size_t asked = strict.updates.size();
+        refused.run_for(20s);
+        EXPECT_TRUE(refused.core.held(0, refused.clock)) << code;
+        EXPECT_GE(strict.updates.size(), asked + 4) << "the relay hears of it as often as of any other: " << code;
+        EXPECT_EQ(refused.count(Happening::refused), 1U) << code;
+        EXPECT_EQ(refused.count(Happening::lost), 0U) << code;
+        refused.core.on_message(StreamOffer{std::string(ticket_bytes, 't'), "web", "10.0.0.1:5"}, refused.clock);
+        refused.step(refused.clock);
+        EXPECT_EQ(refused.serves.size(), 1U) << code;
+        refused.run_for(15s);
+        EXPECT_FALSE(refused.core.held(0, refused.clock)) << code;
+        EXPECT_EQ(refused.count(Happening::lost), 1U) << code;
+        EXPECT_EQ(refused.count(Happening::refused), 1U) << "each state is told once: " << code;
+    }
+}
+
+TEST_F(Publishing, goes_on_with_the_same_lease_if_the_refusal_is_lifted_in_time) {
     world.run_for(10s);
-    relay.code = "banned";
+    const std::uint64_t token = world.core.advert(0).token();
+    relay.code = "name_refused";
+    world.run_for(15s);
+    relay.code.clear();
     world.run_for(6s);
-    EXPECT_FALSE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.count(Happening::lost), 1U);
+    EXPECT_TRUE(world.core.held(0, world.clock));
+    EXPECT_EQ(world.core.advert(0).token(), token);
+    EXPECT_EQ(world.events.back().what, Happening::recovered);
+}
+
+TEST_F(Publishing, keeps_what_an_admin_hides_until_its_end_and_tells_the_reason) {
+    world.run_for(10s);
+    const std::uint64_t token = world.core.advert(0).token();
+    relay.code = "banned";
+    world.core.on_message(Withdrawn{"web", token, "banned", "banned, for spam"}, world.clock);
+    world.step(world.clock);
+    EXPECT_TRUE(world.core.held(0, world.clock)) << "nobody else can have it yet";
     EXPECT_EQ(world.events.back().what, Happening::refused);
+    EXPECT_NE(world.events.back().message.find("for spam"), std::string::npos);
+    relay.code.clear();
+    world.core.on_message(MayRetry{"web", {}}, world.clock);
+    world.step(world.clock);
+    EXPECT_EQ(relay.updates.back().action, Action::renew) << "at once";
+    EXPECT_EQ(world.core.advert(0).token(), token);
+    EXPECT_EQ(world.events.back().what, Happening::recovered);
+}
+
+TEST_F(Publishing, asks_again_at_once_when_the_relay_says_that_it_may) {
+    for (const char* code : {"banned", "name_taken", "superseded", "awaiting_approval", "name_denied"}) {
+        ScriptedRelay strict;
+        PublisherWorld refused{identity(), {{.name = "web"}}, strict};
+        strict.code = code;
+        refused.run_for(10min);
+        strict.code.clear();
+        const std::size_t asked = strict.updates.size();
+        refused.core.on_message(MayRetry{"other", {}}, refused.clock);
+        refused.step(refused.clock);
+        EXPECT_EQ(strict.updates.size(), asked) << "not its name";
+        refused.core.on_message(MayRetry{"web", {}}, refused.clock);
+        refused.step(refused.clock);
+        EXPECT_TRUE(refused.core.held(0, refused.clock)) << code;
+    }
+}
+
+TEST_F(Publishing, that_may_ask_again_with_many_others_does_so_within_the_time_given) {
+    relay.code = "name_taken";
+    world.run_for(10min);
+    const std::size_t asked = relay.updates.size();
+    world.core.on_message(MayRetry{"web", 500ms}, world.clock);
+    world.run_for(500ms);
+    EXPECT_EQ(relay.updates.size(), asked + 1);
+}
+
+TEST_F(Publishing, that_was_refused_nothing_does_not_ask_because_it_may) {
+    world.run_for(1s);
+    const std::size_t asked = relay.updates.size();
+    world.core.on_message(MayRetry{"web", {}}, world.clock);
+    world.step(world.clock);
+    EXPECT_EQ(relay.updates.size(), asked);
+}
+
+TEST_F(Publishing, of_a_name_that_the_relay_writes_otherwise_is_told_by_the_relays_name) {
+    ScriptedRelay strict;
+    PublisherWorld unnamed{identity(), {{}}, strict};
+    strict.code = "awaiting_approval";
+    unnamed.run_for(10min);
+    strict.code.clear();
+    unnamed.core.on_message(MayRetry{"~0000000000000020", {}}, unnamed.clock);
+    unnamed.step(unnamed.clock);
+    EXPECT_TRUE(unnamed.core.held(0, unnamed.clock));
 }
 
 TEST_F(Publishing, goes_on_through_a_renewal_that_the_relay_could_not_answer) {
@@ -285,7 +373,8 @@ TEST_F(Publishing, serves_offers_for_what_it_holds_and_refuses_others) {
     world.step(world.clock);
     ASSERT_EQ(world.serves.size(), 1U);
     EXPECT_EQ(world.serves[0].service, 0U);
-    EXPECT_TRUE(std::holds_alternative<StreamRefused>(world.sent.back()));
+    ASSERT_TRUE(std::holds_alternative<StreamRefused>(world.sent.back()));
+    EXPECT_TRUE(std::get<StreamRefused>(world.sent.back()).not_held);
 }
 
 TEST_F(Publishing, leaves_what_is_no_relay_or_speaks_another_version) {
@@ -296,6 +385,23 @@ TEST_F(Publishing, leaves_what_is_no_relay_or_speaks_another_version) {
     world.step(world.clock);
     EXPECT_FALSE(world.connected());
     EXPECT_NE(world.events.back().message.find("version 2"), std::string::npos);
+}
+
+TEST(PublishingMany, unregisters_what_it_gives_up_while_others_go_on) {
+    const Identity identity = Identity::generate();
+    ScriptedRelay relay;
+    PublisherWorld world{identity, {{.name = "good"}, {.name = "bad"}}, relay};
+    world.run_for(1s);
+    ASSERT_TRUE(relay.leases.contains("bad"));
+    const std::uint64_t token = world.core.advert(1).token();
+    world.core.on_message(Withdrawn{"bad", token, "invalid_name"}, world.clock);
+    world.step(world.clock);
+    EXPECT_FALSE(world.core.held(1, world.clock));
+    EXPECT_FALSE(relay.leases.contains("bad")) << "the relay knows that it is not served";
+    EXPECT_TRUE(world.core.held(0, world.clock));
+    world.run_for(20s);
+    EXPECT_TRUE(world.core.held(0, world.clock));
+    EXPECT_FALSE(world.core.gave_up());
 }
 
 TEST(PublishingMany, keeps_each_service_by_itself) {

@@ -40,12 +40,13 @@ class ServicesOfAClusterTest(RelayWorld, ClusterTest):
         self.until("somebody leads, and bans it", lambda: self.holdfast("ban", self.id_of("anna")).code == 0)
         for node in (self.a, self.b, self.c):
             self.wait_until_gone("web", node)
-        self.assertEqual(publisher.wait_for("lost")["code"], "banned")
+        publisher.wait_for("refused", "banned")
 
     def test_what_is_behind_a_node_that_dies_runs_out_and_the_name_is_free_elsewhere(self):
         anna = self.advertised("web")
         self.wait_until_listed("web", self.b)
         self.a.kill()
+        self.until("it is shown as stale while its lease lasts", lambda: (self.find("web", self.b) or {}).get("stale"))
         self.wait_until_gone("web", self.b)
         ben = self.advertised("web", owner="ben", to=self.service(answering(b"ben")), relay=relay_of(self.b))
         self.assertGreater(ben.token, anna.token)

@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from relay_world import RelayTest, answering  # first: it says where the others are
+from relay_world import RelayTest, answering, eventually  # first: it says where the others are
 from harness import wait_for_time
 
 ASLEEP_S = 45
@@ -16,6 +16,7 @@ class SleepTest(RelayTest):
         publisher = self.advertised("web", to=self.service(answering(b"here")))
         publisher.send(signal.SIGSTOP)
         wakes = time.monotonic() + ASLEEP_S
+        eventually("it is shown as stale before it has run out", lambda: (self.find("web") or {}).get("stale"))
         self.wait_until_gone("web")
         wait_for_time(wakes)
         publisher.send(signal.SIGCONT)

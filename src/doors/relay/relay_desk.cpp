@@ -65,6 +65,7 @@ void RelayDesk::on(RelaySession& session, const discovery::PublisherHello& hello
     if (stopping_) return fail(session, "stopping", "the relay is about to stop");
     session.append(discovery::RelayHello{
         .version = discovery::protocol_version, .relay = directory_.relay(), .time_ms = directory_.relay_time_ms()});
+    session.knows_may_retry = hello.knows_may_retry;
     door_->is_now(session, Role::publisher);
 }
 
@@ -94,11 +95,20 @@ void RelayDesk::withdraw(const core::Withdrawal& withdrawal) {
     door_->wake(*session);
 }
 
+void RelayDesk::may_retry(const core::RetryNotice& notice) {
+    RelaySession* session = door_->find(notice.connection);
+    if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
+    session->append(discovery::MayRetry{notice.name, notice.within});
+    door_->wake(*session);
+}
+
 void RelayDesk::on(RelaySession& session, const discovery::StreamRefused& refused) {
     door_->is_now(session, Role::publisher);
     // One that is not known has expired, or its consumer has left: nothing to be done about it.
-    if (const auto consumer = book_.refuse(refused.ticket, session.id()))
-        fail_consumer(*consumer, "refused", refused.message);
+    const auto offer = book_.refuse(refused.ticket, session.id());
+    if (!offer) return;
+    if (refused.not_held) directory_.not_served(offer->service, session.id());
+    fail_consumer(offer->consumer, "refused", refused.message);
 }
 
 // ---- streams ----
@@ -132,9 +142,11 @@ void RelayDesk::explain(RelaySession& consumer, std::string name) {
             const auto* entry = std::get_if<core::ServiceEntry>(&found);
             if (entry == nullptr)
                 return desk->fail(*session, "unknown_service", "nobody advertises a service of this name");
-            if (entry->connected && !entry->relay.empty() && !desk->directory_.served(entry->name))
+            if (!entry->relay.empty() && entry->relay != desk->directory_.relay_address())
                 return desk->fail(*session, "elsewhere", "its publisher is connected to another relay", entry->relay);
-            desk->fail(*session, "not_connected", "its publisher is not connected to a relay");
+            desk->fail(*session, "not_connected",
+                       entry->relay.empty() ? "its publisher is not connected to a relay that can be reached"
+                                            : "its publisher is connected, but was not heard of lately");
         });
 }
 

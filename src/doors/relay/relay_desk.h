@@ -39,6 +39,7 @@ class RelayDesk : public std::enable_shared_from_this<RelayDesk> {
     bool handle(RelaySession& session, discovery::Message message);
     void fail(RelaySession& session, std::string_view code, std::string_view message, std::string_view relay = {});
     void withdraw(const core::Withdrawal& withdrawal);
+    void may_retry(const core::RetryNotice& notice);
 
     /// The connection is gone, or told to go: nothing is held or waited for in its name any more.
     void forget(const RelaySession& session);

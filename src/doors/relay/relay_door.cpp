@@ -347,6 +347,10 @@ void RelayDoor::withdraw(const core::Withdrawal& withdrawal) {
     impl_->desk->withdraw(withdrawal);
 }
 
+void RelayDoor::may_retry(const core::RetryNotice& notice) {
+    impl_->desk->may_retry(notice);
+}
+
 void RelayDoor::stop(std::function<void()> done) {
     impl_->stop(std::move(done));
 }

@@ -48,6 +48,8 @@ class RelayDoor {
 
     /// Tells a connected publisher what the directory says of its lease.
     void withdraw(const core::Withdrawal& withdrawal);
+    /// Tells it that what it was refused may be granted now.
+    void may_retry(const core::RetryNotice& notice);
 
     /// Accepts nothing more, leaves streams a moment to end (bounded), resets the rest, then calls done.
     void stop(std::function<void()> done);

@@ -67,10 +67,11 @@ class RelaySession {
 
     // The door's and the desk's.
     Role role = Role::stranger;
-    std::uint16_t under_way = 0;  ///< updates that are not answered
-    bool is_woken = false;        ///< in the door's list of those that can go on
-    bool is_in_line = false;      ///< likewise of those whose updates wait for their turn
-    bool is_departed = false;     ///< in the door's list of those to be closed
+    std::uint16_t under_way = 0;   ///< updates that are not answered
+    bool knows_may_retry = false;  ///< an older publisher would take the message for nonsense
+    bool is_woken = false;         ///< in the door's list of those that can go on
+    bool is_in_line = false;       ///< likewise of those whose updates wait for their turn
+    bool is_departed = false;      ///< in the door's list of those to be closed
     Time deadline{};
     DeadlineList* listed_in = nullptr;
     DeadlineList::iterator listed_at{};

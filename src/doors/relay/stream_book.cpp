@@ -79,12 +79,12 @@ std::optional<StreamBook::Opened> StreamBook::redeem(std::string_view ticket, Ti
     return opened;
 }
 
-std::optional<std::uint64_t> StreamBook::refuse(std::string_view ticket, std::uint64_t publisher) {
+std::optional<StreamBook::RefusedOffer> StreamBook::refuse(std::string_view ticket, std::uint64_t publisher) {
     const auto offer = find(ticket);
     if (offer == offers_.end() || offer->wish.publisher != publisher) return std::nullopt;
     const StreamWish wish = take_out(offer);
     discount(wish);
-    return wish.consumer;
+    return RefusedOffer{wish.consumer, wish.service};
 }
 
 void StreamBook::give_up(std::uint64_t consumer) {

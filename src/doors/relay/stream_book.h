@@ -57,8 +57,12 @@ class StreamBook {
     };
     /// A ticket is good once and for its time only; nothing if it is not.
     std::optional<Opened> redeem(std::string_view ticket, Time now);
-    /// The consumer that is to be told; nothing if this publisher was made no such offer.
-    std::optional<std::uint64_t> refuse(std::string_view ticket, std::uint64_t publisher);
+    /// The consumer that is to be told, and of which service; nothing if this publisher was made no such offer.
+    struct RefusedOffer {
+        std::uint64_t consumer = 0;
+        std::string service;
+    };
+    std::optional<RefusedOffer> refuse(std::string_view ticket, std::uint64_t publisher);
     /// The consumer went away.
     void give_up(std::uint64_t consumer);
     /// The publisher went away: the consumers that are to be told. Its streams go on.

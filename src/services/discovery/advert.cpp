@@ -75,7 +75,8 @@ std::string to_json(const Advert& advert) {
                                         {"first_seen_ms", advert.first_seen_ms},
                                         {"life", advert.life},
                                         {"relay", advert.relay},
-                                        {"connection", advert.connection}});
+                                        {"connection", advert.connection},
+                                        {"node", advert.node}});
 }
 
 Advert advert_of(const Lease& lease) {
@@ -90,6 +91,7 @@ Advert advert_of(const Lease& lease) {
     advert.first_seen_ms = number_in<std::int64_t>(object, "first_seen_ms");
     advert.life = number_in<std::uint64_t>(object, "life");
     advert.connection = number_in<std::uint64_t>(object, "connection");
+    advert.node = number_in<std::uint32_t>(object, "node");
     if (const auto* alpn = object.if_contains("alpn"); alpn != nullptr && alpn->is_array())
         for (const json::value& name : alpn->as_array())
             advert.alpn.push_back(text_of(name));
@@ -104,7 +106,7 @@ std::optional<AdvertFault> fault_in(const discovery::Update& update) {
         return AdvertFault{Code::invalid_argument, "address is text of up to 261 bytes, HOST:PORT"};
     if (auto fault = fault_in_alpn(update)) return fault;
     if (auto fault = fault_in_metadata(update)) return fault;
-    const Advert written{update.address, update.alpn, update.metadata, {}, 0, 0, {}, 0};
+    const Advert written{update.address, update.alpn, update.metadata, {}, 0, 0, {}, 0, 0};
     // What a lease may carry, with room for what the relay adds.
     if (to_json(written).size() + 512 > limits::metadata_bytes)
         return AdvertFault{Code::invalid_metadata, "alpn and metadata together are too long"};

@@ -22,6 +22,7 @@ struct Advert {
     std::uint64_t life = 0;        ///< of the relay that granted it
     std::string relay;             ///< where that listens
     std::uint64_t connection = 0;  ///< of its publisher with that relay; 0: it has none (R8)
+    std::uint32_t node = 0;        ///< of the cluster, that the relay is part of; counted from 1; 0: of none
 
     bool operator==(const Advert&) const = default;
 };

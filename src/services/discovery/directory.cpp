@@ -22,6 +22,8 @@ Directory::Impl::Impl(Parts given)
       wall_ms(given.wall_ms),
       started_at(given.started_at),
       withdraw(std::move(given.withdraw)),
+      may_retry(std::move(given.may_retry)),
+      node(given.node),
       random(given.seed),
       book(life),
       nonces({{random.next(), random.next()}, 2 * limits::clock_window + 1s, limits::nonces_per_generation}) {}
@@ -45,9 +47,9 @@ void Directory::Impl::on_lease(EventKind kind, std::string_view resource, const 
     const std::string_view name = service_name_of(resource);
     switch (kind) {
         case EventKind::granted:
-            return book.seen(name, lease);
+            return book.seen(name, lease, authority.now());
         case EventKind::renewed:
-            return book.renewed(name, lease);
+            return book.renewed(name, lease, authority.now());
         case EventKind::released:
             return book.ended(name, lease.token, Code::lease_released);
         case EventKind::expired:
@@ -86,29 +88,56 @@ void Directory::Impl::on_policy() {
     address_bans = AddressBans(authority.policy());
     applicants.reconsider(authority.policy());
     book.hide_and_show([this](std::string_view name, const Service& service) { return hidden_as(name, service); });
+    stand_bys.policy_changed([this](const StandBys::Refusal& refusal) { return may_have(refusal); });
     settle();
+}
+
+bool Directory::Impl::may_have(const StandBys::Refusal& refusal) const {
+    if (refusal.from && address_bans.covers(*refusal.from)) return false;
+    return !bar_to(authority.policy(), refusal.identity, service_resource(refusal.name));
 }
 
 void Directory::Impl::settle() {
     if (settling) return;  // whoever is at it takes up what came meanwhile
     const auto alive = shared_from_this();
     settling = true;
-    while (book.anything_to_do()) {
+    while (anything_to_do()) {
         for (const auto& what : book.take_releases())
             release(what);
-        for (const Notice& notice : book.take_notices()) {
-            if (notice.withdrawn && withdraw)
-                withdraw({notice.service.connection, notice.name, notice.service.token,
-                          std::string(name_of(*notice.withdrawn)),
-                          reason_of(*notice.withdrawn, notice.name, notice.service.identity, notice.service.from)});
-            if (!notice.change || watchers.empty()) continue;
-            const ServiceEntry told = entry(notice.name, notice.service);
-            const auto listening = watchers;
-            for (const auto& [number, watcher] : listening)
-                if (watchers.contains(number)) watcher(*notice.change, told);
-        }
+        for (const Notice& notice : book.take_notices())
+            tell(notice);
+        for (const std::string& name : book.take_freed())
+            stand_bys.freed(name);
+        tell_who_may_retry();
     }
     settling = false;
+}
+
+void Directory::Impl::tell(const Notice& notice) {
+    const Service& service = notice.service;
+    if (notice.withdrawn) {
+        // Who was told that it is hidden may go on when it is not.
+        if (*notice.withdrawn == Code::banned || *notice.withdrawn == Code::name_denied)
+            stand_bys.refused({service.connection, notice.name, service.identity, service.from, *notice.withdrawn});
+        if (withdraw)
+            withdraw({service.connection, notice.name, service.token, std::string(name_of(*notice.withdrawn)),
+                      reason_of(*notice.withdrawn, notice.name, service.identity, service.from)});
+    }
+    if (!notice.change || watchers.empty()) return;
+    ServiceEntry told = entry(notice.name, service);
+    if (*notice.change == Change::gone) told.connected = false;
+    const auto listening = watchers;
+    for (const auto& [number, watcher] : listening)
+        if (watchers.contains(number)) watcher(*notice.change, told);
+}
+
+void Directory::Impl::tell_who_may_retry() {
+    const auto ready = stand_bys.take_ready();
+    const Duration within = std::min<Duration>(
+        limits::retry_spread_each * static_cast<Duration::rep>(ready.size() - (ready.empty() ? 0 : 1)),
+        limits::retry_spread_most);
+    for (const StandBys::Ready& one : ready)
+        if (may_retry) may_retry({one.connection, one.name, within});
 }
 
 void Directory::Impl::release(const ServiceBook::ToRelease& what) {
@@ -139,8 +168,10 @@ ServiceEntry Directory::Impl::entry(std::string_view name, const Service& servic
     const Duration since_renewal = authority.now() - (service.expires_at - service.ttl);
     shown.last_seen_ms = std::max(advert.first_seen_ms, time_ms() - std::max<std::int64_t>(0, to_ms(since_renewal)));
     shown.expires_in = std::max<Duration>(service.expires_at - authority.now(), Duration::zero());
-    shown.connected = service.connection != 0 || elsewhere;
-    if (shown.connected) shown.relay = elsewhere ? advert.relay : relay_address;
+    const bool has_connection = service.connection != 0 || elsewhere;
+    shown.connected = has_connection && !book.is_stale(service);
+    // Of one that is silent the relay itself knows best; of one whose node is gone nobody knows anything.
+    if (has_connection && (shown.connected || service.silent)) shown.relay = elsewhere ? advert.relay : relay_address;
     return shown;
 }
 
@@ -175,7 +206,7 @@ void Directory::Impl::loaded(const Answer<ListPage>& answer) {
     const auto* found = std::get_if<ListPage>(&answer);
     if (found != nullptr)
         for (const NamedLease& named : found->leases)
-            book.seen(service_name_of(named.resource), named.lease);
+            book.seen(service_name_of(named.resource), named.lease, renewed_at(named.lease));
     load_after = found != nullptr ? found->next : std::string();
     if (!load_after.empty()) return;  // the next page with the next turn
     known_all = true;
@@ -232,6 +263,19 @@ void Directory::update(const discovery::Update& update, const SignedText& signed
 
 void Directory::connection_closed(std::uint64_t connection) {
     impl_->book.close(connection);
+    impl_->stand_bys.closed(connection);
+    impl_->settle();
+}
+
+void Directory::not_served(std::string_view name, std::uint64_t connection) {
+    const Service* service = impl_->book.find(name);
+    if (service == nullptr || service->connection != connection) return;
+    impl_->book.not_served(name, service->token);
+    impl_->settle();
+}
+
+void Directory::node_is(std::uint32_t node, bool reachable) {
+    impl_->book.node_is(node, reachable);
     impl_->settle();
 }
 
@@ -250,7 +294,7 @@ void Directory::find(std::string name, Callback<Answer<ServiceEntry>> reply) {
             const auto self = directory.lock();
             if (!self) return reply(Refused{Code::stopping, {}, {}});
             if (answer.refused) return reply(Refused{*answer.refused, answer.detail, answer.retry_in});
-            if (answer.has_lease) self->book.seen(name, answer.lease);
+            if (answer.has_lease) self->book.seen(name, answer.lease, self->renewed_at(answer.lease));
             self->settle();
             const Service* known = answer.has_lease ? self->book.find(name) : nullptr;
             if (known == nullptr || known->token != answer.lease.token || !self->is_shown(*known))
@@ -272,7 +316,8 @@ std::optional<Directory::Served> Directory::served(std::string_view name) const 
         service = normal ? impl_->book.find(*normal) : nullptr;
         if (service != nullptr) return served(*normal);
     }
-    if (service == nullptr || service->connection == 0 || !impl_->is_shown(*service)) return std::nullopt;
+    if (service == nullptr || service->connection == 0 || service->silent || !impl_->is_shown(*service))
+        return std::nullopt;
     return Served{service->connection, std::string(name), service->identity, service->token};
 }
 
@@ -299,6 +344,7 @@ void Directory::unwatch(std::uint64_t watch) {
 void Directory::advance(Instant now) {
     impl_->nonces.advance(now);
     impl_->applicants.advance(now);
+    impl_->book.advance(now);
     if (now >= impl_->load_at && !impl_->loading) {
         if (impl_->known_all && impl_->load_after.empty()) impl_->book.expire(now);
         impl_->load_page();
@@ -307,9 +353,9 @@ void Directory::advance(Instant now) {
 }
 
 Instant Directory::next_due() const {
-    if (impl_->book.anything_to_do()) return impl_->authority.now();
+    if (impl_->anything_to_do()) return impl_->authority.now();
     const Instant load = impl_->loading ? Instant::max() : impl_->load_at;
-    return std::min({load, impl_->nonces.next_due(), impl_->applicants.next_due()});
+    return std::min({load, impl_->nonces.next_due(), impl_->applicants.next_due(), impl_->book.next_due()});
 }
 
 Directory::Counts Directory::counts() const {

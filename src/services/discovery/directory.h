@@ -24,8 +24,8 @@ struct ServiceEntry {
     std::int64_t first_seen_ms = 0;  ///< these two on the wall clock, for display
     std::int64_t last_seen_ms = 0;
     Duration expires_in{};
-    bool connected = false;  ///< to the relay at `relay`; otherwise it is stale (R8)
-    std::string relay;
+    bool connected = false;  ///< to the relay at `relay`, and heard of; otherwise it is stale (D4)
+    std::string relay;       ///< empty if it has no connection, or only to a relay whose node cannot be reached
 };
 struct ServicePage {
     std::vector<ServiceEntry> services;  ///< by name
@@ -46,6 +46,13 @@ struct Withdrawal {
     std::string message{};  ///< where the code does not say enough
 };
 
+/// What a connected publisher is told when what it was refused may be granted: ask again, at random within this time.
+struct RetryNotice {
+    std::uint64_t connection = 0;
+    std::string name;
+    Duration within{};
+};
+
 /// Services under names (D1-D4): judges signed updates, keeps what they advertise as leases, and tells consumers.
 ///
 /// Over the authority, so that it runs on every store. Runs on the authority's thread and reads no clock; the time of
@@ -57,8 +64,10 @@ class Directory {
         std::uint64_t relay = 0;   ///< names this life of this relay: random, never the same twice
         std::int64_t wall_ms = 0;  ///< the wall clock at `started_at`: the relay's clock counts on from there
         Instant started_at{};
-        std::uint64_t seed = 0;                             ///< of the names of services that have none
-        std::function<void(const Withdrawal&)> withdraw{};  ///< see Withdrawal; may be empty
+        std::uint64_t seed = 0;                               ///< of the names of services that have none
+        std::function<void(const Withdrawal&)> withdraw{};    ///< see Withdrawal; may be empty
+        std::function<void(const RetryNotice&)> may_retry{};  ///< see RetryNotice; may be empty
+        std::uint32_t node = 0;  ///< which node of the cluster this is, counted from 1; 0: of none
     };
     explicit Directory(Parts parts);
     ~Directory();
@@ -85,6 +94,11 @@ class Directory {
 
     /// The connection is gone, and with it every lease that was registered over it.
     void connection_closed(std::uint64_t connection);
+
+    /// The publisher said that it does not serve what the relay believes it does: stale until it renews.
+    void not_served(std::string_view name, std::uint64_t connection);
+    /// Another node of the cluster cannot be reached from here, or can be again.
+    void node_is(std::uint32_t node, bool reachable);
 
     /// Code::unknown_service if there is none, or it is hidden by a ban.
     void find(std::string name, Callback<Answer<ServiceEntry>> reply);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "services/discovery/replay_guard.h"
 #include "services/discovery/service_book.h"
 #include "services/discovery/service_limits.h"
+#include "services/discovery/stand_bys.h"
 #include "services/discovery/update_rules.h"
 #include "services/discovery/verifiers.h"
 
@@ -69,6 +71,13 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     /// Tells and releases what is to be told and released. Not from within a call of the store.
     void settle();
     void release(const ServiceBook::ToRelease& what);
+    void tell(const Notice& notice);
+    void tell_who_may_retry();
+    /// True if the policy is not in the way any more.
+    bool may_have(const StandBys::Refusal& refusal) const;
+    bool anything_to_do() const { return book.anything_to_do() || stand_bys.anyone_ready(); }
+    /// When a lease was renewed, by what it says itself.
+    Instant renewed_at(const Lease& lease) const { return std::min(authority.now(), lease.expires_at - lease.ttl); }
 
     std::int64_t time_ms() const { return wall_ms + to_ms(authority.now() - started_at); }
 
@@ -77,12 +86,15 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     const std::int64_t wall_ms;
     const Instant started_at;
     const std::function<void(const Withdrawal&)> withdraw;
+    const std::function<void(const RetryNotice&)> may_retry;
+    const std::uint32_t node;
     Random random;
     std::string relay_address;
     ServiceBook book;
     ReplayGuard nonces;
     Verifiers verifiers{limits::verifiers};
     Applicants applicants;
+    StandBys stand_bys;
     AddressBans address_bans;
     std::map<std::uint64_t, Watcher> watchers;
     std::uint64_t last_watch = 0;

@@ -1,8 +1,10 @@
 #include "services/discovery/service_book.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
+#include "services/discovery/service_limits.h"
 
 namespace holdfast::core {
 
@@ -33,11 +35,12 @@ Service ServiceBook::made_of(std::string_view name, const Lease& lease) const {
     return service;
 }
 
-void ServiceBook::seen(std::string_view name, const Lease& lease) {
+void ServiceBook::seen(std::string_view name, const Lease& lease, Instant heard_at) {
     const auto known = services_.find(name);
-    if (known != services_.end() && known->second.token == lease.token) return renewed(name, lease);
+    if (known != services_.end() && known->second.token == lease.token) return renewed(name, lease, heard_at);
     if (known != services_.end() && known->second.token > lease.token) return;  // it has made room already
     Service service = made_of(name, lease);
+    service.heard_at = heard_at;
     if (service.connection != 0 && !is_open(service.connection)) {
         // Its connection closed while the store was asked (R8).
         if (!mutant("late_grant_outlives")) releases_.push_back({std::string(name), service.identity, service.token});
@@ -55,15 +58,90 @@ void ServiceBook::seen(std::string_view name, const Lease& lease) {
     const auto place = services_.emplace(std::string(name), std::move(service)).first;
     ++identities_[place->second.identity];
     attach(place->first, place->second);
+    if (place->second.advert.connection != 0) check_later(place->first, place->second);
     tell(place->first, place->second, was_shown ? Change::updated : Change::registered);
 }
 
-void ServiceBook::renewed(std::string_view name, const Lease& lease) {
+void ServiceBook::renewed(std::string_view name, const Lease& lease, Instant heard_at) {
     const auto known = services_.find(name);
     if (known == services_.end() || known->second.token != lease.token) return;
     if (lease.expires_at <= known->second.expires_at) return;
     known->second.expires_at = lease.expires_at;
     known->second.ttl = lease.ttl;
+    heard(name, lease.token, heard_at);
+}
+
+// ---- who is silent (D4) ----
+
+Duration silence_of(Duration ttl) {
+    const Duration renewal = std::min(limits::service_renew_every, ttl / 6);
+    return std::max<Duration>(renewal * 5 / 2, limits::silence_least);
+}
+
+bool ServiceBook::is_stale(const Service& service) const {
+    if (mutant("silent_is_connected")) return service.advert.connection == 0;
+    const bool elsewhere = service.connection == 0;
+    return service.advert.connection == 0 || service.silent ||
+           (elsewhere && unreachable_.contains(service.advert.node));
+}
+
+void ServiceBook::check_later(const std::string& name, Service& service) {
+    if (std::exchange(service.is_watched, true)) return;
+    checks_.emplace(service.heard_at + silence_of(service.ttl), SilenceCheck{name, service.token});
+}
+
+void ServiceBook::set_silent(Place place, bool silent) {
+    Service& service = place->second;
+    if (service.silent == silent || service.ended) return;
+    const bool was_stale = is_stale(service);
+    service.silent = silent;
+    if (!silent) check_later(place->first, service);
+    if (is_stale(service) != was_stale) tell(place->first, service, Change::updated);
+}
+
+void ServiceBook::heard(std::string_view name, Token token, Instant heard_at) {
+    const auto known = services_.find(name);
+    if (known == services_.end() || known->second.token != token) return;
+    if (heard_at <= known->second.heard_at) return;
+    known->second.heard_at = heard_at;
+    set_silent(known, false);
+}
+
+void ServiceBook::not_served(std::string_view name, Token token) {
+    const auto known = services_.find(name);
+    if (known != services_.end() && known->second.token == token) set_silent(known, true);
+}
+
+void ServiceBook::node_is(std::uint32_t node, bool reachable) {
+    if (reachable != unreachable_.contains(node)) return;
+    std::vector<Place> affected;
+    for (auto place = services_.begin(); place != services_.end(); ++place)
+        if (place->second.advert.node == node && !place->second.ended) affected.push_back(place);
+    std::vector<bool> were_stale;
+    for (const Place& place : affected)
+        were_stale.push_back(is_stale(place->second));
+    if (reachable)
+        unreachable_.erase(node);
+    else
+        unreachable_.insert(node);
+    for (std::size_t i = 0; i < affected.size(); ++i)
+        if (is_stale(affected[i]->second) != were_stale[i])
+            tell(affected[i]->first, affected[i]->second, Change::updated);
+}
+
+void ServiceBook::advance(Instant now) {
+    while (!checks_.empty() && checks_.begin()->first <= now) {
+        const SilenceCheck check = std::move(checks_.extract(checks_.begin()).mapped());
+        const auto known = services_.find(check.name);
+        const bool is_current = known != services_.end() && known->second.token == check.token;
+        if (!is_current) continue;
+        known->second.is_watched = false;
+        if (known->second.silent || known->second.ended) continue;
+        if (now >= known->second.heard_at + silence_of(known->second.ttl))
+            set_silent(known, true);
+        else
+            check_later(known->first, known->second);
+    }
 }
 
 void ServiceBook::ended(std::string_view name, Token token, Code why) {
@@ -165,6 +243,7 @@ std::deque<Notice> ServiceBook::take_notices() {
         const auto place = services_.find(name);
         withdraw(name, place->second, *place->second.ended);
         tell(name, place->second, Change::gone);
+        freed_.push_back(name);
         remove(place);
     }
     return std::exchange(notices_, {});

@@ -23,8 +23,13 @@ inline constexpr std::size_t applicants = 1'000;
 
 inline constexpr Duration service_ttl = 30s;         ///< unless asked otherwise
 inline constexpr Duration service_renew_every = 5s;  ///< or a sixth of the TTL, if that is less
+inline constexpr Duration silence_least = 5s;        ///< before a publisher is taken for silent, however short its TTL
 inline constexpr Duration clock_window = 60s;        ///< how far a publisher's idea of the relay's clock may be off
 inline constexpr Duration applicant_kept = 1h;
 inline constexpr Duration stand_by = 10s;  ///< when one who was told to stand by should ask again
+/// Publishers that may try again at one time do so at random within as much for each of them, so that they do not come
+/// all at once.
+inline constexpr Duration retry_spread_each = 1ms;
+inline constexpr Duration retry_spread_most = 10s;
 
 }  // namespace holdfast::core::limits

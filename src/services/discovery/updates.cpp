@@ -103,6 +103,11 @@ void Directory::Impl::update(discovery::Update update, const Signed& by, const C
     call->from = parse_caller_address(caller.address);
     call->reply = std::move(reply);
     if (caller.connection != 0) book.open(caller.connection);
+    if (call->update.action == Action::renew) {
+        const Service* known = book.find(call->update.name);
+        if (known != nullptr && known->identity == call->identity && known->connection == caller.connection)
+            book.heard(call->update.name, call->update.token, authority.now());
+    }
     start(call);
     settle();
 }
@@ -136,7 +141,8 @@ EnterTerms Directory::Impl::enter_terms(const Call& call) const {
                     .first_seen_ms = time_ms(),
                     .life = life,
                     .relay = call.caller.connection != 0 ? relay_address : std::string(),
-                    .connection = call.caller.connection};
+                    .connection = call.caller.connection,
+                    .node = call.caller.connection != 0 ? node : 0};
     return terms;
 }
 
@@ -212,13 +218,18 @@ void Directory::Impl::decided(Call& call, const QuickAnswer& answer) {
         if (auto reason = reason_of(*answer.refused, update.name, call.identity, call.from); !reason.empty())
             told.message = std::move(reason);
         if (*answer.refused == Code::awaiting_approval) note_applicant(call);
+        if (book.is_open(call.caller.connection))
+            stand_bys.refused({call.caller.connection, update.name, call.identity, call.from, code_of(answer)});
     } else if (update.action == Action::enter) {
-        book.seen(update.name, answer.lease);
+        book.seen(update.name, answer.lease, authority.now());
+        stand_bys.settled(call.caller.connection, update.name);
     } else if (update.action == Action::renew) {
-        book.renewed(update.name, answer.lease);
+        book.renewed(update.name, answer.lease, authority.now());
+        stand_bys.settled(call.caller.connection, update.name);
         if (call.caller.connection != 0) book.move(update.name, update.token, call.caller.connection);
     } else {
         book.ended(update.name, update.token, Code::lease_released);
+        stand_bys.settled(call.caller.connection, update.name);
     }
     call.reply(std::move(told));
     settle();

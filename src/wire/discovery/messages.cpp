@@ -8,6 +8,7 @@ namespace {
 
 void write(const PublisherHello& hello, pb::RelayMessage& to) {
     to.mutable_publisher_hello()->set_version(hello.version);
+    to.mutable_publisher_hello()->set_knows_may_retry(hello.knows_may_retry);
 }
 
 void write(const RelayHello& hello, pb::RelayMessage& to) {
@@ -48,6 +49,7 @@ void write(const StreamOffer& offer, pb::RelayMessage& to) {
 void write(const StreamRefused& refused, pb::RelayMessage& to) {
     to.mutable_refused()->set_ticket(refused.ticket);
     to.mutable_refused()->set_message(refused.message);
+    to.mutable_refused()->set_not_held(refused.not_held);
 }
 
 void write(const Withdrawn& withdrawn, pb::RelayMessage& to) {
@@ -55,6 +57,11 @@ void write(const Withdrawn& withdrawn, pb::RelayMessage& to) {
     to.mutable_withdrawn()->set_token(withdrawn.token);
     to.mutable_withdrawn()->set_code(withdrawn.code);
     to.mutable_withdrawn()->set_message(withdrawn.message);
+}
+
+void write(const MayRetry& may_retry, pb::RelayMessage& to) {
+    to.mutable_may_retry()->set_name(may_retry.name);
+    to.mutable_may_retry()->set_within_ms(to_wire_ms(may_retry.within));
 }
 
 void write(const StreamRequest& request, pb::RelayMessage& to) {
@@ -132,6 +139,7 @@ StreamRefused read(pb::StreamRefused& from, Check& check) {
     StreamRefused refused;
     read_ticket(*from.mutable_ticket(), refused.ticket, check);
     check.text(*from.mutable_message(), message_bytes_most, refused.message);
+    refused.not_held = from.not_held();
     return refused;
 }
 
@@ -142,6 +150,13 @@ Withdrawn read(pb::Withdrawn& from, Check& check) {
     check.text(*from.mutable_code(), code_bytes_most, withdrawn.code);
     check.text(*from.mutable_message(), message_bytes_most, withdrawn.message);
     return withdrawn;
+}
+
+MayRetry read(pb::MayRetry& from, Check& check) {
+    MayRetry may_retry;
+    check.text(*from.mutable_name(), name_bytes_most, may_retry.name);
+    may_retry.within = from_wire_ms(from.within_ms(), check);
+    return may_retry;
 }
 
 StreamRequest read(pb::StreamRequest& from, Check& check) {
@@ -167,7 +182,7 @@ StreamFailed read(pb::StreamFailed& from, Check& check) {
 Message read(pb::RelayMessage& from, Check& check) {
     switch (from.kind_case()) {
         case pb::RelayMessage::kPublisherHello:
-            return PublisherHello{from.publisher_hello().version()};
+            return PublisherHello{from.publisher_hello().version(), from.publisher_hello().knows_may_retry()};
         case pb::RelayMessage::kRelayHello:
             return read(*from.mutable_relay_hello(), check);
         case pb::RelayMessage::kUpdate:
@@ -180,6 +195,8 @@ Message read(pb::RelayMessage& from, Check& check) {
             return read(*from.mutable_refused(), check);
         case pb::RelayMessage::kWithdrawn:
             return read(*from.mutable_withdrawn(), check);
+        case pb::RelayMessage::kMayRetry:
+            return read(*from.mutable_may_retry(), check);
         case pb::RelayMessage::kRequest:
             return read(*from.mutable_request(), check);
         case pb::RelayMessage::kAccept:

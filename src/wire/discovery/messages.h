@@ -68,6 +68,7 @@ struct UpdateResponse {
 
 struct PublisherHello {
     std::uint32_t version = protocol_version;
+    bool knows_may_retry = true;
     bool operator==(const PublisherHello&) const = default;
 };
 struct RelayHello {
@@ -85,6 +86,7 @@ struct StreamOffer {
 struct StreamRefused {
     std::string ticket{};
     std::string message{};
+    bool not_held = false;
     bool operator==(const StreamRefused&) const = default;
 };
 struct Withdrawn {
@@ -93,6 +95,11 @@ struct Withdrawn {
     std::string code{};
     std::string message{};
     bool operator==(const Withdrawn&) const = default;
+};
+struct MayRetry {
+    std::string name{};
+    Duration within{};
+    bool operator==(const MayRetry&) const = default;
 };
 struct StreamRequest {
     std::uint32_t version = protocol_version;
@@ -115,7 +122,7 @@ struct StreamFailed {
 };
 
 using Message = std::variant<PublisherHello, RelayHello, SignedUpdate, UpdateResponse, StreamOffer, StreamRefused,
-                             Withdrawn, StreamRequest, StreamAccept, StreamOpened, StreamFailed>;
+                             Withdrawn, MayRetry, StreamRequest, StreamAccept, StreamOpened, StreamFailed>;
 
 /// Appends the message as a frame, with its length. REQUIRES: it is within frame_bytes_most.
 void append_frame(const Message& message, std::string& out);

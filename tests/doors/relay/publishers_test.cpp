@@ -103,6 +103,49 @@ TEST(RelayPublishers, are_told_at_once_that_another_of_their_identity_took_over)
     EXPECT_EQ(withdrawn.code, "superseded");
 }
 
+/// Says hello, and asks for the name; refused if another has it.
+std::string ask_as(TestFrames& frames, const Identity& identity, discovery::PublisherHello hello,
+                   const std::string& name) {
+    frames.send(hello);
+    const auto relay = frames.expect<discovery::RelayHello>();
+    discovery::Update update{.action = discovery::Action::enter, .name = name};
+    update.relay = relay.relay;
+    update.time_ms = relay.time_ms;
+    update.nonce = 4712;
+    const std::string request = discovery::encode(update);
+    frames.send(discovery::SignedUpdate{request, identity.public_key(), identity.sign(update_purpose, request), 1});
+    return frames.expect<discovery::UpdateResponse>().code;
+}
+
+TEST(RelayPublishers, are_told_when_the_name_is_free_unless_they_are_too_old_to_know_the_message) {
+    TestRelay relay;
+    TestFrames old(TestSocket::connect(relay.port()));
+    TestFrames young(TestSocket::connect(relay.port()));
+    const Identity ben = Identity::generate(), carla = Identity::generate();
+    {
+        TestPublisher anna(relay);
+        ASSERT_NE(anna.advertise("web"), 0U);
+        ASSERT_EQ(ask_as(old, ben, {.knows_may_retry = false}, "web"), "name_taken");
+        ASSERT_EQ(ask_as(young, carla, {}, "web"), "name_taken");
+    }
+    EXPECT_EQ(young.expect<discovery::MayRetry>().name, "web");
+    // What it was sent would have come before the answer to this.
+    const std::string bytes = "no update";
+    old.send(discovery::SignedUpdate{bytes, ben.public_key(), ben.sign(update_purpose, bytes), 2});
+    EXPECT_EQ(old.expect<discovery::UpdateResponse>().code, "invalid_argument");
+}
+
+TEST(RelayPublishers, that_do_not_serve_what_they_are_offered_are_stale) {
+    TestRelay relay;
+    TestPublisher anna(relay);
+    ASSERT_NE(anna.advertise("web"), 0U);
+    TestFrames consumer = ask_for(relay, "web");
+    anna.frames().send(discovery::StreamRefused{anna.offer().ticket, "not mine any more", true});
+    EXPECT_EQ(refusal(consumer), "refused");
+    TestFrames next = ask_for(relay, "web");
+    EXPECT_EQ(refusal(next), "not_connected") << "the next one is not kept waiting";
+}
+
 TEST(RelayPublishers, are_cut_off_when_they_say_nothing) {
     TestRelay relay({.publisher_timeout = 300ms});
     TestPublisher publisher(relay);

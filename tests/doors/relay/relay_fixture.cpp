@@ -44,9 +44,14 @@ struct TestRelay::Behind {
                                                  .wall_ms = wall_ms,
                                                  .started_at = now,
                                                  .seed = 5,
-                                                 .withdraw = [this](const core::Withdrawal& withdrawal) {
-                                                     if (door) door->withdraw(withdrawal);
-                                                 }});
+                                                 .withdraw =
+                                                     [this](const core::Withdrawal& withdrawal) {
+                                                         if (door) door->withdraw(withdrawal);
+                                                     },
+                                                 .may_retry =
+                                                     [this](const core::RetryNotice& notice) {
+                                                         if (door) door->may_retry(notice);
+                                                     }});
         tell_time();
     }
 

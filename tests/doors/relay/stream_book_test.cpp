@@ -56,7 +56,7 @@ TEST(StreamBook, lets_only_the_publisher_that_was_asked_refuse) {
     StreamBook book({});
     ASSERT_TRUE(book.offer(wish(7), "ticket", start));
     EXPECT_FALSE(book.refuse("ticket", 2));
-    EXPECT_EQ(book.refuse("ticket", 1), 7u);
+    EXPECT_EQ(book.refuse("ticket", 1)->consumer, 7u);
     EXPECT_FALSE(book.refuse("ticket", 1));
     EXPECT_FALSE(book.redeem("ticket", start));
 }

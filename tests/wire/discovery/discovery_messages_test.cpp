@@ -24,6 +24,14 @@ pb::LeaseUpdateRequest registration() {
     return wire;
 }
 
+TEST(PublisherHello, of_an_older_publisher_says_that_it_does_not_know_may_retry) {
+    pb::RelayMessage wire;
+    wire.mutable_publisher_hello()->set_version(1);
+    const auto message = decode(wire.SerializeAsString());
+    ASSERT_TRUE(message);
+    EXPECT_FALSE(std::get<PublisherHello>(*message).knows_may_retry);
+}
+
 TEST(Renewal, of_a_name_of_thirty_bytes_is_a_frame_of_less_than_240_bytes) {
     const Identity identity = Identity::generate();
     const Update update{.action = Action::renew,

@@ -72,7 +72,7 @@ Message RandomMessages::of_kind(std::size_t kind) {
     const auto version = static_cast<std::uint32_t>(number(UINT32_MAX));
     switch (kind) {
         case 0:
-            return PublisherHello{version};
+            return PublisherHello{version, number(2) == 1};
         case 1:
             return RelayHello{version, number(any_number), static_cast<std::int64_t>(number(token_end))};
         case 2:
@@ -82,14 +82,16 @@ Message RandomMessages::of_kind(std::size_t kind) {
         case 4:
             return StreamOffer{exactly(ticket_bytes), bytes(255), bytes(64)};
         case 5:
-            return StreamRefused{exactly(ticket_bytes), bytes(4096)};
+            return StreamRefused{exactly(ticket_bytes), bytes(4096), number(2) == 1};
         case 6:
-            return Withdrawn{bytes(255), number(token_end), bytes(64)};
+            return Withdrawn{bytes(255), number(token_end), bytes(64), bytes(4096)};
         case 7:
-            return StreamRequest{version, bytes(255)};
+            return MayRetry{bytes(255), duration()};
         case 8:
-            return StreamAccept{version, exactly(ticket_bytes)};
+            return StreamRequest{version, bytes(255)};
         case 9:
+            return StreamAccept{version, exactly(ticket_bytes)};
+        case 10:
             return StreamOpened{};
         default:
             return StreamFailed{bytes(64), bytes(4096), bytes(512)};
