@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "doors/peer/peer_door.h"
-#include "server/cluster_founding.h"
+#include "server/cluster_peers.h"
 #include "server/log.h"
 #include "server/token_ceiling.h"
 #include "services/candidate.h"
@@ -49,10 +49,13 @@ struct Cluster::Impl {
           silent_till(silent_until(parts.settings, parts.found, parts.started_at)),
           store(store_parts()),
           ceiling({store.acceptor(), parts.durable, wall_clock_ms}),
-          founding({parts.settings.members.self,
-                    parts.settings.members.all.size(),
-                    {parts.found.directory, parts.found.founders}}),
+          known({{parts.settings.members.self,
+                  parts.settings.members.all.size(),
+                  {parts.found.directory, parts.found.founders, 0, {}}},
+                 {parts.settings.members.self, parts.settings.members.all.size(), parts.found.lives,
+                  parts.found.peer_lives}}),
           peers(parts.settings.members.all.size()),
+          taking_part(parts.settings.members.all.size()),
           door(door_parts()) {
         core::Acceptor& acceptor = store.acceptor();
         acceptor.raise_token_ceiling(parts.found.token_ceiling);
@@ -88,10 +91,11 @@ struct Cluster::Impl {
                 .seed = random_seed(),
                 .clock = store_clock_now,
                 .log = [this](std::string_view line) { parts.log.info(line); },
+                .log_error = [this](std::string_view line) { parts.log.error(line); },
                 .on_peer = [this](core::NodeIndex peer, std::optional<core::BootNumber> boot) { on_peer(peer, boot); },
                 .on_messages = [this](peer::Life from,
                                       std::vector<peer::Message> messages) { on_messages(from, messages); },
-                .founders = &founding};
+                .founders = &known};
     }
 
     void tell_who_this_is() {
@@ -104,53 +108,85 @@ struct Cluster::Impl {
                 "silent: this node has forgotten what it agreed to before an unclean stop, so it takes part "
                 "in no decision for " +
                 format_duration(store.acceptor().silent_for()));
-        if (!founding.founded())
+        if (!known.founding.founded())
             parts.log.info("the cluster is not founded yet: it begins once all of its members have met");
     }
 
     void advance(Instant now) {
         ceiling.advance(now);
         found_if_complete(now);
+        write_lives(now);
         if (!silent || store.acceptor().silent_for() > Duration::zero()) return;
         silent = false;
         parts.log.info("no longer silent: this node takes part again");
     }
 
     Instant next_due() const {
-        const Instant due = silent ? std::min(ceiling.next_due(), silent_till) : ceiling.next_due();
-        return founding.to_write() && !writing_founders ? std::min(due, write_founders_at) : due;
+        Instant due = silent ? std::min(ceiling.next_due(), silent_till) : ceiling.next_due();
+        if (known.founding.to_write() && !writing_founders) due = std::min(due, write_founders_at);
+        if (known.lives.to_write() && !writing_lives) due = std::min(due, write_lives_at);
+        return due;
     }
 
     /// What was agreed with which directories is known after a crash, or nothing was agreed to.
     void found_if_complete(Instant now) {
-        auto directories = founding.to_write();
+        auto directories = known.founding.to_write();
         if (!directories || writing_founders || now < write_founders_at) return;
         writing_founders = true;
         write_founders_at = now + pause_after_failure;
         parts.write_founders(std::move(*directories), [this](const Result<void>& written) {
             writing_founders = false;
             if (!written) return;  // the same again
-            founding.written();
+            known.founding.written();
             parts.log.info("the cluster is founded: all of its members have met");
-            for (std::size_t peer = 0; peer < peers.size(); ++peer)
-                if (peers[peer]) tell_of_peer(static_cast<core::NodeIndex>(peer));
+            tell_of_peers();
         });
+    }
+
+    /// Q12: the same for the lives of the others, so that an earlier copy of a directory is known for what it is.
+    void write_lives(Instant now) {
+        auto lives = known.lives.to_write();
+        if (!lives || writing_lives || now < write_lives_at) return;
+        writing_lives = true;
+        write_lives_at = now + pause_after_failure;
+        parts.write_peer_lives(*lives, [this, lives = *lives](const Result<void>& written) {
+            writing_lives = false;
+            if (!written) return;  // the same again
+            write_lives_at = {};
+            known.lives.written(lives);
+            tell_of_peers();
+            part_from_old_lives();
+        });
+    }
+
+    /// Another member has told of a later life of somebody who is connected: it comes back as that, or is refused.
+    void part_from_old_lives() {
+        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
+            if (peers[peer] && known.lives.durable()[peer].boot > *peers[peer])
+                door.disconnect(peer, "a later start of it is known");
     }
 
     void on_peer(core::NodeIndex peer, std::optional<core::BootNumber> boot) {
         driver->turn([&] {
             peers[peer] = boot;
-            if (founding.founded()) tell_of_peer(peer);
+            tell_of_peers();
         });
     }
 
-    void tell_of_peer(core::NodeIndex peer) {
-        store.set_peer(peer, peers[peer]);
-        if (parts.on_peer) parts.on_peer(peer, peers[peer].has_value());
+    /// Who is connected, and may take part, as far as that has changed.
+    void tell_of_peers() {
+        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer) {
+            const bool takes_part = peers[peer] && known.may_take_part(peer, *peers[peer]);
+            const std::optional<core::BootNumber> life = takes_part ? peers[peer] : std::nullopt;
+            if (life == taking_part[peer]) continue;
+            taking_part[peer] = life;
+            store.set_peer(peer, life);
+            if (parts.on_peer) parts.on_peer(peer, life.has_value());
+        }
     }
 
     void on_messages(peer::Life from, std::vector<peer::Message>& messages) {
-        if (!founding.founded()) return;  // lost (Q12)
+        if (taking_part[from.node] != from.boot) return;  // lost (Q12)
         driver->turn([&] {
             for (peer::Message& message : messages) {
                 if (auto* said = std::get_if<core::QuorumMessage>(&message))
@@ -174,10 +210,13 @@ struct Cluster::Impl {
     const Instant silent_till;
     core::QuorumStore store;
     TokenCeiling ceiling;
-    ClusterFounding founding;
-    std::vector<std::optional<core::BootNumber>> peers;  ///< the lives that are connected
+    ClusterPeers known;
+    std::vector<std::optional<core::BootNumber>> peers;        ///< the lives that are connected
+    std::vector<std::optional<core::BootNumber>> taking_part;  ///< those of them that the store has been told of
     bool writing_founders = false;
     Instant write_founders_at{};
+    bool writing_lives = false;
+    Instant write_lives_at{};
     PeerDoor door;
     Driver* driver = nullptr;
     bool silent = false;  ///< and has been told to be, in the log
@@ -232,7 +271,7 @@ std::string Cluster::status() {
     QuorumStatus status{.settings = impl_->parts.settings,
                         .peers = impl_->door.status(),
                         .now = store_clock_now(),
-                        .founded = impl_->founding.founded(),
+                        .founded = impl_->known.founding.founded(),
                         .silent_for = impl_->store.acceptor().silent_for(),
                         .leader = impl_->leader(),
                         .log = {},

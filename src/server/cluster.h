@@ -38,6 +38,8 @@ class Cluster final : public StoreHost {
         Log& log;
         /// Makes them durable (cluster_founding.h); answered on the loop.
         std::function<void(std::vector<std::uint64_t> directories, Callback<Result<void>> done)> write_founders;
+        /// Likewise (cluster_peers.h).
+        std::function<void(std::vector<core::LifeMark> lives, Callback<Result<void>> done)> write_peer_lives;
 
         // Of the replicated log; each may be empty.
         std::function<void(core::NodeIndex from, const core::LogMessage& message)> on_log_message = {};

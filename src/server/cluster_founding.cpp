@@ -16,7 +16,7 @@ ClusterFounding::ClusterFounding(Parts parts)
 }
 
 peer::Directories ClusterFounding::own() const {
-    return {own_, founded_ ? known_ : std::vector<std::uint64_t>{}};
+    return {own_, founded_ ? known_ : std::vector<std::uint64_t>{}, 0, {}};
 }
 
 bool ClusterFounding::admits(core::NodeIndex peer, const peer::Directories& theirs) const {

@@ -14,7 +14,7 @@ namespace holdfast {
 /// and each node writes the numbers of all members down before it takes part in anything. It does so once it has met
 /// all the others, with none of them in a cluster that was founded without it; or one of them that was founded with it.
 /// From then on it talks to those directories only.
-class ClusterFounding final : public peer::Founders {
+class ClusterFounding {
  public:
     struct Parts {
         core::NodeIndex self = 0;
@@ -23,9 +23,11 @@ class ClusterFounding final : public peer::Founders {
     };
     explicit ClusterFounding(Parts parts);
 
-    peer::Directories own() const override;
-    bool admits(core::NodeIndex peer, const peer::Directories& theirs) const override;
-    void met(core::NodeIndex peer, const peer::Directories& theirs) override;
+    core::NodeIndex self() const { return self_; }
+    peer::Directories own() const;
+    bool admits(core::NodeIndex peer, const peer::Directories& theirs) const;
+    /// It is connected.
+    void met(core::NodeIndex peer, const peer::Directories& theirs);
 
     /// The directories to be written down, if all are known and that was not done yet.
     std::optional<std::vector<std::uint64_t>> to_write() const;

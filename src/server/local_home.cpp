@@ -155,6 +155,10 @@ class LocalHome final : public Home {
                 [this](std::vector<std::uint64_t> directories, Callback<Result<void>> done) {
                     durable.save_founders(std::move(directories), std::move(done));
                 },
+            .write_peer_lives =
+                [this](std::vector<core::LifeMark> lives, Callback<Result<void>> done) {
+                    durable.save_peer_lives(std::move(lives), std::move(done));
+                },
             .on_log_message = [&state](core::NodeIndex from,
                                        const core::LogMessage& message) { state.receive(from, message); },
             .on_peer =

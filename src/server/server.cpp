@@ -62,6 +62,11 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
     if (!db) return refuse(options, db.error());
     if (const auto whole = check_whole(*directory, (*db)->found()); !whole) return refuse(options, whole.error());
     log.info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
+    if ((*db)->found().damaged)
+        log.error(
+            "the state file " + directory->file("state.db") +
+            " was altered after it was saved: its checksum is wrong. Nothing that it has of leases is taken up, as "
+            "after an unclean stop; check the disk and the memory of this machine");
     boost::asio::io_context loop{1};
     return run_at_home(options, log, loop, clock.now, [&](std::function<void()> tick) {
         return make_local_home({.loop = loop,

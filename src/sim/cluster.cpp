@@ -38,6 +38,15 @@ void Cluster::begin(const Fault& fault) {
             node.stop(fault.lasts);
             ++counts_.clean;
             return gone(fault.node);
+        case FaultKind::put_back:
+            if (!node.alive()) return;
+            node.stop(dice_.between(10ms, 300ms));  // which leaves a copy behind
+            ++counts_.clean;
+            gone(fault.node);
+            for (unsigned other = 0; other < size(); ++other)
+                if (other != fault.other) links.insert(links.end(), {{fault.other, other}, {other, fault.other}});
+            cut_between(links, fault.lasts);
+            return parts_.events.after(fault.lasts, [this, which = fault.node] { put_back(which); });
         case FaultKind::pause:
             return node.pause_for(fault.lasts);
         case FaultKind::cut:
@@ -61,6 +70,18 @@ void Cluster::begin(const Fault& fault) {
     }
 }
 
+/// The others are stopped cleanly and start again: they know what they agreed to, and nobody's life by heart.
+void Cluster::put_back(unsigned node) {
+    if (calm_ || !nodes_[node]->put_back_copy()) return;
+    ++counts_.copies;
+    for (unsigned other = 0; other < size(); ++other) {
+        if (other == node || !nodes_[other]->alive()) continue;
+        nodes_[other]->stop(dice_.between(10ms, 500ms));
+        gone(other);
+    }
+    restart_later(node, dice_.between(500ms, 1s));
+}
+
 void Cluster::restart_later(unsigned node, Duration down) {
     gone(node);
     parts_.events.after(down, [this, node] { nodes_[node]->start(); });
@@ -80,10 +101,11 @@ void Cluster::carry(Envelope envelope) {
     ++counts_.messages;
     const unsigned from = envelope.from;
     const unsigned to = envelope.to;
-    parts_.network.carry(from, to, Network::Doubles::sometimes, [this, to, envelope = std::move(envelope)] {
+    const LifeMark life = nodes_[from]->life();
+    parts_.network.carry(from, to, Network::Doubles::sometimes, [this, from, to, life, envelope = std::move(envelope)] {
         const bool past = envelope.to_boot != nodes_[to]->boot() || envelope.from_boot != nodes_[envelope.from]->boot();
         if (past && nodes_[to]->alive()) ++counts_.past_restart;
-        nodes_[to]->receive(envelope);
+        if (nodes_[to]->hears(from, life)) nodes_[to]->receive(envelope);
     });
 }
 
@@ -93,7 +115,9 @@ void Cluster::carry_log(unsigned from, unsigned to, LogMessage message) {
     ++counts_.log_messages;
     const bool once = std::holds_alternative<LogSubmit>(message);
     parts_.network.carry(from, to, once ? Network::Doubles::never : Network::Doubles::sometimes,
-                         [this, from, to, message = std::move(message)] { nodes_[to]->receive_log(from, message); });
+                         [this, from, to, life = nodes_[from]->life(), message = std::move(message)] {
+                             if (nodes_[to]->hears(from, life)) nodes_[to]->receive_log(from, message);
+                         });
 }
 
 /// Those who live come to know of each other, each in its own time.
@@ -109,7 +133,12 @@ void Cluster::introduce(unsigned to, unsigned whom) {
     const Duration delay = dice_.chance(calm_ ? 0.0 : 0.1) ? dice_.between(100ms, 3s) : dice_.between(100us, 50ms);
     parts_.events.after(delay, [this, to, whom, boot = nodes_[whom]->boot()] {
         // A node that has started again since is introduced again.
-        if (nodes_[whom]->boot() == boot) nodes_[to]->set_peer(whom, boot);
+        if (nodes_[whom]->boot() != boot || !nodes_[whom]->alive() || !nodes_[to]->alive()) return;
+        Node::Introduction said = nodes_[whom]->introduction();
+        if (nodes_[to]->admits(whom, said) && nodes_[whom]->admits(to, nodes_[to]->introduction()))
+            return nodes_[to]->meet(whom, std::move(said));
+        ++counts_.refused;
+        parts_.trace.note(parts_.events.now(), nodes_[to]->name(), "does not talk to node ", whom);
     });
 }
 
@@ -118,7 +147,7 @@ void Cluster::gone(unsigned node) {
     for (unsigned other = 0; other < size(); ++other) {
         if (other == node || dice_.chance(0.5)) continue;
         parts_.events.after(dice_.between(1ms, 500ms), [this, other, node, boot = nodes_[node]->boot()] {
-            if (!nodes_[node]->alive() && nodes_[node]->boot() == boot) nodes_[other]->set_peer(node, std::nullopt);
+            if (!nodes_[node]->alive() && nodes_[node]->boot() == boot) nodes_[other]->part(node);
         });
     }
 }
@@ -128,6 +157,7 @@ void Cluster::calm_down() {
     parts_.network.calm_down();
     for (const auto& node : nodes_) {
         node->disk().mend();
+        node->give_back();
         if (!node->alive()) node->start();
     }
 }

@@ -33,12 +33,15 @@ class Cluster {
         std::uint64_t partitions = 0;    ///< cuts of any kind
         std::uint64_t messages = 0;      ///< between nodes
         std::uint64_t log_messages = 0;  ///< those of the log among them
+        std::uint64_t copies = 0;        ///< earlier copies of a directory that were put back
+        std::uint64_t refused = 0;       ///< introductions of nodes that run on one
         std::uint64_t past_restart = 0;  ///< that arrived after a restart of who sent them or who gets them
     };
     const Counts& counts() const { return counts_; }
 
  private:
     void begin(const Fault& fault);
+    void put_back(unsigned node);
     void restart_later(unsigned node, Duration down);
     void cut_between(const std::vector<std::pair<unsigned, unsigned>>& links, Duration lasts);
     void carry(Envelope envelope);

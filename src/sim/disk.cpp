@@ -1,6 +1,9 @@
 #include "sim/disk.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
 
 namespace holdfast::sim {
 
@@ -56,6 +59,17 @@ void Disk::crash() {
         write.change(durable_);
     }
     writes_.clear();
+}
+
+void Disk::put_back(OnDisk copy) {
+    HOLDFAST_ASSERT(writes_.empty() && !kept_);
+    kept_ = std::exchange(durable_, std::move(copy));
+}
+
+void Disk::give_back() {
+    HOLDFAST_ASSERT(writes_.empty() && kept_);
+    durable_ = std::move(*kept_);
+    kept_.reset();
 }
 
 void write_down(LogFound& log, const LogWrite& write) {

@@ -12,6 +12,7 @@
 #include "sim/dice.h"
 #include "sim/event_queue.h"
 #include "store/quorum/acceptor.h"
+#include "store/quorum/peer_lives.h"
 
 namespace holdfast::sim {
 
@@ -34,7 +35,9 @@ struct OnDisk {
     Token ceiling = 0;
     std::uint64_t counter = 0;  ///< of the ballots of the life that stopped cleanly
     std::optional<SavedAcceptor> saved;
-    std::optional<Policy> policy;  ///< as the node's own state has it (S1)
+    std::vector<LifeMark> lives;       ///< of this directory (Q12)
+    std::vector<LifeMark> peer_lives;  ///< the latest of the others, by node
+    std::optional<Policy> policy;      ///< as the node's own state has it (S1)
     LogFound log;
 };
 
@@ -57,6 +60,11 @@ class Disk {
     /// Nobody waits for these writes any more.
     void crash();
 
+    /// From now on it has this copy of an earlier time, and then again what it had. REQUIRES: nothing is being written.
+    void put_back(OnDisk copy);
+    void give_back();
+    bool is_copy() const { return kept_.has_value(); }
+
  private:
     struct Write {
         Change change;
@@ -68,7 +76,8 @@ class Disk {
     EventQueue& events_;
     Dice dice_;
     OnDisk durable_;
-    std::deque<Write> writes_;  // the first is under way
+    std::optional<OnDisk> kept_;  // what it had before an earlier copy was put in its place
+    std::deque<Write> writes_;    // the first is under way
     TrueInstant stalled_until_, failing_until_;
     std::uint64_t life_ = 0;  // what was planned before a crash does not happen
     bool busy_ = false;

@@ -11,7 +11,7 @@ void Tally::add(const Outcome& outcome) {
         &Work::unavailable, &Work::lost, &Work::waited, &Work::abandoned, &Work::agents, &Work::deaths, &Work::banned);
     using Counts = Cluster::Counts;
     sum(cluster, outcome.cluster, &Counts::restarts, &Counts::clean, &Counts::partitions, &Counts::messages,
-        &Counts::past_restart, &Counts::log_messages);
+        &Counts::past_restart, &Counts::log_messages, &Counts::copies, &Counts::refused);
     using LogCounts = LogChecker::Counts;
     sum(log, outcome.log, &LogCounts::entries, &LogCounts::leaders, &LogCounts::installs, &LogCounts::snapshots,
         &LogCounts::acknowledged);

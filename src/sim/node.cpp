@@ -51,10 +51,12 @@ void Node::start() {
     starting_ = true;
     const auto found = std::make_shared<OnDisk>();  // read in its turn, behind what the former life has written
     disk_.write(
-        [found](OnDisk& disk) {
+        [found, incarnation = lives_ + 2](OnDisk& disk) {
             *found = disk;
             ++disk.boot;
             disk.saved.reset();
+            found->lives.push_back({disk.boot, incarnation});
+            disk.lives = found->lives;
         },
         [this, found, life = ++lives_](const Result<void>& written) {
             if (life != lives_) return;
@@ -68,6 +70,15 @@ void Node::start() {
 
 void Node::begin_life(const OnDisk& found) {
     boot_ = found.boot + 1;
+    if (found.saved && !disk_.is_copy()) {
+        copy_ = found;
+        copy_->lives.pop_back();
+    }
+    peers_.emplace(
+        PeerLives::Parts{static_cast<NodeIndex>(parts_.index), parts_.scenario.nodes, found.lives, found.peer_lives});
+    connected_.assign(parts_.scenario.nodes, std::nullopt);
+    taking_part_ = connected_;
+    writing_lives_ = false;
     const bool first = found.boot == 0;
     const bool clean = found.saved.has_value();
     note("starts, boot ", boot_, first ? ", for the first time" : clean ? ", after a clean stop" : ", silent");
@@ -109,6 +120,7 @@ std::unique_ptr<Node::Life> Node::end_life() {
     starting_ = false;
     backlog_.clear();
     paused_until_ = {};
+    peers_.reset();
     return std::move(life_);
 }
 
@@ -237,11 +249,83 @@ void Node::receive_log(unsigned from, LogMessage message) {
     });
 }
 
-void Node::set_peer(unsigned peer, std::optional<BootNumber> boot) {
-    run([peer, boot](Life& life) {
-        life.store().set_peer(static_cast<NodeIndex>(peer), boot);
-        life.state().on_peer(static_cast<NodeIndex>(peer), boot.has_value());
+// ---- the lives of the others (Q12) ----
+
+Node::Introduction Node::introduction() const {
+    return {peers_->own(), peers_->durable()};
+}
+
+bool Node::admits(unsigned peer, const Introduction& theirs) const {
+    return peers_->judge(static_cast<NodeIndex>(peer), theirs.life, theirs.known[parts_.index]) ==
+           PeerLives::Judgement::current;
+}
+
+void Node::meet(unsigned peer, Introduction theirs) {
+    run([this, peer, theirs = std::move(theirs)](Life& life) {
+        peers_->met(static_cast<NodeIndex>(peer), theirs.life, theirs.known);
+        connected_[peer] = theirs.life;
+        write_peer_lives();
+        tell_of_peers(life);
     });
+}
+
+void Node::part(unsigned peer) {
+    run([this, peer](Life& life) {
+        connected_[peer].reset();
+        tell_of_peers(life);
+    });
+}
+
+void Node::write_peer_lives() {
+    auto lives = peers_->to_write();
+    if (!lives || writing_lives_) return;
+    writing_lives_ = true;
+    disk_.write([lives = *lives](OnDisk& disk) { disk.peer_lives = lives; },
+                [this, lives = *lives, life = lives_](const Result<void>& written) {
+                    if (life != lives_) return;
+                    parts_.events.after(written ? Duration::zero() : 1s, [this, lives, life, done = bool(written)] {
+                        if (life != lives_) return;
+                        run([this, lives, done](Life& one) {
+                            writing_lives_ = false;
+                            if (done) peers_->written(lives);
+                            write_peer_lives();
+                            tell_of_peers(one);
+                        });
+                    });
+                });
+}
+
+void Node::tell_of_peers(Life& life) {
+    for (unsigned peer = 0; peer < connected_.size(); ++peer) {
+        const auto node = static_cast<NodeIndex>(peer);
+        const bool takes_part = connected_[peer] && peers_->may_take_part(node, *connected_[peer]);
+        const std::optional<LifeMark> now = takes_part ? connected_[peer] : std::nullopt;
+        if (now == taking_part_[peer]) continue;
+        taking_part_[peer] = now;
+        life.store().set_peer(node, now ? std::optional(now->boot) : std::nullopt);
+        life.state().on_peer(node, now.has_value());
+    }
+}
+
+bool Node::hears(unsigned peer, LifeMark life) const {
+    if (!peers_ || !taking_part_[peer]) return false;
+    return life == *taking_part_[peer] || life.boot < taking_part_[peer]->boot;
+}
+
+bool Node::put_back_copy() {
+    if (!copy_ || disk_.is_copy() || !life_) return false;
+    crash(false);
+    note("has an earlier copy of its directory, of boot ", copy_->boot);
+    disk_.put_back(*copy_);
+    return true;
+}
+
+void Node::give_back() {
+    if (!disk_.is_copy()) return;
+    note("has its own directory again");
+    crash(false);
+    disk_.crash();
+    disk_.give_back();
 }
 
 void Node::ask(Ask work) {

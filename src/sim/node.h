@@ -11,6 +11,7 @@
 #include "sim/log_checker.h"
 #include "sim/network.h"
 #include "sim/trace.h"
+#include "store/quorum/peer_lives.h"
 #include "store/quorum/quorum_store.h"
 
 namespace holdfast {
@@ -62,7 +63,24 @@ class Node {
 
     void receive(Envelope envelope);
     void receive_log(unsigned from, LogMessage message);
-    void set_peer(unsigned peer, std::optional<BootNumber> boot);
+
+    /// Q12, as the door for peers and the server do it. REQUIRES of the first two: it lives.
+    struct Introduction {
+        LifeMark life;
+        std::vector<LifeMark> known;
+    };
+    Introduction introduction() const;
+    bool admits(unsigned peer, const Introduction& theirs) const;
+    void meet(unsigned peer, Introduction theirs);  ///< takes part with it once that is on its disk
+    void part(unsigned peer);
+    LifeMark life() const { return peers_ ? peers_->own() : LifeMark{}; }
+    /// That life of a peer, or a former one, may be listened to.
+    bool hears(unsigned peer, LifeMark life) const;
+
+    /// Dies, and has from now on the directory that it had after its last clean stop but one start; false if there was
+    /// none. And gets back what it had.
+    bool put_back_copy();
+    void give_back();
 
     /// A request of a client. Lost if the node is down. Its answer must go through answer(), so that a node that has
     /// died in between does not give it.
@@ -85,6 +103,8 @@ class Node {
     void observe_log();
     void keep_ceilings();
     void write_ceiling(Token ceiling);
+    void write_peer_lives();
+    void tell_of_peers(Life& life);
     void plan_next();
     void reset_clock();
     void stop_soon(Duration down);
@@ -104,7 +124,12 @@ class Node {
     Disk disk_;
     std::unique_ptr<Life> life_;
     BootNumber boot_ = 0;
-    std::uint64_t lives_ = 0;  // started, stopped or crashed: what was planned before does not happen
+    std::optional<PeerLives> peers_;                    // of the life that goes on
+    std::vector<std::optional<LifeMark>> connected_;    // by node
+    std::vector<std::optional<LifeMark>> taking_part_;  // those of them that the store has been told of
+    bool writing_lives_ = false;
+    std::optional<OnDisk> copy_;  // as a clean stop left it
+    std::uint64_t lives_ = 0;     // started, stopped or crashed: what was planned before does not happen
     bool starting_ = false;
     TrueInstant paused_until_;
     std::deque<Work> backlog_;  // what came while it was paused

@@ -9,8 +9,8 @@
 namespace holdfast::sim {
 namespace {
 
-constexpr std::array<std::string_view, 11> kind_names{"crash", "reboot", "stop", "pause", "cut",      "isolate",
-                                                      "split", "stall",  "fail", "storm", "power_cut"};
+constexpr std::array<std::string_view, 12> kind_names{"crash", "reboot", "stop", "pause", "cut",       "isolate",
+                                                      "split", "stall",  "fail", "storm", "power_cut", "put_back"};
 
 struct Weighted {
     FaultKind kind;
@@ -56,7 +56,8 @@ const std::vector<Shape>& shapes() {
          0.01,
          {{crash, 5, 10ms, 500ms},
           {reboot, 2, 100ms, 2s},
-          {stop, 2, 10ms, 1s},
+          {stop, 3, 10ms, 1s},
+          {put_back, 4, 3s, 8s},
           {isolate, 4, 2s, 14s},
           {power_cut, 2, 10ms, 2s},
           {cut, 2, 2s, 14s}}},

@@ -22,6 +22,7 @@ enum class FaultKind : std::uint8_t {
     fail,       ///< the node's disk refuses
     storm,      ///< every link loses, delays and doubles much
     power_cut,  ///< all nodes reboot
+    put_back,   ///< a clean stop; then `other` is cut off, the node gets the copy of before, and all start again
 };
 std::string_view to_string(FaultKind kind);
 

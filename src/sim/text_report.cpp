@@ -47,9 +47,9 @@ void TextReport::finished(const Tally& tally, Seconds elapsed) {
     const Cluster::Counts& cluster = tally.cluster;
     std::printf(
         "cluster: %llu restarts, %llu clean stops, %llu partitions, %llu messages, %llu of them past a restart, "
-        "%llu events\n",
+        "%llu events, %llu copies of directories, %llu times refused\n",
         ULong{cluster.restarts}, ULong{cluster.clean}, ULong{cluster.partitions}, ULong{cluster.messages},
-        ULong{cluster.past_restart}, ULong{tally.events});
+        ULong{cluster.past_restart}, ULong{tally.events}, ULong{cluster.copies}, ULong{cluster.refused});
 }
 
 void TextReport::failed(const Failure& failure) {

@@ -3,6 +3,7 @@ Q13)."""
 
 import http.client
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -336,9 +337,39 @@ class Refusals(ClusterTest):
         c = self.start_node("c")
         for node in (a, b, c):
             node.wait_for_log("other_directory")
+            self.assertTrue(any("error" in line and "other_directory" in line for line in node.log), node.log)
+            self.assertFalse(any("old_boot" in line for line in node.log), node.log)
         self.assertEqual((self.quorum(c)["reachable"], self.quorum(c)["founded"]), (1, False))
         self.assertEqual(self.release(b, held)[0], 200)
         c.stop()
+        self.dirs["c"] = kept
+        self.start_node("c")
+        self.wait_until_together()
+
+    def test_an_earlier_copy_of_a_directory_takes_no_part_once_a_later_start_was_met(self):
+        a, b, c = self.start_cluster()
+        c.stop()
+        copy = self.directory()
+        shutil.copytree(self.dirs["c"], copy, dirs_exist_ok=True)
+        c = self.start_node("c")
+        b.stop()
+        a.grant("carol", "s")  # together with c, whose life it has written down before
+        b = self.start_node("b")
+        self.wait_until_together()
+        for id in ("c", "a", "b"):
+            self.nodes[id].stop()
+        a, b = self.start_node("a"), self.start_node("b")
+        self.wait_until_together(2)
+        held = a.grant("alice", "r")
+        kept, self.dirs["c"] = self.dirs["c"], copy
+        for code in ("old_boot", "old_directory"):  # when it was started often enough, its boot number is not lower
+            c = self.start_node("c")
+            for node in (a, b, c):
+                node.wait_for_log(code)
+                self.assertTrue(any("error" in line and code in line for line in node.log), node.log)
+            self.assertEqual(self.quorum(c)["reachable"], 1)
+            c.stop()
+        self.assertEqual(self.release(b, held)[0], 200)
         self.dirs["c"] = kept
         self.start_node("c")
         self.wait_until_together()

@@ -9,7 +9,7 @@ using Numbers = std::vector<std::uint64_t>;
 
 /// Nodes that meet each other, each with a directory of its own.
 ClusterFounding node(core::NodeIndex self, std::uint64_t directory, Numbers founders = {}) {
-    return ClusterFounding({self, 3, {directory, std::move(founders)}});
+    return ClusterFounding({self, 3, {directory, std::move(founders), 0, {}}});
 }
 
 /// False if one of them does not talk to the other.
@@ -84,7 +84,7 @@ TEST(ClusterFounding, lets_a_member_change_its_directory_as_long_as_nothing_was_
 }
 
 TEST(ClusterFounding, is_nothing_to_wait_for_where_there_is_one_member) {
-    EXPECT_TRUE(ClusterFounding({0, 1, {10, {}}}).founded());
+    EXPECT_TRUE(ClusterFounding({0, 1, {10, {}, 0, {}}}).founded());
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(Scenario, of_many_seeds_has_every_kind_of_fault_in_order_and_in_time) {
             }
         }
     }
-    EXPECT_EQ(kinds.size(), static_cast<std::size_t>(FaultKind::power_cut) + 1);
+    EXPECT_EQ(kinds.size(), static_cast<std::size_t>(FaultKind::put_back) + 1);
     EXPECT_EQ(sizes, (std::set<unsigned>{3, 5}));
 }
 

@@ -18,6 +18,14 @@ std::string serialized(const pb::Handshake& step) {
     return step.SerializeAsString();
 }
 
+std::vector<core::LifeMark> lives_in(const pb::Introduction& introduction) {
+    std::vector<core::LifeMark> lives;
+    const int count = std::min(introduction.known_boots_size(), introduction.known_incarnations_size());
+    for (int member = 0; member < count; ++member)
+        lives.push_back({introduction.known_boots(member), introduction.known_incarnations(member)});
+    return lives;
+}
+
 /// The secrets that both ends can make of the cluster secret and their nonces, and nobody else.
 class Keys {
  public:
@@ -151,6 +159,11 @@ void Handshake::Impl::introduce(std::string& out) {
         const Directories own = terms.founders->own();
         introduction.set_directory(own.own);
         introduction.mutable_founders()->Assign(own.founders.begin(), own.founders.end());
+        introduction.set_incarnation(own.incarnation);
+        for (const core::LifeMark& life : own.lives) {
+            introduction.add_known_boots(life.boot);
+            introduction.add_known_incarnations(life.incarnation);
+        }
     }
     send_sealed(step, out);
 }
@@ -166,7 +179,10 @@ std::optional<Refusal> Handshake::Impl::judge(const pb::Introduction& introducti
     const auto index = static_cast<core::NodeIndex>(member - terms.members.begin());
     if (member == terms.members.end() || index == terms.node) return Refusal::unexpected_node;
     peer = Life{index, introduction.boot()};
-    directories = {introduction.directory(), {introduction.founders().begin(), introduction.founders().end()}};
+    directories = {introduction.directory(),
+                   {introduction.founders().begin(), introduction.founders().end()},
+                   introduction.incarnation(),
+                   lives_in(introduction)};
     return admits(*peer);
 }
 

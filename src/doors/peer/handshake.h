@@ -30,14 +30,6 @@ struct Terms {
     const Founders* founders = nullptr;
 };
 
-/// One life of a member.
-struct Life {
-    core::NodeIndex node = 0;
-    core::BootNumber boot = 0;
-
-    bool operator==(const Life&) const = default;
-};
-
 /// How two nodes get to know each other, as a pure state machine: frames in, bytes out.
 ///
 ///     connector: nonce                        acceptor: nonce

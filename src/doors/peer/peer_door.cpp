@@ -70,8 +70,9 @@ struct PeerDoor::Impl final : std::enable_shared_from_this<Impl>, PeerLink::Owne
     void unreachable(core::NodeIndex index, const std::string& why);
     void lost(core::NodeIndex index, const std::string& why);
     std::optional<core::NodeIndex> index_of(const PeerLink& link) const;
-    void log_once(Logged& last, const std::string& about, const std::string& line);
+    void log_once(Logged& last, const std::string& about, const std::string& line, bool error = false);
     void forget(const PeerLink& link);
+    void disconnect(core::NodeIndex index, const std::string& why);
     PeerStatus status_of(std::size_t index) const;
     template <class AnyMessage>
     void send(core::NodeIndex to, std::optional<core::BootNumber> boot, const AnyMessage& message);
@@ -163,9 +164,11 @@ std::optional<Refusal> PeerDoor::Impl::admits(const PeerLink& link, Life life) {
     const bool right_one =
         link.connects() ? expected != dialled.end() && expected->second == life.node : life.node < parts.members.self;
     if (!right_one) return Refusal::unexpected_node;
+    // A directory that is not the member's is said to be that, whatever it counts as its boot number.
+    const auto refused =
+        parts.founders != nullptr ? parts.founders->refuses(life, link.directories()) : std::optional<Refusal>();
+    if (refused) return refused;
     if (life.boot < peers[life.node].newest_boot || life.boot == 0) return Refusal::old_boot;
-    if (parts.founders != nullptr && !parts.founders->admits(life.node, link.directories()))
-        return Refusal::other_directory;
     return std::nullopt;
 }
 
@@ -182,7 +185,7 @@ void PeerDoor::Impl::on_open(PeerLink& link) {
     if (peer.dialer) peer.dialer->succeeded();
     parts.log("peer " + parts.members.all[life.node].id + " (" + link.address() + ") is connected, in its life " +
               std::to_string(life.boot));
-    if (parts.founders != nullptr) parts.founders->met(life.node, link.directories());
+    if (parts.founders != nullptr) parts.founders->met(life, link.directories());
     parts.on_peer(life.node, life.boot);
 }
 
@@ -262,18 +265,22 @@ void PeerDoor::Impl::on_refused(PeerLink& link) {
     const std::string line = who + " (" + link.address() + ") " +
                              (link.refused_by_peer() ? "refuses us" : "is refused") + ": " + code + ": " +
                              std::string(advice(*link.refusal()));
-    log_once(index ? peers[*index].logged : logged, code, line);
+    log_once(index ? peers[*index].logged : logged, code, line, needs_repair(*link.refusal()));
 }
 
 /// A peer that is refused comes again every two seconds: the log hears of it when something changes, and else rarely.
-void PeerDoor::Impl::log_once(Logged& last, const std::string& about, const std::string& line) {
+void PeerDoor::Impl::log_once(Logged& last, const std::string& about, const std::string& line, bool error) {
     const Instant now = parts.clock();
     if (last.about == about && now - last.at < repeated_after) return;
     last = {about, now};
-    parts.log(line);
+    error&& parts.log_error ? parts.log_error(line) : parts.log(line);
 }
 
 // ---- status ----
+
+void PeerDoor::Impl::disconnect(core::NodeIndex index, const std::string& why) {
+    if (const auto link = peers[index].link) link->close(why);
+}
 
 PeerStatus PeerDoor::Impl::status_of(std::size_t index) const {
     const Peer& peer = peers[index];
@@ -349,6 +356,10 @@ void PeerDoor::send(const core::Envelope& envelope) {
 
 void PeerDoor::send(core::NodeIndex to, const core::LogMessage& message) {
     impl_->send(to, std::nullopt, message);
+}
+
+void PeerDoor::disconnect(core::NodeIndex peer, const std::string& why) {
+    impl_->disconnect(peer, why);
 }
 
 PeerDoorStatus PeerDoor::status() const {

@@ -77,6 +77,7 @@ class PeerDoor {
         std::uint64_t seed = 0;                          ///< of the jitter between attempts to connect
         std::function<Instant()> clock;                  ///< base/clock.h, store_clock_now
         std::function<void(std::string_view line)> log;  ///< what an operator may want to know; never per message
+        std::function<void(std::string_view line)> log_error = {};  ///< what needs repair; none: as the others
         /// A life of a peer is connected, or none is.
         std::function<void(core::NodeIndex peer, std::optional<core::BootNumber> boot)> on_peer;
         /// What has come together from a life of a peer that is connected.
@@ -96,6 +97,9 @@ class PeerDoor {
     /// peer is not connected. Does not call back. REQUIRES: it is from this life of this node, and not to itself.
     void send(const core::Envelope& envelope);
     void send(core::NodeIndex to, const core::LogMessage& message);
+
+    /// Ends the connection to the peer, if there is one. It may come back as what it is then.
+    void disconnect(core::NodeIndex peer, const std::string& why);
 
     PeerDoorStatus status() const;
 

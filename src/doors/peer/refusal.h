@@ -16,11 +16,14 @@ enum class Refusal : std::uint8_t {
     unexpected_node = 6,
     old_boot = 7,
     other_directory = 8,
+    old_directory = 9,
 };
 
 /// The stable code, as in the enumeration; and a sentence that says what to do.
 std::string_view to_string(Refusal refusal);
 std::string_view advice(Refusal refusal);
+/// A state directory is lost or was put back: nothing mends itself, and the operator should know at once.
+bool needs_repair(Refusal refusal);
 std::optional<Refusal> refusal_of(std::uint32_t number);
 
 }  // namespace holdfast::peer

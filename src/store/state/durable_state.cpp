@@ -46,6 +46,10 @@ void DurableState::save_founders(std::vector<std::uint64_t> directories, Callbac
            std::move(done));
 }
 
+void DurableState::save_peer_lives(std::vector<core::LifeMark> lives, Callback<Result<void>> done) {
+    submit([lives = std::move(lives)](StateDb& db) { return db.save_peer_lives(lives); }, std::move(done));
+}
+
 void DurableState::advance(Instant now) {
     longest_ttl_.advance(now);
     // A policy on its way to the disk may be about to raise the maximum.

@@ -42,6 +42,8 @@ class DurableState final : public core::Durable {
     /// Of a node (StateDb::save_founders).
     void save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done);
 
+    void save_peer_lives(std::vector<core::LifeMark> lives, Callback<Result<void>> done);
+
     /// The time: lowers the longest TTL on disk once it may come down (longest_ttl.h).
     void advance(Instant now);
     Instant next_deadline() const;

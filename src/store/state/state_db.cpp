@@ -1,7 +1,10 @@
 #include "store/state/state_db.h"
 
 #include <algorithm>
+#include <array>
 
+#include "base/hash.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "lease/limits.h"
 #include "store/state/state_file.h"
@@ -9,6 +12,21 @@
 
 namespace holdfast {
 namespace {
+
+/// Of this directory that are remembered: a member that is away for more starts than that takes this one for a copy.
+constexpr std::int64_t max_lives = 65'536;
+
+/// All that is saved, how many columns it has and in which order its rows are read.
+struct SavedTable {
+    const char* name;
+    int columns;
+    const char* order;
+};
+constexpr std::array saved_tables{
+    SavedTable{"meta", 2, "name"},         SavedTable{"policy", 2, "setting"}, SavedTable{"bans", 3, "holder"},
+    SavedTable{"approved", 1, "identity"}, SavedTable{"agents", 4, "id"},      SavedTable{"lives", 2, "boot"},
+    SavedTable{"peer_lives", 3, "member"}, SavedTable{"records", 8, "rowid"},
+};
 
 Error corrupt(const Sqlite& database, const std::string& what) {
     return {"state_corrupt", "the state file " + database.path() + " is damaged (" + what + "); nothing was changed"};
@@ -74,8 +92,10 @@ Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockRea
     state->check_owner();
     state->read_found();
     state->read_founders();
+    state->read_lives();
     state->read_policy();
     state->read_agents();
+    if (state->found_.damaged) state->distrust();
     if (state->database_->failure()) return *state->database_->failure();
     return state;
 }
@@ -94,7 +114,9 @@ void StateDb::read_found() {
     found_.token_ceiling = static_cast<core::Token>(ceiling);
     found_.boot = static_cast<core::BootNumber>(meta("starts") + 1);
     if (meta("starts") == 0) return;
-    if (meta("clean") != 1) {
+    const std::int64_t saved_as = meta("clean") == 1 ? meta("checksum") : 0;
+    found_.damaged = saved_as != 0 && saved_as != checksum() && !database_->failure();
+    if (meta("clean") != 1 || found_.damaged) {
         found_.last_stop = LastStop::unclean;
         found_.recovering_until = clock_.now + Duration{meta("longest_ttl_ns")};
         return;
@@ -106,6 +128,31 @@ void StateDb::read_found() {
     if (!same_clock) shift_ = clock_.now - stopped_at;
     found_.recovering_until = stopped_at + Duration{meta("recovering_ns")} + shift_;
     read_marks();
+}
+
+/// S1: whatever was saved may be altered, so nothing of it is taken up. Nor is any one number believed to be as high as
+/// it was: several of them say nearly the same, and one bit does not change two.
+void StateDb::distrust() {
+    const Duration longest = std::max({Duration{meta("longest_ttl_ns")}, found_.policy.ttl_max, owner_.longest_ttl});
+    found_.recovering_until = clock_.now + std::min(longest, core::limits::ttl_ceiling);
+    const std::int64_t highest = std::max(meta("highest_token"), meta("highest_counter"));
+    if (highest > 0 && static_cast<core::Token>(highest) < core::token_limit)
+        found_.token_ceiling = std::max(found_.token_ceiling, static_cast<core::Token>(highest));
+}
+
+/// Over every value, with its place. Never zero.
+std::int64_t StateDb::checksum() {
+    std::uint64_t sum = 1;
+    const auto add = [&](std::string_view bytes) { sum = hash_text({sum, bytes.size()}, bytes); };
+    for (const auto& [table, columns, order] : saved_tables) {
+        add(table);
+        const std::string where = std::string_view(table) == "meta" ? " WHERE name <> 'checksum'" : "";
+        Statement rows(*database_, "SELECT * FROM " + std::string(table) + where + " ORDER BY " + order);
+        while (rows.step())
+            for (int column = 0; column < columns; ++column)
+                add(rows.bytes(column));
+    }
+    return static_cast<std::int64_t>(sum >> 1U | 1U);
 }
 
 void StateDb::read_marks() {
@@ -125,6 +172,21 @@ void StateDb::read_founders() {
         if (!number) return database_->fail(corrupt(*database_, "founders"));
         found_.founders.push_back(*number);
         begin = comma + 1;
+    }
+}
+
+void StateDb::read_lives() {
+    Statement lives(*database_, "SELECT boot, incarnation FROM lives ORDER BY boot");
+    while (lives.step())
+        found_.lives.push_back(
+            {static_cast<core::BootNumber>(lives.number(0)), static_cast<std::uint64_t>(lives.number(1))});
+    found_.lives.push_back({found_.boot, random_seed() | 1U});
+    Statement peers(*database_, "SELECT member, boot, incarnation FROM peer_lives ORDER BY member");
+    while (peers.step()) {
+        const auto member = static_cast<std::size_t>(peers.number(0));
+        if (member != found_.peer_lives.size()) return database_->fail(corrupt(*database_, "peer_lives"));
+        found_.peer_lives.push_back(
+            {static_cast<core::BootNumber>(peers.number(1)), static_cast<std::uint64_t>(peers.number(2))});
     }
 }
 
@@ -184,15 +246,20 @@ Result<Duration> StateDb::begin(const TakeUp& take_up) {
     Transaction transaction(*database_);
     Duration longest = owner_.alone() ? found_.policy.ttl_max : owner_.longest_ttl;
     if (found_.last_stop == LastStop::unclean) {
-        longest = std::max(longest, Duration{meta("longest_ttl_ns")});
+        longest = std::max(longest, found_.recovering_until - clock_.now);
     } else {
         // Whatever is alive after a clean stop is in the records, or is what a recovery still waits for.
         longest = std::max({longest, take_up_records(take_up), found_.recovering_until - clock_.now});
-        database_->run("DELETE FROM records");
     }
+    database_->run("DELETE FROM records");
     set_meta("longest_ttl_ns", longest.count());
     set_meta("clean", 0);
     set_meta("starts", found_.boot);
+    const core::LifeMark& life = found_.lives.back();
+    Statement add(*database_, "INSERT OR REPLACE INTO lives VALUES (?1, ?2)");
+    add.bind(1, life.boot).bind(2, static_cast<std::int64_t>(life.incarnation)).execute();
+    Statement drop(*database_, "DELETE FROM lives WHERE boot <= ?1");
+    drop.bind(1, std::int64_t{life.boot} - max_lives).execute();
     set_meta_text("node", owner_.node);
     set_meta_text("members", owner_.members);
     if (auto committed = transaction.commit(); !committed) return committed.error();
@@ -329,6 +396,17 @@ Result<void> StateDb::save_founders(const std::vector<std::uint64_t>& directorie
     return transaction.commit();
 }
 
+Result<void> StateDb::save_peer_lives(const std::vector<core::LifeMark>& lives) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT OR REPLACE INTO peer_lives VALUES (?1, ?2, ?3)");
+    for (std::size_t member = 0; member < lives.size(); ++member)
+        save.bind(1, static_cast<std::int64_t>(member))
+            .bind(2, lives[member].boot)
+            .bind(3, static_cast<std::int64_t>(lives[member].incarnation))
+            .execute();
+    return transaction.commit();
+}
+
 Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records,
                                    const AcceptorMarks& marks) {
     Transaction transaction(*database_);
@@ -348,6 +426,7 @@ Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering
     set_meta("stopped_at_ns", clock.now.time_since_epoch().count());
     set_meta("recovering_ns", std::max(recovering_until - clock.now, Duration::zero()).count());
     set_meta("clean", 1);
+    set_meta("checksum", checksum());
     return transaction.commit();
 }
 

@@ -12,6 +12,7 @@
 #include "lease/record.h"
 #include "store/durable.h"
 #include "store/quorum/ballot.h"
+#include "store/quorum/peer_lives.h"
 #include "store/state/boot_clock.h"
 #include "store/state/sqlite.h"
 
@@ -39,6 +40,7 @@ struct AcceptorMarks {
 /// What a start finds: all that an authority must know of the lives before it.
 struct Found {
     LastStop last_stop = LastStop::none;
+    bool damaged = false;                  ///< it was clean, but what it saved is not what is there: so it is unclean
     core::Token token_ceiling = 0;         ///< every token up to here may have been issued (G3)
     core::Policy policy;                   ///< R7: durable
     std::vector<core::SavedAgent> agents;  ///< G5: in the order of their ids
@@ -53,6 +55,9 @@ struct Found {
     std::vector<std::uint64_t>
         founders;         ///< of a node: the directories of all members; empty: it has agreed to nothing
     AcceptorMarks marks;  ///< of a clean stop; after an unclean one nothing is known but the ceiling
+
+    std::vector<core::LifeMark> lives;       ///< of this directory, in their order, with the one that begins
+    std::vector<core::LifeMark> peer_lives;  ///< of a node, by member: the latest that were met (Q12)
 };
 
 /// An agent that is to be stored, or forgotten: then only its id counts.
@@ -93,12 +98,16 @@ class StateDb {
     /// The directories that founded the cluster. Nothing may be agreed to before (server/cluster_founding.h).
     Result<void> save_founders(const std::vector<std::uint64_t>& directories);
 
+    /// By member: the latest lives of the peers. Nothing is agreed to together with a life before (Q12).
+    Result<void> save_peer_lives(const std::vector<core::LifeMark>& lives);
+
     /// In this order. To forget one that is not there is success.
     Result<void> change_agents(const std::vector<AgentChange>& changes);
 
     using Records = std::function<void(const TakeUp& save)>;
-    /// Ends this life: writes the live records down and marks the state clean. Nothing may be granted, renewed or
-    /// released after the clock was read. A recovery that is not over goes on in the next life.
+    /// Ends this life: writes the live records down and marks the state clean, with a checksum over all that is there.
+    /// Nothing may be granted, renewed or released after the clock was read. A recovery that is not over goes on in the
+    /// next life.
     Result<void> stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records,
                               const AcceptorMarks& marks = {});
 
@@ -107,8 +116,11 @@ class StateDb {
 
     void check_owner();
     void read_found();
+    void distrust();
+    std::int64_t checksum();
     void read_marks();
     void read_founders();
+    void read_lives();
     void read_policy();
     void write_bans(const core::Policy& policy);
     void write_approved(const core::Policy& policy);

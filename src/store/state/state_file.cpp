@@ -44,6 +44,11 @@ constexpr std::array upgrades{
     "CREATE TABLE name_rules (name TEXT NOT NULL, identity TEXT NOT NULL, reserved INTEGER NOT NULL, "
     "reason TEXT NOT NULL, since_wall_ms INTEGER NOT NULL, PRIMARY KEY (name, identity)) WITHOUT ROWID; "
     "PRAGMA user_version = 5",
+    // Of a node: its own starts, and the latest of every other member that it has met (Q12). And the checksum of what a
+    // clean stop saved; zero is that of a version that had none.
+    "CREATE TABLE lives (boot INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL);"
+    "CREATE TABLE peer_lives (member INTEGER PRIMARY KEY, boot INTEGER NOT NULL, incarnation INTEGER NOT NULL);"
+    "INSERT INTO meta VALUES ('checksum', 0); PRAGMA user_version = 6",
 };
 const char* const what_to_do =
     "; nothing was changed. Restore the file, or move the whole directory away and start afresh once every lease this "

@@ -83,14 +83,15 @@ TEST(Handshake, between_two_that_agree_tells_each_who_the_other_is_and_gives_key
 struct Saying final : Founders {
     explicit Saying(Directories given) : said(std::move(given)) {}
     Directories own() const override { return said; }
-    bool admits(core::NodeIndex, const Directories&) const override { return true; }
-    void met(core::NodeIndex, const Directories&) override {}
+    std::optional<Refusal> refuses(Life, const Directories&) const override { return std::nullopt; }
+    void met(Life, const Directories&) override {}
 
     Directories said;
 };
 
 TEST(Handshake, tells_each_which_directory_the_other_has_and_who_founded_its_cluster) {
-    const Saying new_one{{7, {}}}, old_one{{std::uint64_t{1} << 62, {1, 2, 3}}};
+    const Saying new_one{{7, {}, 5, {}}};
+    const Saying old_one{{std::uint64_t{1} << 62, {1, 2, 3}, 6, {{1, 2}, {}, {~0U, ~0ULL}}}};
     Terms connector = terms_of(0), acceptor = terms_of(1);
     connector.founders = &new_one;
     acceptor.founders = &old_one;
@@ -216,6 +217,7 @@ TEST(Refusals, have_stable_codes) {
     EXPECT_FALSE(refusal_of(9));
     EXPECT_EQ(refusal_of(7), Refusal::old_boot);
     EXPECT_EQ(to_string(Refusal::other_directory), "other_directory");
+    EXPECT_EQ(to_string(Refusal::old_directory), "old_directory");
 }
 
 }  // namespace

@@ -347,12 +347,13 @@ TEST_F(StateDbTest, takes_up_a_file_of_the_first_version_and_all_that_is_in_it) 
     db = nullptr;
     // What that version did not know.
     Sqlite(path()).run(
-        "DROP TABLE agents; DROP TABLE approved; DROP TABLE name_rules; PRAGMA user_version = 1;"
+        "DROP TABLE agents; DROP TABLE approved; DROP TABLE name_rules; DROP TABLE lives; DROP TABLE peer_lives; "
+        "PRAGMA user_version = 1;"
         "CREATE TABLE former (resource TEXT NOT NULL, record BLOB NOT NULL);"
         "INSERT INTO former SELECT resource, record FROM records; DROP TABLE records;"
         "ALTER TABLE former RENAME TO records;"
         "DELETE FROM meta WHERE name IN ('node', 'members', 'highest_token', 'highest_counter', 'forgotten_counter', "
-        "'forgotten_boot', 'forgotten_node', 'directory', 'founders');"
+        "'forgotten_boot', 'forgotten_node', 'directory', 'founders', 'checksum');"
         "DELETE FROM policy WHERE setting IN ('hold_max_ns', 'idle_max_ns', 'leases_per_holder_max')");
 
     db = begin({"boot", noon + 1s});
@@ -383,6 +384,66 @@ TEST_F(StateDbTest, refuses_a_damaged_file_and_leaves_it_alone) {
     EXPECT_EQ(refusal_of(good), "accepted");
 }
 
+TEST_F(StateDbTest, serves_nothing_that_a_flipped_bit_has_altered) {
+    Records saved;
+    for (int i = 0; i < 40; ++i)
+        saved.emplace("res" + std::to_string(100 + i), held_for(60s, noon));
+    auto first = begin({"boot", noon});
+    ASSERT_TRUE(first->reserve_tokens(1000));
+    stop(*first, {"boot", noon}, saved);
+    first = nullptr;
+    const std::string good = content();
+    int refused = 0, unclean = 0, untouched = 0;
+    std::size_t seen = 0;
+    for (std::size_t byte = 0; byte < good.size(); ++byte) {
+        if (good[byte] == '\0' || ++seen % 61 != 0) continue;  // most of the file is empty
+        const std::size_t bit = 8 * byte + seen % 8;
+        std::string bad = good;
+        bad[byte] = static_cast<char>(bad[byte] ^ (1 << bit % 8));
+        for (const char* also : {"", "-wal", "-shm"})
+            std::filesystem::remove(path() + also);
+        std::ofstream(path(), std::ios::binary) << bad;
+        auto db = StateDb::open(path(), {"boot", noon + 1s});
+        if (!db) {
+            ++refused;
+            continue;
+        }
+        Records found;
+        const auto begun = (*db)->begin([&](std::string_view resource, const core::Record& record,
+                                            const core::RegisterBallots&) { found.emplace(resource, record); });
+        if (!begun) {
+            ++refused;
+            continue;
+        }
+        if ((*db)->found().last_stop == LastStop::clean) {
+            ++untouched;  // it was in a place that has no meaning
+            EXPECT_EQ(found, saved) << "bit " << bit;
+            EXPECT_EQ((*db)->found().token_ceiling, 1000U) << "bit " << bit;
+            continue;
+        }
+        ++unclean;
+        EXPECT_TRUE(found.empty()) << "bit " << bit;
+        EXPECT_GE((*db)->found().recovering_until, noon + 1s + core::Policy{}.ttl_max) << "bit " << bit;
+    }
+    EXPECT_GT(unclean, 20) << refused << " refused, " << untouched << " without a meaning";
+}
+
+TEST_F(StateDbTest, takes_what_was_altered_after_a_clean_stop_for_an_unclean_one_and_goes_on) {
+    auto db = begin({"boot", noon});
+    stop(*db, {"boot", noon}, {{"a", held_for(60s, noon)}, {"b", held_for(60s, noon)}});
+    db = nullptr;
+    Sqlite(path()).run("UPDATE records SET rowid = 10 - rowid");  // the same content in another order
+    db = begin({"boot", noon + 1s});
+    EXPECT_TRUE(db->found().damaged);
+    EXPECT_EQ(db->found().last_stop, LastStop::unclean);
+    EXPECT_TRUE(taken_up_.empty());
+    stop(*db, {"boot", noon + 2s}, {{"c", held_for(60s, noon)}});
+    db = nullptr;
+    db = begin({"boot", noon + 3s});
+    EXPECT_FALSE(db->found().damaged);
+    EXPECT_EQ(taken_up_, (Records{{"c", held_for(60s, noon)}})) << "and what was altered is gone";
+}
+
 TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
     std::ofstream(path() + "-wal") << "log";
     const auto opened = StateDb::open(path(), {"boot", noon});
@@ -393,7 +454,7 @@ TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
 
 TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     begin({"boot", noon});
-    Sqlite(path()).run("PRAGMA user_version = 6");
+    Sqlite(path()).run("PRAGMA user_version = 99");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, "state_too_new");

@@ -1,0 +1,58 @@
+#include "store/quorum/peer_lives.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/mutant.h"
+
+namespace holdfast::core {
+
+PeerLives::PeerLives(Parts parts) : self_(parts.self), own_(std::move(parts.own)), seen_(std::move(parts.seen)) {
+    HOLDFAST_ASSERT(self_ < parts.members && !own_.empty());
+    if (mutant("peer_lives_forgotten")) seen_.clear();
+    seen_.resize(parts.members);
+    durable_ = seen_;
+}
+
+PeerLives::Judgement PeerLives::judge(NodeIndex peer, LifeMark theirs, LifeMark known_there) const {
+    const LifeMark& latest = seen_.at(peer);
+    const bool twin = theirs.boot == latest.boot && theirs.incarnation != latest.incarnation;
+    if (theirs.boot < latest.boot || (twin && !mutant("incarnation_ignored"))) return Judgement::theirs_is_old;
+    return was_ours(known_there) ? Judgement::current : Judgement::ours_is_old;
+}
+
+/// A copy that was started often enough has a higher boot number than the latest life of its member. But the others
+/// know a life that it never had.
+bool PeerLives::was_ours(LifeMark mark) const {
+    if (mark.boot == 0) return true;
+    if (mark.incarnation == 0) return mark.boot < own().boot;
+    if (mutant("own_lives_not_compared")) return mark.boot <= own().boot;
+    return std::find(own_.rbegin(), own_.rend(), mark) != own_.rend();
+}
+
+void PeerLives::met(NodeIndex peer, LifeMark theirs, const std::vector<LifeMark>& known_there) {
+    keep_if_later(peer, theirs);
+    // Of the others as well: a later life of a third one that only the peer has met must not be missed.
+    for (std::size_t member = 0; member < std::min(known_there.size(), seen_.size()); ++member)
+        if (member != self_ && member != peer) keep_if_later(member, known_there[member]);
+}
+
+void PeerLives::keep_if_later(std::size_t member, LifeMark mark) {
+    if (mark.boot > seen_.at(member).boot) seen_[member] = mark;
+}
+
+std::optional<std::vector<LifeMark>> PeerLives::to_write() const {
+    if (seen_ == durable_) return std::nullopt;
+    return seen_;
+}
+
+void PeerLives::written(const std::vector<LifeMark>& lives) {
+    HOLDFAST_ASSERT(lives.size() == durable_.size());
+    durable_ = lives;
+}
+
+bool PeerLives::may_take_part(NodeIndex peer, LifeMark theirs) const {
+    return seen_.at(peer) == theirs && (durable_[peer] == theirs || mutant("peer_life_not_durable"));
+}
+
+}  // namespace holdfast::core
