@@ -87,6 +87,18 @@ void add_serve_options(CLI::App* serve, ServeOptions& options) {
         ->envname("HOLDFAST_STATE_DIR");
     serve->add_flag("--insecure", options.insecure, "allow addresses beyond loopback, though nothing is encrypted")
         ->envname("HOLDFAST_INSECURE");
+    serve
+        ->add_option("--allow-host", options.allowed_hosts,
+                     "a name by which HTTP may be called, besides addresses, localhost and this machine's; may be "
+                     "repeated")
+        ->type_name("NAME")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->envname("HOLDFAST_ALLOW_HOST");
+    serve
+        ->add_flag("--allow-spawn", options.allow_spawn,
+                   "start backends for whoever can reach --http beyond loopback: they can run any command on drones")
+        ->envname("HOLDFAST_ALLOW_SPAWN");
     serve->add_flag("--try", options.try_hints, "print three commands to try")->envname("HOLDFAST_TRY");
     serve->add_option("--max-connections", options.max_connections, "connections at one time")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))

@@ -59,6 +59,9 @@ constexpr std::array<Text, code_count> texts{{
     {Code::key_tag_mismatch, "key_tag_mismatch",
      "the key is held with another tag; connect with that tag, or when its backend has ended"},
     {Code::nothing_to_start, "nothing_to_start", "no backend holds this key; say with spawn what to start"},
+    {Code::spawn_not_allowed, "spawn_not_allowed",
+     "this server listens beyond loopback and starts nothing for whoever can reach it; start it with --allow-spawn if "
+     "you trust everyone who can"},
     {Code::no_drone, "no_drone",
      "no drone of this pool that was heard from lately has room; start one, or ask again after retry_in_ms"},
     {Code::key_race_lost, "key_race_lost", "others took the key and let go of it all the while; connect again"},

@@ -41,6 +41,7 @@ enum class Code : std::uint8_t {
     not_banned,
     key_tag_mismatch,
     nothing_to_start,
+    spawn_not_allowed,
     no_drone,
     key_race_lost,
     backend_id_taken,

@@ -34,6 +34,8 @@ HttpDoorOptions door_options(const ServeOptions& options) {
     door.idle_timeout = options.idle_timeout;
     door.read_timeout = options.read_timeout;
     door.version = HOLDFAST_VERSION;
+    door.names = options.allowed_hosts;
+    door.allow_spawn = options.allow_spawn;
     return door;
 }
 
@@ -182,6 +184,9 @@ struct Life::Impl {
         parts.log.info("serving on http://" + greeting.address +
                        (greeting.resp.empty() ? "" : " and redis://" + greeting.resp) +
                        (greeting.relay.empty() ? "" : ", relaying on " + greeting.relay));
+        const std::string exposed =
+            exposure({greeting.address, greeting.resp, greeting.relay, parts.options.allow_spawn});
+        if (!exposed.empty()) parts.log.warn(exposed);
         tell_service_manager("READY=1");
     }
 

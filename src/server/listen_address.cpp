@@ -31,6 +31,22 @@ Result<void> check_listen_address(std::string_view address, bool insecure) {
                      "--insecure if the network is one you trust"};
 }
 
+std::string exposure(const BoundDoors& doors) {
+    const auto beyond = [](const std::string& address) {
+        return !address.empty() && !is_loopback(std::string_view(address).substr(0, address.rfind(':')));
+    };
+    std::string text;
+    if (beyond(doors.http))
+        text += " http://" + doors.http +
+                " can take, release and revoke any lease, change the policy, and stop backends and drones;" +
+                (doors.allow_spawn ? " it can run commands on every drone (--allow-spawn);" : "");
+    if (beyond(doors.resp)) text += " redis://" + doors.resp + " can take and end leases;";
+    if (beyond(doors.relay)) text += " relay " + doors.relay + " can advertise services and use those of others;";
+    if (text.empty()) return text;
+    return "--insecure: there are no passwords and nothing is encrypted. Whoever reaches" + text +
+           " let only those connect whom you trust with that";
+}
+
 std::string address_beside(std::string_view http, unsigned above) {
     const auto colon = http.rfind(':');
     const auto port = parse_number(http.substr(colon + 1)).value_or(0);

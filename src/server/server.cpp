@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "server/cluster_settings.h"
 #include "server/front_home.h"
+#include "server/host_names.h"
 #include "server/life.h"
 #include "server/listen_address.h"
 #include "server/local_home.h"
@@ -114,6 +115,9 @@ int run_server(const ServeOptions& given) {
         if (address != door_off)
             if (const auto allowed = check_listen_address(address, options.insecure); !allowed)
                 return refuse(options, allowed.error());
+    auto names = allowed_hosts(options, name_of_this_machine());
+    if (!names) return refuse(options, names.error());
+    options.allowed_hosts = std::move(*names);
     const auto cluster = read_cluster_settings(options);
     if (!cluster) return refuse(options, cluster.error());
     const std::size_t doors = options.resp == door_off ? 1 : 2;

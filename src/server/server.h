@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 
@@ -14,12 +15,14 @@ inline constexpr std::string_view door_off = "off";
 
 /// What `holdfast serve` can be told. Every option has a default that works.
 struct ServeOptions {
-    std::string http = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
-    std::string resp;                     ///< likewise, for the Redis protocol; empty: beside HTTP; `off`: none
-    std::string relay;                    ///< likewise, for publishers and consumers of services; three above HTTP
-    std::string state_dir;                ///< empty: under the user's state home
-    bool insecure = false;                ///< allow addresses beyond loopback
-    bool try_hints = false;               ///< print three commands to try
+    std::string http = "127.0.0.1:7400";     ///< HOST:PORT; port 0 for a free one
+    std::string resp;                        ///< likewise, for the Redis protocol; empty: beside HTTP; `off`: none
+    std::string relay;                       ///< likewise, for publishers and consumers of services; three above HTTP
+    std::string state_dir;                   ///< empty: under the user's state home
+    bool insecure = false;                   ///< allow addresses beyond loopback
+    std::vector<std::string> allowed_hosts;  ///< names by which HTTP may be called, besides this machine's
+    bool allow_spawn = false;                ///< start backends for whoever can reach HTTP beyond loopback
+    bool try_hints = false;                  ///< print three commands to try
     std::size_t max_connections = 10'000;
     Duration idle_timeout = 60s;
     Duration resp_idle_timeout{};  ///< zero: none, as clients of Redis expect

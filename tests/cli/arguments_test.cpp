@@ -109,14 +109,33 @@ TEST(CommandLine, knows_nested_commands) {
 }
 
 TEST(CommandLine, understands_every_option_of_serve) {
-    const Parsed parsed = parse_command_line({"serve", "--http", "127.0.0.1:0", "--state-dir", "d", "--insecure",
-                                              "--try", "--max-connections", "7", "--idle-timeout", "5s",
-                                              "--read-timeout", "2s", "--log-level", "debug", "--log-json"});
+    const Parsed parsed = parse_command_line({"serve",
+                                              "--http",
+                                              "127.0.0.1:0",
+                                              "--state-dir",
+                                              "d",
+                                              "--insecure",
+                                              "--try",
+                                              "--max-connections",
+                                              "7",
+                                              "--idle-timeout",
+                                              "5s",
+                                              "--read-timeout",
+                                              "2s",
+                                              "--log-level",
+                                              "debug",
+                                              "--log-json",
+                                              "--allow-host",
+                                              "a.example",
+                                              "--allow-spawn",
+                                              "--allow-host",
+                                              "b.example,c.example"});
     ASSERT_FALSE(parsed.exit);
     const ServeOptions& serve = parsed.arguments.serve;
     EXPECT_EQ(serve.http, "127.0.0.1:0");
     EXPECT_EQ(serve.state_dir, "d");
-    EXPECT_TRUE(serve.insecure && serve.try_hints && serve.log_json);
+    EXPECT_TRUE(serve.insecure && serve.try_hints && serve.log_json && serve.allow_spawn);
+    EXPECT_EQ(serve.allowed_hosts, (std::vector<std::string>{"a.example", "b.example", "c.example"}));
     EXPECT_EQ(serve.max_connections, 7U);
     EXPECT_EQ(serve.idle_timeout, 5s);
     EXPECT_EQ(serve.read_timeout, 2s);

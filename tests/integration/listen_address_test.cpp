@@ -29,5 +29,18 @@ TEST(ListenAddress, must_be_a_host_and_a_port) {
         EXPECT_EQ(refusal(address, true), "invalid_argument") << address;
 }
 
+TEST(ListenAddress, beyond_loopback_is_told_with_what_it_exposes) {
+    EXPECT_EQ(exposure({.http = "127.0.0.1:7400", .resp = "[::1]:7401", .relay = "", .allow_spawn = true}), "");
+    const std::string http = exposure({.http = "0.0.0.0:7400", .resp = "127.0.0.1:7401", .relay = ""});
+    EXPECT_NE(http.find("http://0.0.0.0:7400"), std::string::npos) << http;
+    EXPECT_EQ(http.find("commands"), std::string::npos) << http;
+    EXPECT_EQ(http.find("127.0.0.1"), std::string::npos) << http;
+    const std::string all =
+        exposure({.http = "[::]:7400", .resp = "192.0.2.1:7401", .relay = "0.0.0.0:7403", .allow_spawn = true});
+    for (const char* named :
+         {"http://[::]:7400", "run commands on every drone", "redis://192.0.2.1:7401", "0.0.0.0:7403"})
+        EXPECT_NE(all.find(named), std::string::npos) << named << " in " << all;
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 """How a server starts, refuses to start, and stops."""
 
+import http.client
 import os
 import re
 import shutil
@@ -69,6 +70,23 @@ class Starting(ServerTest):
         self.assertEqual(server.wait(), 1)
         self.assertIn("--insecure", "\n".join(server.log))
         self.assertEqual(server.out, [])
+
+    def test_an_address_beyond_loopback_is_warned_of_and_answers_to_no_foreign_name(self):
+        server = self.launch(arguments=["--insecure", "--allow-host", "leases.example"], address="0.0.0.0:0")
+        line = server.started.get(timeout=PATIENCE)
+        eventually("the warning", lambda: next((l for l in server.log if "warn" in l and "can take, release" in l), None))
+        port = int(re.search(r"http://0\.0\.0\.0:(\d+)", line)[1])
+        for host, status in (("evil.example", 403), ("leases.example", 200), ("LEASES.example.:80", 200),
+                             (socket.gethostname(), 200), ("127.0.0.1", 200)):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+            connection.request("GET", "/health", headers={"Host": host})
+            self.assertEqual(connection.getresponse().status, status, host)
+            connection.close()
+
+    def test_a_name_that_cannot_be_allowed_is_refused(self):
+        server = self.launch(arguments=["--allow-host", "*"])
+        self.assertEqual(server.wait(), 1)
+        self.assertIn("--allow-host takes the name of a host", "\n".join(server.log))
 
     def test_the_relay_beyond_loopback_needs_it_too(self):
         server = self.launch(arguments=["--relay", "0.0.0.0:0"])

@@ -79,7 +79,7 @@ class NetworkTest(HandoverTest):
     def serve_everywhere(self):
         """As serve(), and also on the cables."""
         self.serve().stop()
-        self.server = self.launch(arguments=["--insecure"], address="0.0.0.0:0")
+        self.server = self.launch(arguments=["--insecure", "--allow-spawn"], address="0.0.0.0:0")
         line = self.server.started.get(timeout=PATIENCE)
         self.server.port = int(re.search(r"http://0\.0\.0\.0:(\d+)", line)[1])
         self.server.connection = Connection(self.server.port)

@@ -49,7 +49,7 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
 Result<std::string> HttpDoor::Impl::listen() {
     const auto bound = listener.listen(shared->options.address);
     if (!bound) return bound.error();
-    shared->on_loopback = bound->address().is_loopback();
+    shared->services.spawns = shared->options.allow_spawn || bound->address().is_loopback();
     check_sessions();
     measure_delay();
     return text_of(*bound);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "authority/authority.h"
 #include "base/result.h"
@@ -29,6 +30,9 @@ struct HttpDoorOptions {
     Duration read_timeout = 10s;
     Duration write_timeout = 10s;
     std::string version;
+    /// Names by which it may be called, in lower case, besides IP addresses and localhost (origin.h).
+    std::vector<std::string> names{};
+    bool allow_spawn = false;  ///< beyond loopback, too: whoever can connect may run commands on drones
     /// The JSON of GET /v1/quorum; none: this server is alone. Called on the io_context's thread.
     std::function<std::string()> quorum_status{};
     /// The JSON of GET /v1/store, and why the store cannot be used at the moment.

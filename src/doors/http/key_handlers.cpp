@@ -11,6 +11,7 @@ using core::Refused;
 void handle_connect(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_connect(request);
     if (!decoded) return reply(failure(decoded.error()));
+    if (decoded->spawn && !services.spawns) return reply(failure(core::Code::spawn_not_allowed));
     const auto ticket =
         services.controller.connect(std::move(*decoded), [reply](const core::Answer<core::Connected>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));

@@ -1,12 +1,18 @@
 #include "doors/http/origin.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <optional>
 #include <string_view>
 
 #include "doors/http/fields.h"
 
 namespace holdfast::http {
 namespace {
+
+constexpr std::string_view digits = "0123456789";
+constexpr std::string_view name_characters = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
 
 std::string lower(std::string_view text) {
     std::string result(text);
@@ -15,29 +21,68 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-/// The host without its port, and an IPv6 address with its brackets.
-std::string_view without_port(std::string_view host) {
-    if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-    return host.substr(0, host.find(':'));
+bool consists_of(std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+}
+
+/// The host of a Host field without port, without the dot that may end a full name, and an IPv6 address with its
+/// brackets. Nothing if the field is no host with or without a port, as with a user before it.
+std::optional<std::string_view> host_of(std::string_view field) {
+    const bool bracketed = field.starts_with('[');
+    const std::size_t end = bracketed ? field.find(']') : std::min(field.find(':'), field.size());
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string_view host = field.substr(0, bracketed ? end + 1 : end);
+    const std::string_view port = field.substr(host.size());
+    if (!port.empty() && port != ":" && (port.front() != ':' || !consists_of(port.substr(1), digits)))
+        return std::nullopt;
+    if (bracketed) return host;
+    if (host.ends_with('.')) host.remove_suffix(1);
+    return consists_of(host, name_characters) ? std::optional(host) : std::nullopt;
+}
+
+bool is_address_of(int family, std::string_view text) {
+    std::array<char, INET6_ADDRSTRLEN> room{};
+    if (text.size() >= room.size()) return false;
+    std::copy(text.begin(), text.end(), room.begin());
+    std::array<char, sizeof(in6_addr)> parsed;
+    return ::inet_pton(family, room.data(), parsed.data()) == 1;
+}
+
+/// Of an IPv6 address, which a URL has behind `%25`.
+bool is_zone(std::string_view text) {
+    if (text.starts_with("25")) text.remove_prefix(2);
+    return consists_of(text, name_characters);
 }
 
 bool is_address(std::string_view host) {
-    if (host.starts_with('[')) return true;
-    return !host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (!host.starts_with('[')) return is_address_of(AF_INET, host);
+    host = host.substr(1, host.size() - 2);
+    const std::size_t zone = std::min(host.find('%'), host.size());
+    if (zone < host.size() && !is_zone(host.substr(zone + 1))) return false;
+    return is_address_of(AF_INET6, host.substr(0, zone));
 }
 
 bool is_local_name(std::string_view host) {
     return host == "localhost" || host.ends_with(".localhost");
 }
 
+std::string host_problem(const Request& request, std::string_view field, const std::vector<std::string>& names) {
+    if (field.empty() && request.http_1_0) return {};
+    const auto host = host_of(field);
+    if (!host) return "the Host is not a host with or without a port: " + shown(request.host);
+    if (is_address(*host) || is_local_name(*host) || std::find(names.begin(), names.end(), *host) != names.end())
+        return {};
+    return "this server does not answer to the name " + shown(*host) +
+           ": call it by its address or as localhost, or start it with --allow-host for that name";
+}
+
 }  // namespace
 
-std::string origin_problem(const Request& request, bool listens_on_loopback) {
+std::string origin_problem(const Request& request, const std::vector<std::string>& names) {
     const std::string host = lower(request.host);
-    const std::string_view name = without_port(host);
-    if (listens_on_loopback && !name.empty() && !is_address(name) && !is_local_name(name))
-        return "this server listens on loopback and answers to addresses and localhost only, not to the name " +
-               shown(request.host);
+    if (std::string problem = host_problem(request, host, names); !problem.empty()) return problem;
+    if (request.has_fetch_site && request.fetch_site != "same-origin" && request.fetch_site != "none")
+        return "a page of another site may not call this server (Sec-Fetch-Site: " + shown(request.fetch_site) + ")";
     if (!request.has_origin) return {};
     const std::string origin = lower(request.origin);
     const std::size_t scheme = origin.find("://");

@@ -1,17 +1,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "doors/http/request.h"
 
 namespace holdfast::http {
 
-/// Why a request may come from a web page that has no business here; empty if it does not. A server on loopback asks
-/// for no password, so the browser of the one who runs it must not become everybody's way in.
+/// Why a request may come from a web page that has no business here; empty if it does not. A server asks for no
+/// password, so a browser that can reach it must not become everybody's way in.
 ///
-/// - A page of another origin gives itself away by its Origin.
-/// - A page that rebinds its own name to 127.0.0.1 (DNS rebinding) has a matching Origin, but gives itself away by
-///   its Host: on loopback that is an address or `localhost`, never a name that somebody else can point here.
-std::string origin_problem(const Request& request, bool listens_on_loopback);
+/// - A page of another site gives itself away by Sec-Fetch-Site, and by an Origin that is not the Host.
+/// - A page that rebinds its own name to this server's address (DNS rebinding) has a matching Origin, but gives itself
+///   away by its Host: that is an IP address, `localhost` or one of `names`, never a name that somebody else can point
+///   here. A browser always sends a Host, so HTTP/1.0 without one is not a browser.
+///
+/// `names` are in lower case.
+std::string origin_problem(const Request& request, const std::vector<std::string>& names);
 
 }  // namespace holdfast::http

@@ -13,6 +13,7 @@ struct Request {
     std::string query;  ///< without the question mark
     std::string host;
     std::string origin;
+    std::string fetch_site;  ///< Sec-Fetch-Site: how the page that calls is related to this server
     std::string content_type;
     std::string last_event_id;
     std::string signature;  ///< Holdfast-Signature
@@ -20,6 +21,7 @@ struct Request {
     bool http_1_0 = false;
     bool keep_alive = true;
     bool has_origin = false;  ///< an empty Origin is still one
+    bool has_fetch_site = false;
     bool has_last_event_id = false;
     std::string peer;  ///< the address it came from
     std::uint64_t connection = 0;

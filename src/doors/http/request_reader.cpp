@@ -100,6 +100,8 @@ RequestReader::Step RequestReader::finished() {
     if (hosts > 1) return fail(core::Code::bad_request, "there is more than one Host");
     if (hosts == 0 && message.version() >= 11) return fail(core::Code::bad_request, "HTTP/1.1 needs a Host");
     if (message.count(Field::origin) > 1) return fail(core::Code::bad_request, "there is more than one Origin");
+    if (message.count("Sec-Fetch-Site") > 1)
+        return fail(core::Code::bad_request, "there is more than one Sec-Fetch-Site");
     if (message.count(Field::transfer_encoding) > 0 && !impl_->parser->chunked())
         return fail(core::Code::bad_request, "the only Transfer-Encoding known here is chunked");
     return Step::ready;
@@ -113,6 +115,8 @@ Request RequestReader::take() {
     request.host = text_of(message, Field::host);
     request.origin = text_of(message, Field::origin);
     request.has_origin = message.count(Field::origin) > 0;
+    request.fetch_site = text_of(message, "Sec-Fetch-Site");
+    request.has_fetch_site = message.count("Sec-Fetch-Site") > 0;
     request.content_type = text_of(message, Field::content_type);
     request.last_event_id = text_of(message, "Last-Event-ID");
     request.signature = text_of(message, "Holdfast-Signature");

@@ -78,6 +78,7 @@ int status_of(Code code) {
         case Code::not_holder:
         case Code::renewal_barred:
         case Code::origin_refused:
+        case Code::spawn_not_allowed:
         case Code::over_quota:
         case Code::lease_idle:
         case Code::awaiting_approval:

@@ -145,7 +145,7 @@ void Session::handle(Request request) {
 }
 
 void Session::dispatch(const Request& request) {
-    const std::string problem = origin_problem(request, shared_->on_loopback);
+    const std::string problem = origin_problem(request, shared_->options.names);
     if (!problem.empty()) return answer(number_, failure(core::Code::origin_refused, problem));
     const Match match = find_route(request.method, request.path);
     if (match.route == nullptr) {

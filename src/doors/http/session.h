@@ -27,7 +27,6 @@ struct Shared {
     Services services;
     EventHub hub;
     std::function<void()> before_request;
-    bool on_loopback = true;
     bool stopping = false;
     bool gone = false;  ///< the door was destroyed: the authority may be, too
     std::unordered_map<Session*, std::shared_ptr<Session>> sessions;

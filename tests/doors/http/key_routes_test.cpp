@@ -42,6 +42,24 @@ TEST(ConnectRoute, says_why_not) {
               "key_tag_mismatch");
 }
 
+TEST(ConnectRoute, starts_nothing_beyond_loopback_unless_that_is_allowed) {
+    DoorSetting everywhere;
+    everywhere.options.address = "0.0.0.0:0";
+    TestDoor door(everywhere);
+    TestClient client = door.connect();
+    heartbeat(client, "d1");
+    const Answer refused = connect(client, "room-1");
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_EQ(refused.code(), "spawn_not_allowed");
+    EXPECT_EQ(client.ask("POST", "/v1/connect", R"({"key":{"name":"room-1"}})").code(), "nothing_to_start");
+    EXPECT_EQ(client.ask("GET", "/v1/backends").size("/backends"), 0U);
+    everywhere.options.allow_spawn = true;
+    TestDoor allowed(everywhere);
+    TestClient other = allowed.connect();
+    heartbeat(other, "d1");
+    EXPECT_EQ(connect(other, "room-1").status, 201);
+}
+
 TEST(ConnectRoute, waits_until_the_backend_is_ready) {
     TestDoor door;
     TestClient client = door.connect();
