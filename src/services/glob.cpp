@@ -1,5 +1,7 @@
 #include "services/glob.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace holdfast::redis {
@@ -44,23 +46,39 @@ bool take_one(std::string_view& pattern, unsigned char wanted) {
     return byte(escaped) == wanted;
 }
 
+/// False, with nothing left, if there is not more than that.
+bool spend(std::uint64_t& steps, std::size_t spent) {
+    steps -= std::min<std::uint64_t>(steps, spent);
+    return steps > 0;
+}
+
 }  // namespace
 
 bool glob_matches(std::string_view pattern, std::string_view text) {
+    std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+    return glob_matches(pattern, text, unlimited);
+}
+
+bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
     // A later star makes every choice of the ones before it good: to go back to the last one is enough.
     std::string_view after_star;
     std::string_view text_at_star;
     bool starred = false;
     while (true) {
+        const std::size_t unread = pattern.size();
         if (pattern.starts_with('*')) {
-            pattern.remove_prefix(1);
+            pattern.remove_prefix(std::min(pattern.find_first_not_of('*'), unread));
+            if (!spend(steps, unread - pattern.size())) return false;
+            if (pattern.empty()) return true;
             after_star = pattern;
             text_at_star = text;
             starred = true;
             continue;
         }
         if (pattern.empty() && text.empty()) return true;
-        if (!pattern.empty() && !text.empty() && take_one(pattern, byte(text.front()))) {
+        const bool taken = !pattern.empty() && !text.empty() && take_one(pattern, byte(text.front()));
+        if (!spend(steps, unread - pattern.size() + 1)) return false;
+        if (taken) {
             text.remove_prefix(1);
             continue;
         }

@@ -101,7 +101,7 @@ class Store {
                            Callback<Result<std::vector<LeaseName>>> reply) = 0;
 
     /// A page of active leases. Looks at a bounded number of records, so a page may be short and still have a next one.
-    /// The leases of one record come together, even over the limit. Those active throughout a listing are listed once,
+    /// Those of one record follow one another, even over the limit. Those active throughout a listing are listed once,
     /// at least. Error `invalid_argument`: `after` is not of this store.
     virtual void list(const ListQuery& query, Callback<Result<ListPage>> reply) = 0;
 

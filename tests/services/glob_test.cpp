@@ -54,6 +54,30 @@ TEST(Glob, takes_bytes_above_127_as_bytes) {
     EXPECT_FALSE(glob_matches("?", "\xc3\xa9")) << "an accented letter is two bytes";
 }
 
+TEST(Glob, reads_a_run_of_stars_once) {
+    const std::string stars(250, '*');
+    for (const auto& [pattern, most] : {std::pair{stars, 251U}, {stars + "x", 600U}, {"l" + stars + "granted", 600U}}) {
+        constexpr std::uint64_t all = 1'000'000;
+        std::uint64_t steps = all;
+        glob_matches(pattern, "lease:granted", steps);
+        EXPECT_LE(all - steps, most) << pattern;
+    }
+}
+
+TEST(Glob, gives_up_when_its_steps_are_used_up) {
+    std::string pattern = "*";
+    for (int i = 0; i < 100; ++i)
+        pattern += "[ab]?";
+    pattern += "c";
+    const std::string text(4000, 'a');
+    std::uint64_t steps = 100'000;
+    EXPECT_FALSE(glob_matches(pattern, text, steps));
+    EXPECT_EQ(steps, 0U);
+    steps = 100'000;
+    EXPECT_TRUE(glob_matches("*a*a*", text, steps));
+    EXPECT_GT(steps, 99'000U);
+}
+
 TEST(Glob, does_not_take_forever_on_many_stars) {
     std::string pattern;
     for (int i = 0; i < 200; ++i)

@@ -14,7 +14,12 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t keys_most = 100'000;     // of one KEYS
+constexpr std::size_t keys_most = 100'000;                // of one KEYS
+constexpr std::size_t key_bytes_together_most = 8 << 20;  // likewise
+constexpr std::uint64_t match_steps = 1'000'000;          // that a pattern may take for one answer, and
+constexpr std::uint64_t match_steps_per_byte = 16;        // for each byte of the keys that it is compared with
+constexpr std::string_view too_many_keys = "too many keys for one answer: use SCAN";
+constexpr std::string_view too_slow_pattern = "this pattern takes too long to match: give it fewer * or sets";
 constexpr std::size_t leases_per_page = 1000;  // of KEYS
 
 /// One KEYS or SCAN.
@@ -27,17 +32,26 @@ struct Listing {
     std::size_t limit = leases_per_page;
     std::string after{};  ///< empty: the beginning, or the end
     std::vector<std::string> keys{};
+    std::size_t key_bytes = 0;
+    std::uint64_t steps = match_steps;
+    std::string last{};  ///< the resource that was looked at last
 
-    /// The leases of one record come together: a key with several is told once.
-    void add(const core::ListPage& page) {
-        std::string_view last;
+    /// The leases of one record follow one another: a key with several is told once. False if the pattern takes too
+    /// long.
+    bool add(const core::ListPage& page) {
         for (const core::NamedLease& named : page.leases) {
             if (named.resource == last) continue;
             last = named.resource;
             const std::string_view key = core::split_name(named.resource).resource;
-            if (!of_type(named.lease) || !redis::glob_matches(pattern, key)) continue;
+            steps += match_steps_per_byte * key.size();
+            if (!of_type(named.lease)) continue;
+            const bool matches = redis::glob_matches(pattern, key, steps);
+            if (steps == 0) return false;
+            if (!matches) continue;
             keys.emplace_back(key);
+            key_bytes += key.size();
         }
+        return true;
     }
     bool of_type(const core::Lease& lease) const {
         if (type.empty()) return true;
@@ -70,14 +84,15 @@ void next_page(const ListingPtr& listing, Then then) {
                                            if (const auto* refused = std::get_if<core::Refused>(&answer))
                                                return fail(listing->exchange, refused->detail);
                                            const core::ListPage& page = std::get<core::ListPage>(answer);
-                                           listing->add(page);
+                                           if (!listing->add(page)) return fail(listing->exchange, too_slow_pattern);
                                            listing->after = page.next;
                                            then(listing);
                                        });
 }
 
 void gather_all(const ListingPtr& listing) {
-    if (listing->keys.size() > keys_most) return fail(listing->exchange, "too many keys for one answer: use SCAN");
+    if (listing->keys.size() > keys_most || listing->key_bytes > key_bytes_together_most)
+        return fail(listing->exchange, too_many_keys);
     if (!listing->after.empty()) return next_page(listing, gather_all);
     write_keys(listing->exchange.reply(), *listing);
     listing->exchange.finish();

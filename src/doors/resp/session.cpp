@@ -16,7 +16,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t answers_bytes_most = 256 * 1024;  // unread answers before the next command is looked at
-constexpr std::size_t pushes_bytes_most = 1024 * 1024;  // unread, answers included, before the connection is closed
 constexpr std::size_t under_way_most = 1024;
 constexpr std::size_t commands_per_clock = 256;  // in a long turn the clock is read again
 constexpr std::size_t input_bytes_most = resp::command_bytes_most + Buffers::bytes;

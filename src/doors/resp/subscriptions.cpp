@@ -27,35 +27,54 @@ std::string_view channel_of(EventKind kind) {
     return "lease:revoked";
 }
 
-bool Subscriptions::add(Names& names, std::string_view name) {
-    if (names.find(name) != names.end()) return true;
+namespace {
+
+std::optional<EventKind> kind_of(std::string_view channel) {
+    for (const EventKind kind : event_kinds)
+        if (channel_of(kind) == channel) return kind;
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool Subscriptions::add_channel(std::string_view name) {
+    if (channels_.find(name) != channels_.end()) return true;
     if (size() >= most) return false;
-    names.emplace(name);
-    find_routes();
+    channels_.emplace(name);
+    if (const auto kind = kind_of(name)) routes_[static_cast<std::size_t>(*kind)].by_name = true;
     return true;
 }
 
-void Subscriptions::remove(Names& names, std::string_view name) {
-    const auto found = names.find(name);
-    if (found == names.end()) return;
-    names.erase(found);
-    find_routes();
+bool Subscriptions::add_pattern(std::string_view pattern) {
+    if (patterns_.find(pattern) != patterns_.end()) return true;
+    if (size() >= most) return false;
+    const std::string& kept = *patterns_.emplace(pattern).first;
+    for (const EventKind kind : event_kinds) {
+        ++comparisons_;
+        if (redis::glob_matches(kept, channel_of(kind))) routes_[static_cast<std::size_t>(kind)].patterns.insert(kept);
+    }
+    return true;
+}
+
+void Subscriptions::remove_channel(std::string_view name) {
+    const auto found = channels_.find(name);
+    if (found == channels_.end()) return;
+    if (const auto kind = kind_of(name)) routes_[static_cast<std::size_t>(*kind)].by_name = false;
+    channels_.erase(found);
+}
+
+void Subscriptions::remove_pattern(std::string_view pattern) {
+    const auto found = patterns_.find(pattern);
+    if (found == patterns_.end()) return;
+    for (Route& route : routes_)
+        route.patterns.erase(*found);
+    patterns_.erase(found);
 }
 
 void Subscriptions::clear() {
+    routes_ = {};
     channels_.clear();
     patterns_.clear();
-    find_routes();
-}
-
-void Subscriptions::find_routes() {
-    for (const EventKind kind : event_kinds) {
-        Route& route = routes_[static_cast<std::size_t>(kind)];
-        route.by_name = channels_.find(channel_of(kind)) != channels_.end();
-        route.patterns.clear();
-        for (const std::string& pattern : patterns_)
-            if (redis::glob_matches(pattern, channel_of(kind))) route.patterns.push_back(pattern);
-    }
 }
 
 void SubscriberHub::join(RespSession& session) {
@@ -90,7 +109,8 @@ void SubscriberHub::tell(const core::Event& event) {
             writer.bulk(channel_of(event.kind));
             writer.bulk(payload);
         }
-        for (const std::string& pattern : route.patterns) {
+        for (const std::string_view pattern : route.patterns) {
+            if (message_.size() > RespSession::pushes_bytes_most) break;  // the session closes instead of sending it
             writer.push(4);
             writer.bulk("pmessage");
             writer.bulk(pattern);

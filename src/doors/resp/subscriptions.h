@@ -28,11 +28,15 @@ class Subscriptions {
     static constexpr std::size_t name_bytes_most = 256;
     using Names = std::set<std::string, std::less<>>;
 
+    Subscriptions() = default;
+    Subscriptions(const Subscriptions&) = delete;
+    Subscriptions& operator=(const Subscriptions&) = delete;
+
     /// False if there are as many as there may be.
-    bool add_channel(std::string_view name) { return add(channels_, name); }
-    bool add_pattern(std::string_view pattern) { return add(patterns_, pattern); }
-    void remove_channel(std::string_view name) { remove(channels_, name); }
-    void remove_pattern(std::string_view pattern) { remove(patterns_, pattern); }
+    bool add_channel(std::string_view name);
+    bool add_pattern(std::string_view pattern);
+    void remove_channel(std::string_view name);
+    void remove_pattern(std::string_view pattern);
     void clear();
 
     std::size_t size() const { return channels_.size() + patterns_.size(); }
@@ -42,17 +46,16 @@ class Subscriptions {
     /// How an event reaches this connection: by its channel's name, by patterns, or not at all.
     struct Route {
         bool by_name = false;
-        std::vector<std::string> patterns;
+        std::set<std::string_view> patterns;  ///< of patterns()
         bool any() const { return by_name || !patterns.empty(); }
     };
     const Route& route(core::EventKind kind) const { return routes_[static_cast<std::size_t>(kind)]; }
+    /// How often a pattern was compared with a channel so far: once per channel for each pattern that was added.
+    std::uint64_t comparisons() const { return comparisons_; }
 
  private:
-    bool add(Names& names, std::string_view name);
-    void remove(Names& names, std::string_view name);
-    void find_routes();
-
     Names channels_, patterns_;
+    std::uint64_t comparisons_ = 0;
     std::array<Route, event_kinds.size()> routes_;
 };
 

@@ -13,6 +13,16 @@ namespace {
 
 constexpr std::size_t leases_per_look = 1000;
 constexpr Duration look_every = 10s;
+constexpr std::size_t page_bytes = 256 * 1024;  // of its services, after which a page ends
+
+std::size_t bytes_of(const ServiceEntry& entry) {
+    std::size_t bytes = sizeof entry + entry.name.size() + entry.address.size();
+    for (const std::string& name : entry.alpn)
+        bytes += name.size();
+    for (const auto& [key, value] : entry.metadata)
+        bytes += key.size() + value.size();
+    return bytes;
+}
 
 }  // namespace
 
@@ -177,15 +187,17 @@ ServiceEntry Directory::Impl::entry(std::string_view name, const Service& servic
 
 ServicePage Directory::Impl::page(const ServiceQuery& query) const {
     ServicePage page;
+    std::size_t bytes = 0;
     const std::string_view prefix = redis::glob_prefix(query.name_glob);
     const auto& all = book.all();
     auto place = query.after < prefix ? all.lower_bound(prefix) : all.upper_bound(query.after);
     for (; place != all.end() && place->first.starts_with(prefix); ++place) {
         if (!is_shown(place->second)) continue;
         if (!query.name_glob.empty() && !redis::glob_matches(query.name_glob, place->first)) continue;
-        page.more = page.services.size() == query.limit;
+        page.more = page.services.size() == query.limit || bytes >= page_bytes;
         if (page.more) break;
         page.services.push_back(entry(place->first, place->second));
+        bytes += bytes_of(page.services.back());
     }
     return page;
 }

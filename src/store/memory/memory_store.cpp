@@ -18,6 +18,7 @@ constexpr SlotId history_list =
 constexpr std::size_t history_most = 500'000;  ///< of those; beyond, the oldest are forgotten early
 constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, of the names of their resources
 constexpr std::size_t slots_per_page = 20'000;             ///< how many slots one page of a listing looks at
+constexpr std::size_t page_bytes = 256 * 1024;             ///< of its leases, after which a page ends
 
 /// In which list a slot is. A record with leases, reservations, waiters or holdings that count is in the wheel; one
 /// that only remembers how leases ended is in the history.
@@ -212,22 +213,61 @@ struct MemoryStore::Impl {
         return false;
     }
 
-    /// Adds the active leases of a slot that the query asks for. Returns false, adding none, if the page has no room.
-    bool add_to_page(const ListQuery& query, SlotId id, ListPage& page) {
-        const std::string_view resource = table.resource_of(id);
-        if (!matches(query, resource)) return true;
-        const std::size_t before = page.leases.size();
+    /// Where a listing is: which slots were listed, and up to which token the one that comes next, if it did not fit
+    /// into a page.
+    struct Cursor {
+        std::uint64_t slot = 0;
+        Token token = 0;
+    };
+    static std::optional<Cursor> parse_cursor(std::string_view text) {
+        if (text.empty()) return Cursor{};
+        const std::size_t dot = std::min(text.find('.'), text.size());
+        const auto slot = parse_number(text.substr(0, dot));
+        const auto token = dot == text.size() ? std::optional<std::uint64_t>(0) : parse_number(text.substr(dot + 1));
+        if (!slot || !token || (*token > 0 && *slot == 0)) return std::nullopt;
+        return Cursor{*slot, *token};
+    }
+
+    /// The leases of a slot that the query asks for, above a token, oldest first. Valid until the next look.
+    const std::vector<const Lease*>& asked_for(const ListQuery& query, SlotId id, Token above) {
+        asked.clear();
         for (const Lease& lease : table.read(id, looking).leases)
-            if (lease.active(now) && (query.holder.empty() || query.holder == lease.holder))
-                page.leases.push_back({std::string(resource), lease});
-        if (before == 0 || page.leases.size() <= query.limit) return true;
-        page.leases.resize(before);
-        return false;
+            if (lease.token > above && lease.active(now) && (query.holder.empty() || query.holder == lease.holder))
+                asked.push_back(&lease);
+        std::sort(asked.begin(), asked.end(), [](const Lease* a, const Lease* b) { return a->token < b->token; });
+        return asked;
+    }
+
+    /// A page that is being made.
+    struct PageMaker {
+        ListPage page{};
+        std::size_t bytes = 0;
+        bool full() const { return bytes >= page_bytes; }
+        void add(std::string_view resource, const Lease& lease) {
+            page.leases.push_back({std::string(resource), lease});
+            bytes += sizeof(NamedLease) + resource.size() + lease.holder.size() + lease.session.size() +
+                     lease.reason.size() + lease.metadata.size();
+        }
+    };
+
+    /// Adds the leases of a slot, above a token. Returns how far the page came: nothing if all of the slot's are in it.
+    std::optional<Token> add_to_page(const ListQuery& query, SlotId id, Token above, PageMaker& made) {
+        const std::string_view resource = table.resource_of(id);
+        if (!matches(query, resource)) return std::nullopt;
+        const auto& found = asked_for(query, id, above);
+        const std::size_t before = made.page.leases.size();
+        if (before > 0 && before + found.size() > query.limit) return above;
+        for (const Lease* lease : found) {
+            if (made.full()) return above;
+            made.add(resource, *lease);
+            above = lease->token;
+        }
+        return std::nullopt;
     }
 
     Result<ListPage> list(const ListQuery& query) {
-        const auto after = query.after.empty() ? 0 : parse_number(query.after);
-        if (!after) return Error{"invalid_argument", "after is not `next` of a page of this store"};
+        const auto begin = parse_cursor(query.after);
+        if (!begin) return Error{"invalid_argument", "after is not `next` of a page of this store"};
         const bool all = query.holder.empty();
         const std::vector<SlotId> candidates = all ? std::vector<SlotId>{} : table.slots_of(query.holder);
         const auto next_after = [&](std::uint64_t id) -> SlotId {
@@ -235,19 +275,21 @@ struct MemoryStore::Impl {
             const auto found = std::upper_bound(candidates.begin(), candidates.end(), id);
             return found == candidates.end() ? 0 : *found;
         };
-        ListPage page;
-        std::uint64_t last = *after;
+        PageMaker made;
+        std::uint64_t last = begin->token > 0 ? begin->slot - 1 : begin->slot;
         std::size_t looked_at = 0;
         for (SlotId id = next_after(last); id != 0; id = next_after(id)) {
-            const bool room = page.leases.size() < query.limit && looked_at++ < slots_per_page &&
-                              (!table.used(id) || add_to_page(query, id, page));
-            if (!room) {
-                page.next = std::to_string(last);
+            const bool room = made.page.leases.size() < query.limit && !made.full() && looked_at++ < slots_per_page;
+            const Token above = id == begin->slot ? begin->token : 0;
+            const auto came_to = !room || !table.used(id) ? std::nullopt : add_to_page(query, id, above, made);
+            if (!room || came_to) {
+                const bool within = came_to.value_or(0) > 0;
+                made.page.next = within ? std::to_string(id) + "." + std::to_string(*came_to) : std::to_string(last);
                 break;
             }
             last = id;
         }
-        return page;
+        return std::move(made.page);
     }
 
     StoreListener& listener;
@@ -261,6 +303,7 @@ struct MemoryStore::Impl {
     std::size_t remembered_name_bytes = 0;
     std::string name;  // reused, so that the sweep allocates nothing
     Record looking;    // reused likewise
+    std::vector<const Lease*> asked;
 };
 
 MemoryStore::MemoryStore(StoreListener& listener, HashKey hash_key)

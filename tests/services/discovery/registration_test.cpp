@@ -187,6 +187,29 @@ TEST(Registration, is_listed_by_name_pattern_and_page) {
     EXPECT_EQ(desk.names({.name_glob = "*b"}), (std::vector<std::string>{"db"}));
 }
 
+TEST(Registration, with_much_metadata_is_listed_in_short_pages) {
+    DirectoryDesk desk;
+    for (int i = 100; i < 300; ++i) {
+        discovery::Update update = desk.named("web-" + std::to_string(i));
+        update.metadata = {{"text", std::string(4000, 'x')}};
+        ASSERT_EQ(desk.say("anna", update).code, "ok");
+    }
+    std::size_t listed = 0, pages = 0;
+    std::string after;
+    bool more = true;
+    while (more) {
+        const ServicePage page = desk.page({.name_glob = "", .after = after, .limit = 1000});
+        ASSERT_FALSE(page.services.empty());
+        EXPECT_LE(page.services.size(), 66U);
+        listed += page.services.size();
+        after = page.services.back().name;
+        more = page.more;
+        ++pages;
+    }
+    EXPECT_EQ(listed, 200U);
+    EXPECT_GT(pages, 3U);
+}
+
 TEST(Registration, of_what_cannot_be_a_name_or_an_advert_says_which) {
     DirectoryDesk desk;
     EXPECT_EQ(desk.enter("anna", "a/b").code, "invalid_name");

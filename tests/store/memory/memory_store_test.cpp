@@ -1,5 +1,6 @@
 #include "store/memory/memory_store.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -120,6 +121,50 @@ TEST_F(MemoryStoreTest, lists_every_lease_once_page_by_page) {
         query.after = after;
     } while (!after.empty());
     EXPECT_EQ(listed, std::multiset<std::string>(expected.begin(), expected.end()));
+}
+
+TEST_F(MemoryStoreTest, ends_a_page_of_large_leases_by_their_bytes) {
+    std::set<std::string> expected;
+    const std::string tail(4000, 'x');
+    for (int i = 0; i < 200; ++i) {
+        const std::string name = "r" + std::to_string(i) + tail;
+        expected.insert(to_string(LeaseName{name, acquire(name, "alice")}));
+    }
+    const std::string shared = "shared" + tail;  // larger by itself than a page
+    for (int i = 0; i < 200; ++i) {
+        const std::string holder = "h" + std::to_string(i);
+        expected.insert(to_string(LeaseName{shared, acquire(shared, holder, 60s, Predicate::consumes)}));
+    }
+    for (const std::string_view holder : {"", "alice"}) {
+        std::multiset<std::string> listed;
+        ListQuery query;
+        query.holder = holder;
+        query.limit = 1000;
+        std::string after;
+        std::size_t pages = 0;
+        do {
+            const ListPage found = page(query);
+            EXPECT_LE(found.leases.size(), 64U);
+            for (const NamedLease& lease : found.leases)
+                listed.insert(to_string(LeaseName{lease.resource, lease.lease.token}));
+            after = found.next;
+            query.after = after;
+            ++pages;
+        } while (!after.empty());
+        EXPECT_GT(pages, 3U);
+        EXPECT_EQ(listed.size(), holder.empty() ? 400U : 200U);
+        EXPECT_TRUE(std::includes(expected.begin(), expected.end(), listed.begin(), listed.end()));
+    }
+}
+
+TEST_F(MemoryStoreTest, refuses_an_after_that_is_not_its_own) {
+    acquire("a", "alice");
+    for (const char* after : {"x", "1.", ".1", "1.x", "0.1", "1.2.3"}) {
+        std::optional<std::string> refused;
+        store.list({.name_space = "", .prefix = "", .holder = "", .limit = 10, .after = after},
+                   [&](const Result<ListPage>& answer) { refused = answer ? "" : answer.error().code; });
+        EXPECT_EQ(refused, "invalid_argument") << after;
+    }
 }
 
 TEST_F(MemoryStoreTest, lists_by_holder_prefix_and_namespace) {
