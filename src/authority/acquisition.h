@@ -60,7 +60,8 @@ struct Acquisitions::Request {
                 .agent = agent,
                 .token = token,
                 .request = id,
-                .queued = wait_until.has_value()};
+                .queued = wait_until.has_value(),
+                .replaces_own = false};
     }
 };
 

@@ -45,6 +45,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     } else {
         request->priority = parts_.arrival();
     }
+    request->asked.session = session_of(*request);
     const auto& intents = request->asked.intents;
     request->order.resize(intents.size());
     std::iota(request->order.begin(), request->order.end(), std::size_t{0});
@@ -53,6 +54,17 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     requests_.emplace(request->id, request);
     try_again(request);
     return requests_.contains(request->id) ? request->id : 0;
+}
+
+/// G2: the session that the request names; else that of its agent's epoch; else its key, so that a repeat through
+/// another node is not in its own way; else one of its own. That needs a name only if it takes several things, which
+/// must not be in each other's way.
+std::string Acquisitions::session_of(const Request& request) {
+    const AcquireRequest& asked = request.asked;
+    if (!asked.session.empty()) return asked.session;
+    if (request.agent) return "epoch:" + std::to_string(*asked.epoch);
+    if (!asked.idempotency_key.empty()) return asked.idempotency_key;
+    return asked.intents.size() > 1 ? "own:" + std::to_string(random_.next()) : std::string{};
 }
 
 /// A grant is told as it stands now: its holder counts from when it asked again (T3), and an admin, or the holder

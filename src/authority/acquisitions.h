@@ -17,6 +17,7 @@
 #include "authority/requests.h"
 #include "authority/token_source.h"
 #include "base/callback.h"
+#include "base/random.h"
 #include "store/store.h"
 
 namespace holdfast::core {
@@ -47,8 +48,10 @@ class Acquisitions {
         Admit admit;
         std::function<Priority()> arrival;  ///< what a plain request is as old as: now, as a timestamp
         std::uint64_t first_request = 1;
+        std::uint64_t seed = 0;  ///< of the names of sessions that belong to one request
     };
-    explicit Acquisitions(Parts parts) : parts_(std::move(parts)), next_id_(parts_.first_request) {}
+    explicit Acquisitions(Parts parts)
+        : parts_(std::move(parts)), next_id_(parts_.first_request), random_(parts_.seed) {}
 
     void use(Store& store) { store_ = &store; }
 
@@ -120,12 +123,14 @@ class Acquisitions {
     void answer(const RequestPtr& request, AcquireAnswer answer);
     void try_again(const RequestPtr& request);
     RequestPtr find(std::uint64_t id) const;
+    std::string session_of(const Request& request);
 
     Parts parts_;
     Store* store_ = nullptr;
     Idempotency idempotency_;
     Instant now_;
     std::uint64_t next_id_;
+    Random random_;
     std::map<std::uint64_t, RequestPtr> requests_;                      // not answered yet
     std::multimap<Instant, std::uint64_t> deadlines_;                   // of those that wait
     std::multimap<std::string, std::uint64_t, std::less<>> by_holder_;  // likewise

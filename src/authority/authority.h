@@ -38,7 +38,9 @@ class Authority : private StoreListener {
         Instant started_at{};        ///< the same moment on the store's clock
         Instant recovering_until{};  ///< S1: nothing is granted before
         std::vector<SavedAgent> agents{};
-        std::uint64_t seed = 0;  ///< of the jitter in how long a request that was told to die should stay away
+        /// Of the jitter in how long a request that was told to die should stay away, and of the names of sessions that
+        /// belong to one request: no two lives may have the same.
+        std::uint64_t seed = 0;
         /// Requests are numbered from here. Where nodes share the queues of a record, no two of them, and no two lives
         /// of one, may use the same numbers.
         std::uint64_t first_request = 1;

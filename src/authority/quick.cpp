@@ -35,6 +35,7 @@ struct QuickCall final : Update {
     std::size_t events = 0;
     std::vector<std::uint64_t> outranked;
     bool granted = false;
+    bool replacing = false;
     bool over_quota = false;
     bool exact = false;
     bool signed_for = false;
@@ -163,7 +164,8 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
                       .agent = agent != nullptr,
                       .token = *token,
                       .request = impl.acquisitions.next_number(),
-                      .queued = false};
+                      .queued = false,
+                      .replaces_own = call_.replacing};
     auto verdict = acquire_in_place(record_, neighbours_, claim, now_);
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
     if (auto* busy = std::get_if<Busy>(&verdict)) {
@@ -189,7 +191,9 @@ std::optional<Code> QuickDesk::replace(Predicate predicate, std::optional<Durati
     for (const Lease& lease : record_.leases)
         if (!own(lease)) others.push_back(lease);
     std::erase_if(record_.leases, [&](const Lease& lease) { return !own(lease); });
+    call_.replacing = true;
     const auto refused = acquire(predicate, ttl, metadata);
+    call_.replacing = false;
     record_.leases.insert(record_.leases.begin(), others.begin(), others.end());
     std::sort(record_.leases.begin(), record_.leases.end(),
               [](const Lease& a, const Lease& b) { return a.token < b.token; });

@@ -38,7 +38,7 @@ struct Lease {
     std::optional<Priority> priority;  ///< of its agent (G5); none for a plain holder
     std::optional<Progress> progress;  ///< none if the holder does not count
     std::string holder;
-    std::string session;
+    std::string session;  ///< empty: of this lease alone (G2)
     std::string reason;
     std::string metadata;  ///< a JSON object as text, or empty
 

@@ -7,20 +7,23 @@
 namespace holdfast::core {
 namespace {
 
+/// G2: without a session neither is anyone's but its own.
 template <class Other>
 bool same_party(const Claim& claim, const Other& other) {
-    return claim.holder == other.holder && claim.session == other.session;
+    const bool named = !claim.session.empty() || mutant("empty_session_shared");
+    return named && claim.session == other.session && claim.holder == other.holder;
 }
 
 /// G2, and R5: what an agent left for itself to resume is not in its way.
 bool in_the_way(const Claim& claim, const Lease& lease) {
     if (compatible(claim.predicate, lease.predicate) || same_party(claim, lease)) return false;
     if (mutant("predicates_ignored")) return false;
-    return !(lease.resumable && claim.holder == lease.holder);
+    const bool gives_way = lease.resumable || (claim.replaces_own && lease.session.empty());
+    return !(gives_way && claim.holder == lease.holder);
 }
 
 bool in_the_way(const Claim& claim, const Waiter& waiter) {
-    if (mutant("overtaking")) return false;
+    if (waiter.id == claim.request || mutant("overtaking")) return false;
     if (compatible(claim.predicate, waiter.predicate) || same_party(claim, waiter)) return false;
     // Who waits already has come before: their nodes' clocks may say otherwise (T1).
     if (!claim.queued && !claim.agent && !waiter.agent) return true;

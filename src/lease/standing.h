@@ -13,7 +13,7 @@ namespace holdfast::core {
 /// A claim on one resource, as part of a manifest that has passed the policy.
 struct Claim {
     std::string_view holder;
-    std::string_view session;
+    std::string_view session;  ///< empty: one of its own, which no other claim and no lease shares (G2)
     std::string_view reason;
     std::string_view metadata;
     Predicate predicate = Predicate::mutates;
@@ -26,6 +26,7 @@ struct Claim {
     Token token = 0;            ///< fresh: above every token that this node has issued or seen (G3)
     std::uint64_t request = 0;  ///< the number of the request: its id in the queues
     bool queued = false;        ///< it is in the queues already
+    bool replaces_own = false;  ///< what its holder has without a session ends with its grant: not in its way
 
     Rank rank() const { return {priority, agent, holder, request}; }
 };

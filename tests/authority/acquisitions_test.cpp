@@ -330,5 +330,73 @@ TEST(Waiting, serves_everyone_in_the_end_whatever_the_manifests) {
     }
 }
 
+// ---- whose session a request is in (G2) ----
+
+TEST(Sessions, of_requests_that_name_none_are_their_own) {
+    Desk desk;
+    EXPECT_NE(desk.lock("billing", "r"), 0U);
+    EXPECT_EQ(desk.lock("billing", "r"), 0U) << "another process may have the same name";
+    AcquireRequest named = Desk::request("billing", {{"r"}});
+    named.session = "s";
+    EXPECT_EQ(code_of(*desk.ask(named)), Code::busy);
+}
+
+TEST(Sessions, of_requests_with_a_key_are_the_key) {
+    Desk desk;
+    AcquireRequest first = Desk::request("billing", {{"r"}});
+    first.idempotency_key = "k1";
+    const auto granted = std::get<AcquireGranted>(*desk.ask(first));
+    EXPECT_EQ(granted.leases[0].lease.session, "k1");
+    AcquireRequest through_another_node = Desk::request("billing", {{"r"}});  // which does not know of the key
+    through_another_node.session = "k1";
+    EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*desk.ask(through_another_node)));
+    AcquireRequest other = first;
+    other.idempotency_key = "k2";
+    EXPECT_EQ(code_of(*desk.ask(other)), Code::busy);
+}
+
+TEST(Sessions, of_agents_are_their_epochs) {
+    Desk desk;
+    desk.agent("a", 1);
+    const auto ask = [&](Predicate predicate, std::optional<std::uint64_t> epoch, std::string key) {
+        AcquireRequest asked = Desk::request("a", {{"r", predicate}});
+        asked.epoch = epoch;
+        asked.idempotency_key = std::move(key);
+        const auto answer = desk.ask(std::move(asked));
+        return std::holds_alternative<AcquireGranted>(*answer);
+    };
+    EXPECT_TRUE(ask(Predicate::consumes, {}, "k1"));
+    EXPECT_TRUE(ask(Predicate::mutates, 1, "k2")) << "an upgrade is not in its own way";
+    EXPECT_FALSE(ask(Predicate::mutates, 2, "k3")) << "the former life may still be there";
+}
+
+TEST(Sessions, keep_the_parts_of_one_request_out_of_each_others_way) {
+    Desk desk;
+    const std::vector<Intent> intents{
+        {"FILE:/src/**"}, {"FILE:/src/main.c"}, {"r", Predicate::mutates}, {"r", Predicate::consumes}};
+    const auto first = desk.ask(Desk::request("alice", intents));
+    ASSERT_TRUE(std::holds_alternative<AcquireGranted>(*first));
+    EXPECT_EQ(code_of(*desk.ask(Desk::request("alice", intents))), Code::busy);
+    std::optional<AcquireAnswer> second;
+    desk.authority.acquire(Desk::request("alice", intents, 60s), [&](AcquireAnswer answer) { second = answer; });
+    EXPECT_FALSE(second);
+    for (const HeldLease& held : std::get<AcquireGranted>(*first).leases)
+        EXPECT_TRUE(desk.unlock("alice", held.resource, held.lease.token));
+    ASSERT_TRUE(second) << "nor are their places in the queues";
+    EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*second));
+}
+
+TEST(Sessions, set_requests_that_wait_under_one_name_in_one_queue) {
+    Desk desk;
+    const Token token = desk.lock("billing", "r");
+    std::vector<int> served;
+    for (int i = 0; i < 2; ++i)
+        desk.authority.acquire(Desk::request("billing", {{"r"}}, 60s), [&served, i](const AcquireAnswer& answer) {
+            if (std::holds_alternative<AcquireGranted>(answer)) served.push_back(i);
+        });
+    desk.unlock("billing", "r", token);
+    EXPECT_EQ(served, std::vector<int>{0});
+}
+
 }  // namespace
 }  // namespace holdfast::core

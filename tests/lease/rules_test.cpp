@@ -72,9 +72,37 @@ TEST_F(Rules, never_set_a_holder_against_itself_in_one_session_but_do_in_two) { 
     EXPECT_TRUE(std::holds_alternative<Busy>(ask("alice", Predicate::consumes, start, "two")));
 }
 
-TEST_F(Rules, give_each_grant_a_lease_of_its_own_that_ends_on_its_own) {  // G3
+TEST_F(Rules, set_a_holder_against_itself_where_it_names_no_session) {  // G2
     const Token first = grant("alice");
-    const Token second = grant("alice");
+    EXPECT_NE(first, 0U);
+    EXPECT_EQ(grant("alice"), 0U) << "two processes may call themselves alice";
+    EXPECT_TRUE(std::holds_alternative<Busy>(ask("alice", Predicate::mutates, start, "one")));
+    record.leases.clear();
+    ask("alice", Predicate::mutates, start, "one");
+    EXPECT_EQ(grant("alice"), 0U) << "and who names none is not in the one that another names";
+}
+
+TEST_F(Rules, let_a_claim_without_a_session_pass_its_own_place_in_the_queue) {
+    Claim claim = claim_of("alice");
+    ASSERT_FALSE(enqueue(record, claim, start + 1h));
+    claim.queued = true;
+    EXPECT_TRUE(standing_of(record, NoNeighbours{}, claim, start).free());
+    EXPECT_FALSE(standing_of(record, NoNeighbours{}, claim_of("alice"), start).free()) << "another request of alice";
+}
+
+TEST_F(Rules, let_what_a_holder_has_without_a_session_give_way_to_what_replaces_it) {
+    grant("alice");
+    Claim claim = claim_of("alice");
+    claim.replaces_own = true;
+    EXPECT_TRUE(standing_of(record, NoNeighbours{}, claim, start).free());
+    record.leases.front().session = "one";
+    EXPECT_FALSE(standing_of(record, NoNeighbours{}, claim, start).free());
+}
+
+TEST_F(Rules, give_each_grant_a_lease_of_its_own_that_ends_on_its_own) {  // G3
+    const auto token_of = [](const AcquireVerdict& verdict) { return std::get<Granted>(verdict).lease.token; };
+    const Token first = token_of(ask("alice", Predicate::mutates, start, "one"));
+    const Token second = token_of(ask("alice", Predicate::mutates, start, "one"));
     EXPECT_GT(second, first);
     EXPECT_TRUE(std::holds_alternative<Released>(release(record, first, "alice", start)));
     EXPECT_NE(record.find(second), nullptr);
@@ -363,8 +391,9 @@ TEST_F(Rules, cut_what_would_go_beyond_the_quota_and_refuse_when_nothing_is_left
 
 TEST_F(Rules, count_the_quota_over_leases_that_overlap_and_over_gaps) {
     policy.hold_max = 100s;
-    grant("alice");
+    ask("alice", Predicate::mutates, start, "one");
     Claim again = claim_of("alice");
+    again.session = "one";
     again.hold_max = policy.hold_max;
     again.ttl_min = policy.ttl_min;
     const auto second = acquire(record, NoNeighbours{}, again, start + 59s);

@@ -47,10 +47,12 @@ TEST(WaitDie, orders_equal_priorities_by_id) {
 TEST(WaitDie, does_not_let_an_agent_wait_for_its_own_other_session) {
     Record record;
     record.leases = {agents_lease(1, "a", 100)};
-    Claim other_session = agents_claim("a", 100);
-    other_session.session = "two";
-    EXPECT_EQ(turn(record, other_session), Turn::die);
-    EXPECT_TRUE(standing_of(record, NoNeighbours{}, agents_claim("a", 100), Instant{}).free());
+    record.leases.front().session = "one";
+    Claim claim = agents_claim("a", 100);
+    claim.session = "two";
+    EXPECT_EQ(turn(record, claim), Turn::die);
+    claim.session = "one";
+    EXPECT_TRUE(standing_of(record, NoNeighbours{}, claim, Instant{}).free());
 }
 
 TEST(WaitDie, counts_every_holder_in_the_way_not_only_those_that_are_named) {

@@ -42,6 +42,14 @@ TEST(RedisKeys, with_nx_are_not_taken_from_holders_that_came_through_another_doo
     EXPECT_EQ(desk.lock("another", "@redis/k"), 0U);
 }
 
+TEST(RedisKeys, are_not_taken_by_a_native_request_whose_holder_is_the_value) {  // G2
+    KeysDesk desk;
+    ASSERT_TRUE(desk.set_nx("k", "a"));
+    EXPECT_EQ(desk.lock("a", "@redis/k"), 0U);
+    ASSERT_NE(desk.lock("b", "@redis/other"), 0U);
+    EXPECT_FALSE(desk.set_nx("other", "b"));
+}
+
 TEST(RedisKeys, with_nx_do_not_jump_a_queue) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 1s));

@@ -38,6 +38,22 @@ TEST(LeaseRoutes, grant_a_plain_lock_with_its_timeline) {
               std::string::npos);
 }
 
+TEST(LeaseRoutes, grant_one_of_two_that_give_the_same_holder) {  // G2
+    TestDoor door;
+    TestClient client = door.connect();
+    const auto ask = [&](const std::string& rest) {
+        return client.ask("POST", "/v1/leases", R"({"holder":"billing","resource":"invoices")" + rest + "}");
+    };
+    const Answer first = ask(R"(,"idempotency_key":"k1")");
+    EXPECT_EQ(first.status, 201);
+    EXPECT_EQ(first.text("/leases/0/session"), "k1");
+    EXPECT_EQ(ask("").status, 409);
+    EXPECT_EQ(ask(R"(,"idempotency_key":"k2")").status, 409);
+    const Answer repeated = ask(R"(,"idempotency_key":"k1")");
+    EXPECT_EQ(repeated.number("/leases/0/token"), first.number("/leases/0/token"));
+    EXPECT_EQ(ask(R"(,"session":"k1")").status, 201) << "whoever names the session is in it";
+}
+
 TEST(LeaseRoutes, leave_out_a_reason_and_metadata_that_were_not_given) {
     TestDoor door;
     TestClient client = door.connect();

@@ -33,6 +33,19 @@ TEST(RespLeases, are_refused_with_who_is_in_the_way_and_when_to_ask_again) {
     EXPECT_EQ(field(cut, "ttl_ms").number, 300000);
 }
 
+TEST(RespLeases, of_one_holder_exclude_each_other_unless_they_name_one_session) {  // G2
+    TestRespDoor door;
+    auto client = door.connect();
+    take(client, "a", "bob");
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "a", "bob", "60000"})), "BUSY");
+    EXPECT_FALSE(client.ask({"LEASE.ACQUIRE", "b", "bob", "60000", "SESSION", "s"}).is_error());
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "b", "bob", "60000"})), "BUSY");
+    EXPECT_FALSE(client.ask({"LEASE.ACQUIRE", "b", "bob", "60000", "SESSION", "s"}).is_error());
+    EXPECT_FALSE(
+        client.ask({"LEASE.ACQUIRE", "c", "ann", "60000", "PREDICATE", "CONSUMES", "PRIORITY", "1"}).is_error());
+    EXPECT_FALSE(client.ask({"LEASE.ACQUIRE", "c", "ann", "60000"}).is_error()) << "an agent upgrades";
+}
+
 TEST(RespLeases, are_shared_by_compatible_predicates) {
     TestRespDoor door;
     auto client = door.connect();

@@ -183,10 +183,11 @@ TEST_P(StoreContract, keeps_what_an_agent_that_restarts_left_for_it) {  // R5
 
 TEST_P(StoreContract, keeps_a_tree_from_who_holds_a_file_in_it) {
     HOLDFAST_SET_UP({});
-    const Token file = acquire(0, "FILE:/a/b", {"alice"});
+    const Ask alice{"alice", 60s, Predicate::mutates, "one"};
+    const Token file = acquire(0, "FILE:/a/b", alice);
     ASSERT_NE(file, 0U);
     EXPECT_EQ(acquire(0, "FILE:/a/**", {"bob"}), 0U);
-    EXPECT_NE(acquire(0, "FILE:/a/**", {"alice"}), 0U) << "nobody is in its own way";
+    EXPECT_NE(acquire(0, "FILE:/a/**", alice), 0U) << "nobody is in its own way";
     EXPECT_NE(acquire(0, "FILE:/c/**", {"bob"}), 0U);
     EXPECT_EQ(acquire(0, "FILE:/a/d/e", {"bob"}), 0U);
     EXPECT_EQ(acquire(0, "FILE:/**", {"bob"}), 0U);

@@ -248,11 +248,12 @@ TEST(EngineStore, grants_nothing_on_what_is_no_record) {
 
 TEST(EngineStore, gives_no_token_while_it_may_not) {  // G3
     SimFronts fronts;
-    const Token held = acquired(fronts, 0, "r", {"alice"});
+    const Ask alice{"alice", 10s, Predicate::mutates, "one"};
+    const Token held = acquired(fronts, 0, "r", alice);
     fronts.may_give_tokens = false;
     const auto renewal = ask_renew(fronts, 0, {"r", held}, "alice");  // in one batch with what follows
     const auto other = ask_renew(fronts, 0, {"r", held}, "alice");
-    const auto asked = ask_acquire(fronts, 0, "r", {"alice"});
+    const auto asked = ask_acquire(fronts, 0, "r", alice);
     ASSERT_TRUE(fronts.run_until([&] { return asked->done && renewal->done && other->done; }, 10s));
     EXPECT_TRUE(asked->error.starts_with("store_unavailable")) << asked->error;
     EXPECT_EQ(renewal->value, true);

@@ -185,7 +185,8 @@ class History {
         request.ask.holder = "h" + std::to_string(random_.below(3));
         request.ask.ttl = chance(50) ? Duration{1s} : longest_ttl;
         request.ask.predicate = chance(30) ? Predicate::consumes : Predicate::mutates;
-        request.ask.session = chance(50) ? std::to_string(++sessions_) : std::string{};
+        request.ask.session = chance(50) ? "one" : "";
+        if (chance(30)) request.ask.session = std::to_string(++sessions_);
         request.highest_told = highest_told_[request.name.resource];
         request.acquired = ask_acquire(fronts_, front, request.name.resource, request.ask);
     }
@@ -285,7 +286,7 @@ class History {
                 const Belief& a = beliefs_[i];
                 const Belief& b = beliefs_[j];
                 const bool both = fronts_.time.now() < std::min(a.usable_until, b.usable_until);
-                const bool one_party = a.holder == b.holder && a.session == b.session;
+                const bool one_party = a.holder == b.holder && a.session == b.session && !a.session.empty();
                 if (!both || one_party || !meet(a.name.resource, b.name.resource) ||
                     compatible(a.predicate, b.predicate))
                     continue;
@@ -306,7 +307,8 @@ class History {
         const auto& leases = kept->travelling.record.leases;
         for (const Lease& a : leases)
             for (const Lease& b : leases) {
-                const bool one_party = &a == &b || (a.holder == b.holder && a.session == b.session);
+                const bool one_session = a.holder == b.holder && a.session == b.session && !a.session.empty();
+                const bool one_party = &a == &b || one_session;
                 if (one_party || !a.active(now) || !b.active(now) || compatible(a.predicate, b.predicate)) continue;
                 report_.violation = "two in one record: " + to_string(LeaseName{name, a.token}) + " and " +
                                     to_string(LeaseName{name, b.token});

@@ -42,6 +42,7 @@ class MemoryStoreTest : public ::testing::Test, protected StoreListener {
         Token granted = 0;
         apply(resource, [&](Record& record, const Neighbours& neighbours, Instant now) {
             Claim claim = claim_of(holder, predicate, ttl);
+            claim.session = "one";
             claim.token = ++next_token;
             const auto verdict = core::acquire(record, neighbours, claim, now);
             if (!std::holds_alternative<Granted>(verdict)) return Effect::none;

@@ -211,6 +211,7 @@ Promised<bool> Cluster::wait(std::size_t node, const std::string& resource, std:
         Claim claim;
         const std::string holder = "waiter-" + std::to_string(request);
         claim.holder = holder;
+        claim.session = "one";
         claim.request = request;
         claim.agent = agent;
         claim.priority = static_cast<Priority>(request);

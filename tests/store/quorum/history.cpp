@@ -172,9 +172,12 @@ class History {
         request.acquired =
             cluster_.acquire(node, request.resource, {request.holder, request.ttl, request.predicate, request.session});
     }
-    /// Half of the acquisitions are a session of their own; the others are their holder's one session, in which it is
-    /// not in its own way.
-    std::string session() { return chance(50) ? std::to_string(++sessions_) : std::string{}; }
+    /// Some acquisitions name a session of their own and some name none, which is the same (G2); the others are their
+    /// holder's one session, in which it is not in its own way.
+    std::string session() {
+        if (chance(50)) return "one";
+        return chance(50) ? std::to_string(++sessions_) : std::string{};
+    }
 
     void ask_about(std::size_t node, Request& request, unsigned what, bool released) {
         if (what < 70 && !released) {
@@ -266,7 +269,7 @@ class History {
                 const Belief& a = beliefs_[i];
                 const Belief& b = beliefs_[j];
                 const bool both = cluster_.elapsed() < std::min(a.usable_until, b.usable_until);
-                const bool one_party = a.holder == b.holder && a.session == b.session;
+                const bool one_party = a.holder == b.holder && a.session == b.session && !a.session.empty();
                 if (!both || one_party || !meet(a.resource, b.resource) || compatible(a.predicate, b.predicate))
                     continue;
                 report_.violation = "two at once: " + name(a.resource, a.token) + " and " + name(b.resource, b.token);

@@ -7,10 +7,11 @@ namespace {
 
 TEST(QuorumOverlap, keeps_a_tree_from_who_holds_a_file_in_it_through_any_node) {
     Cluster cluster;
-    const Token file = cluster.acquired(0, "FILE:/a/b", {"alice"});
+    const Cluster::Ask alice{"alice", 10s, Predicate::mutates, "one"};
+    const Token file = cluster.acquired(0, "FILE:/a/b", alice);
     ASSERT_NE(file, 0U);
     EXPECT_EQ(cluster.acquired(1, "FILE:/a/**", {"bob"}), 0U);
-    EXPECT_NE(cluster.acquired(1, "FILE:/a/**", {"alice"}), 0U) << "nobody is in its own way";
+    EXPECT_NE(cluster.acquired(1, "FILE:/a/**", alice), 0U) << "nobody is in its own way";
     EXPECT_NE(cluster.acquired(2, "FILE:/c/**", {"bob"}), 0U);
     EXPECT_EQ(cluster.acquired(2, "FILE:/a/d/e", {"bob"}), 0U);
 }

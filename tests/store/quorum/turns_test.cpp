@@ -77,7 +77,8 @@ TEST(Turns, do_not_wait_for_the_waiters_of_a_node_that_is_gone) {  // G6
     EXPECT_EQ(cluster.acquired(1, "r", {"bob"}), 0U);
     cluster.pass(5s);
     EXPECT_TRUE(heard_of(cluster.told(2), "due r " + std::to_string(younger)));
-    EXPECT_NE(cluster.acquired(2, "r", {"waiter-" + std::to_string(younger)}), 0U) << "nothing is in its way any more";
+    const Cluster::Ask its_waiter{"waiter-" + std::to_string(younger), 10s, Predicate::mutates, "one"};
+    EXPECT_NE(cluster.acquired(2, "r", its_waiter), 0U) << "nothing is in its way any more";
 }
 
 TEST(Turns, do_not_wait_for_the_waiters_of_a_former_life) {
