@@ -23,9 +23,15 @@ struct SavedTable {
     const char* order;
 };
 constexpr std::array saved_tables{
-    SavedTable{"meta", 2, "name"},         SavedTable{"policy", 2, "setting"}, SavedTable{"bans", 3, "holder"},
-    SavedTable{"approved", 1, "identity"}, SavedTable{"agents", 4, "id"},      SavedTable{"lives", 2, "boot"},
-    SavedTable{"peer_lives", 3, "member"}, SavedTable{"records", 8, "rowid"},
+    SavedTable{"meta", 2, "name"},
+    SavedTable{"policy", 2, "setting"},
+    SavedTable{"bans", 3, "holder"},
+    SavedTable{"approved", 1, "identity"},
+    SavedTable{"agents", 4, "id"},
+    SavedTable{"lives", 2, "boot"},
+    SavedTable{"peer_lives", 3, "member"},
+    SavedTable{"records", 8, "rowid"},
+    SavedTable{"name_rules", 5, "name, identity"},
 };
 
 Error corrupt(const Sqlite& database, const std::string& what) {
