@@ -84,8 +84,8 @@ void Authority::Impl::reserve_all(const std::shared_ptr<const std::string>& id, 
     const auto reserving = std::make_shared<Reserving>();
     reserving->answer.agent = *agents.find(*id);
     reserving->reply = std::move(reply);
-    // What was signed for is no agent's to mark, whatever the agent calls itself.
-    std::erase_if(held, [](const LeaseName& name) { return is_reserved(name.resource); });
+    // What belongs to a service is no agent's to mark, whatever the agent calls itself.
+    std::erase_if(held, [](const LeaseName& name) { return owner_of(name.resource) != Owner::nobody; });
     // Several leases of one record are marked together.
     std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.resource < b.resource; });
     held.erase(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lease/manifest.h"
+#include "lease/owner.h"
 #include "lease/rules.h"
 
 namespace holdfast::core {
@@ -42,6 +43,11 @@ struct Refused {
 };
 inline Refused refused(Code code) {
     return {code, {}, {}};
+}
+
+/// A generic request on what belongs to a service.
+inline Refused refused_by(Owner owner) {
+    return {refusal_of(owner), std::string(advice_of(owner)), {}};
 }
 
 using AcquireAnswer = std::variant<AcquireGranted, AcquireBusy, Refused>;

@@ -4,6 +4,7 @@
 
 #include "authority/authority_impl.h"
 #include "base/assert.h"
+#include "base/mutant.h"
 
 namespace holdfast::core {
 namespace {
@@ -22,6 +23,20 @@ std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> r
     for (std::size_t i = 0; i < names.size(); ++i)
         gathering->answers[i].name = std::move(names[i]);
     return gathering;
+}
+
+/// What is taken by the service that it belongs to and by nobody else. Anybody may stand for the lead of a group.
+std::optional<Refused> not_for(const Caller& caller, std::string_view resource) {
+    const Owner owner = owner_of(resource);
+    if (owner == Owner::nobody || owner == Owner::leaders || owner == caller.acts_for) return std::nullopt;
+    return refused_by(owner);
+}
+
+/// Only the leader knows the session that it leads in (R2).
+bool speaks_for_leader(const Record& record, const ReleaseRequest& request, Instant now) {
+    const Lease* lease = record.find(request.name.token);
+    if (lease == nullptr || !lease->active(now)) return true;  // it has ended, and that may be told
+    return !lease->session.empty() && lease->session == request.session;
 }
 
 }  // namespace
@@ -50,10 +65,12 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
     if (stopping) return refused(Code::stopping);
     if (const auto stale = agents.see(request.holder, request.epoch, now)) return refused(*stale);
     const Agent* agent = agents.find(request.holder);
-    if (agent != nullptr && agent->restarting) return refused(Code::agent_restarting);
+    // Anybody may register an agent under the name of a drone or a node; what is a service's own must not depend on it.
+    const bool is_service = request.caller.acts_for != Owner::nobody;
+    if (agent != nullptr && agent->restarting && !is_service) return refused(Code::agent_restarting);
     const Policy& policy = policy_for(request.caller);
     for (const Intent& intent : request.intents) {
-        if (is_reserved(intent.resource)) return refused(Code::reserved_namespace);
+        if (const auto refusal = not_for(request.caller, intent.resource)) return *refusal;
         if (const auto code = bar_to(policy, request.holder, intent.resource)) return refused(*code);
     }
     const auto decision = decide_ttl(policy, request.ttl);
@@ -158,13 +175,17 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>>
 }
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
-    if (is_reserved(request.name.resource)) return reply(refused(Code::reserved_namespace));
+    const Owner owner = owner_of(request.name.resource);
+    const bool is_owners = owner == Owner::nobody || owner == request.caller.acts_for || mutant("anyone_frees");
+    if (!is_owners && owner != Owner::leaders) return reply(refused_by(owner));
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
     apply_rule(
         *impl_->store, asked->name.resource,
-        [asked](Record& record, Instant now) {
-            Ruling ruling{core::release(record, asked->name.token, asked->holder, now)};
+        [asked, is_owners](Record& record, Instant now) {
+            if (!is_owners && !speaks_for_leader(record, *asked, now))
+                return Ruling<ReleaseVerdict>{Rejected{Code::service_lease}};
+            Ruling<ReleaseVerdict> ruling{core::release(record, asked->name.token, asked->holder, now)};
             const auto* ended = std::get_if<AlreadyEnded>(&ruling.verdict);
             const bool freed = std::holds_alternative<Released>(ruling.verdict) || (ended && ended->was_reserved);
             if (freed) ruling.effect = Effect::freed;
@@ -172,7 +193,9 @@ void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> 
         },
         [this, asked, reply = std::move(reply)](Result<ReleaseVerdict> verdict) mutable {
             if (!verdict) return reply(storage_failure(verdict.error()));
-            if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
+            if (const auto* rejected = std::get_if<Rejected>(&*verdict))
+                return reply(rejected->code == Code::service_lease ? refused_by(Owner::leaders)
+                                                                   : refused(rejected->code));
             if (const auto* ended = std::get_if<AlreadyEnded>(&*verdict))
                 return reply(ReleaseAnswer{false, ended->state});
             const Lease& lease = std::get<Released>(*verdict).lease;

@@ -96,6 +96,7 @@ class Authority : private StoreListener {
     void forget_agent(const std::string& id, Callback<Answer<bool>> reply, const Caller& by = {});
 
     // What an admin does goes into the audit, with who it was (L3).
+    /// Of what belongs to nobody but its holder (lease/owner.h); what belongs to a service can be barred.
     void revoke(LeaseName name, Callback<Answer<Lease>> reply, const Caller& by = {});
     void bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by = {});
     const Policy& policy() const;

@@ -39,6 +39,7 @@ struct QuickCall final : Update {
     bool over_quota = false;
     bool exact = false;
     bool signed_for = false;
+    bool by_connection = false;
 };
 
 void QuickCall::forget() {
@@ -124,11 +125,19 @@ bool QuickDesk::forbidden() const {
     return !call_.signed_for && is_reserved(call_.resource);
 }
 
+/// The service that is to be asked for it, if there is one.
+Owner QuickDesk::owner() const {
+    return call_.signed_for ? Owner::nobody : owner_of(call_.resource);
+}
+
 /// What Authority::Impl::admit() checks, in its order.
 std::optional<Code> QuickDesk::admitted() const {
     const Authority::Impl& impl = call_.authority();
     if (impl.stopping) return Code::stopping;
-    if (forbidden()) return Code::reserved_namespace;
+    if (const Owner of = owner(); of != Owner::nobody && of != Owner::leaders) {
+        call_.answer.detail = advice_of(of);
+        return refusal_of(of);
+    }
     const Agent* agent = call_.agent();
     if (agent != nullptr && agent->restarting) return Code::agent_restarting;
     return bar_to(impl.policy(), call_.holder, call_.resource);
@@ -186,6 +195,7 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
 }
 
 std::optional<Code> QuickDesk::replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata) {
+    HOLDFAST_ASSERT(owner() == Owner::nobody);
     const auto own = [&](const Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
     std::vector<Lease> others;
     for (const Lease& lease : record_.leases)
@@ -232,7 +242,15 @@ std::optional<Code> QuickDesk::renew(Token token, std::optional<Duration> ttl, s
 }
 
 std::optional<Code> QuickDesk::release(Token token) {
-    if (forbidden()) return refuse(Code::reserved_namespace);
+    if (const Owner of = owner(); of != Owner::nobody) {
+        const Lease* lease = of == Owner::leaders ? record_.find(token) : nullptr;
+        const bool proved =
+            lease != nullptr && (call_.by_connection || (!lease->session.empty() && lease->session == call_.extra));
+        if (!proved && (of != Owner::leaders || lease != nullptr)) {
+            call_.answer.detail = advice_of(of);
+            return refuse(refusal_of(of));
+        }
+    }
     const auto verdict = release_in_place(record_, token, call_.holder, call_.answer.lease, now_);
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
     if (const auto* ended = std::get_if<AlreadyEnded>(&verdict)) {
@@ -249,7 +267,7 @@ std::optional<Code> QuickDesk::release(Token token) {
 
 void QuickDesk::end(Token token, Ending how) {
     const Lease* lease = record_.find(token);
-    HOLDFAST_ASSERT(lease != nullptr && how != Ending::expired && !forbidden());
+    HOLDFAST_ASSERT(lease != nullptr && how != Ending::expired && owner() == Owner::nobody);
     call_.answer.lease = *lease;
     call_.answer.has_lease = true;
     call_.note(how == Ending::revoked ? EventKind::revoked : EventKind::released, *lease);
@@ -288,6 +306,7 @@ void Quick::update(const QuickSubject& subject, Rule rule, Done done) {
     call.over_quota = false;
     call.exact = subject.exact;
     call.signed_for = subject.signed_for;
+    call.by_connection = subject.by_connection;
     Authority::Impl& impl = *authority_.impl_;
     if (!call.holder.empty() && !call.signed_for) impl.agents.see(call.holder, {}, impl.now);
     const std::size_t most = subject.takes ? impl.policy().leases_per_holder_max : 0;
@@ -320,9 +339,10 @@ void Quick::renew(std::string_view resource, std::string_view holder, Token toke
         [token, ttl](QuickDesk& desk) { desk.renew(token, ttl); }, std::move(done));
 }
 
-void Quick::release(std::string_view resource, std::string_view holder, Token token, Done done) {
+void Quick::release(std::string_view resource, std::string_view holder, Token token, Done done,
+                    std::string_view session) {
     update(
-        {.resource = resource, .holder = holder, .extra = {}, .takes = false},
+        {.resource = resource, .holder = holder, .extra = session, .takes = false},
         [token](QuickDesk& desk) { desk.release(token); }, std::move(done));
 }
 

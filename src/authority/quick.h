@@ -11,6 +11,7 @@
 #include "authority/answers.h"
 #include "authority/events.h"
 #include "base/callback.h"
+#include "lease/owner.h"
 #include "lease/rules.h"
 #include "store/store.h"
 
@@ -21,12 +22,13 @@ struct QuickCall;
 
 /// Whom and what a quick request is about. The text is copied: it need not outlive the call.
 struct QuickSubject {
-    std::string_view resource;  ///< the full name
-    std::string_view holder{};  ///< who asks; empty if nobody in particular does
-    std::string_view extra{};   ///< for the rule's own use
-    bool takes = false;         ///< the rule may acquire: the holder's quota is looked at first (R6)
-    bool signed_for = false;    ///< may change what is reserved (is_reserved()); the holder is then no agent
-    bool exact = false;         ///< TTLs as they are asked for, or a refusal: the holder is not told what it got
+    std::string_view resource;   ///< the full name
+    std::string_view holder{};   ///< who asks; empty if nobody in particular does
+    std::string_view extra{};    ///< for the rule's own use
+    bool takes = false;          ///< the rule may acquire: the holder's quota is looked at first (R6)
+    bool signed_for = false;     ///< may change what is reserved (is_reserved()); the holder is then no agent
+    bool by_connection = false;  ///< the connection that took it speaks for it, a leader's too (R8)
+    bool exact = false;          ///< TTLs as they are asked for, or a refusal: the holder is not told what it got
 };
 
 /// What came of a quick request. Lives until `done` returns.
@@ -72,7 +74,8 @@ class QuickDesk {
     std::optional<Code> renew(Token token, std::optional<Duration> ttl);
     std::optional<Code> renew(Token token, std::optional<Duration> ttl, std::string_view holder);
 
-    /// Releases a lease of holder() (R2). answer().state says how it stood.
+    /// Releases a lease of holder() (R2); a leader's only if extra() is the session it leads in. answer().state says
+    /// how it stood.
     std::optional<Code> release(Token token);
 
     /// Ends an active lease, whoever holds it: `released`, or `revoked` by somebody else's wish. REQUIRES: it is in the
@@ -87,6 +90,7 @@ class QuickDesk {
     std::optional<Code> refuse(Code code) const;
     std::optional<Code> admitted() const;
     bool forbidden() const;
+    Owner owner() const;
 
     QuickCall& call_;
     Record& record_;
@@ -126,7 +130,9 @@ class Quick {
     void acquire(std::string_view resource, std::string_view holder, Predicate predicate, std::optional<Duration> ttl,
                  Done done);
     void renew(std::string_view resource, std::string_view holder, Token token, std::optional<Duration> ttl, Done done);
-    void release(std::string_view resource, std::string_view holder, Token token, Done done);
+    /// The session is asked for only of whoever leads a group.
+    void release(std::string_view resource, std::string_view holder, Token token, Done done,
+                 std::string_view session = {});
 
  private:
     friend struct QuickCall;

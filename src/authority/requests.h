@@ -7,6 +7,7 @@
 
 #include "lease/lease.h"
 #include "lease/manifest.h"
+#include "lease/owner.h"
 #include "lease/policy.h"
 
 namespace holdfast::core {
@@ -15,7 +16,8 @@ namespace holdfast::core {
 struct Caller {
     std::string address;
     std::uint64_t connection = 0;
-    bool node = false;  ///< the node itself, for what the nodes agree on among themselves
+    bool node = false;               ///< the node itself, for what the nodes agree on among themselves
+    Owner acts_for = Owner::nobody;  ///< the service whose own request this is; no door sets it
 };
 
 struct AcquireRequest {
@@ -50,6 +52,7 @@ struct ReleaseRequest {
     LeaseName name;
     std::string holder;
     std::optional<std::uint64_t> epoch{};
+    std::string session{};  ///< that it was acquired in: what only the leader of a group can name (R2)
 };
 
 /// An agent registers, or says what has changed.

@@ -69,7 +69,9 @@ int to_each(const Arguments& arguments, const Verb& verb) {
         const auto answer = api.send("POST", lease_target(lease) + verb.path, json::object{});
         if (!answer) return fail(screen, answer.error());
         results.push_back(answer->body);
-        if (answer->ok() && !screen.json()) screen.line(printable(lease) + " " + verb.done);
+        const bool runs_out = field_of(answer->body, "lease").is_object();
+        if (answer->ok() && !screen.json())
+            screen.line(printable(lease) + " " + (runs_out ? "barred from renewal" : verb.done));
         if (answer->ok()) continue;
         const int failed = screen.json() ? exit_code_of(error_code_of(*answer)) : fail(screen, *answer);
         exit_code = std::max(exit_code, failed);

@@ -156,11 +156,16 @@ void add_named(CLI::App& app, Arguments& arguments) {
     add_holder(release);
     release->add_flag("--all", named.all, "every lease of the holder")->envname("HOLDFAST_RELEASE_ALL");
     add_epoch(release, named.epoch);
+    add_text(release, "--session", named.session,
+             "the session that a leader:GROUP lease was acquired with, which proves that it is yours")
+        ->envname("HOLDFAST_SESSION");
     CLI::App* verify = add_command(app, arguments, "verify", "the truth about leases; 0 if all are active");
     add_leases(verify);
     add_text(verify, "--holder", named.holder, "every lease of this holder")->envname("HOLDFAST_VERIFY_HOLDER");
     add_epoch(verify, named.epoch)->envname("HOLDFAST_VERIFY_EPOCH");
-    add_leases(add_command(app, arguments, "revoke", "end leases now, whoever holds them"))->required();
+    add_leases(add_command(app, arguments, "revoke",
+                           "end leases now, whoever holds them; keys, services and leaders stop first"))
+        ->required();
     add_leases(add_command(app, arguments, "bar", "let leases run out: refuse their renewal"))->required();
 }
 

@@ -197,6 +197,7 @@ int release_command(const Arguments& arguments) {
     }
     std::string query = "?holder=" + percent_encode(named.holder);
     if (named.epoch) query += "&epoch=" + std::to_string(*named.epoch);
+    if (!named.session.empty()) query += "&session=" + percent_encode(named.session);
     int exit_code = exit_ok;
     json::array results;
     for (const std::string& lease : leases) {

@@ -40,7 +40,8 @@ struct NamedOptions {
     std::vector<std::string> leases;
     std::string holder;
     std::optional<Duration> ttl;
-    bool all = false;  ///< every lease of the holder
+    bool all = false;     ///< every lease of the holder
+    std::string session;  ///< for `release`
     std::optional<std::uint64_t> epoch;
     std::optional<std::uint64_t> progress;  ///< for `renew`
 };

@@ -132,10 +132,10 @@ std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& ti
     if (!failure && holder_clock_now() >= deadlines.end)
         failure = unreachable("the server's answer came too late to be of use");
     if (failure) {
-        core_->release(grants, std::min(core_->timeout, release_max));
+        core_->release(grants, ask_.session, std::min(core_->timeout, release_max));
         return std::move(*failure);
     }
-    auto state = std::make_shared<Lease::State>(std::move(grants), deadlines, core_);
+    auto state = std::make_shared<Lease::State>(std::move(grants), ask_.session, deadlines, core_);
     core_->keeper.add({state, deadlines, keep_});
     return Lease(std::move(state));
 }

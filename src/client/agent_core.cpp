@@ -143,7 +143,7 @@ void Agent::Core::leave_behind(const std::vector<Grant>& grants) {
 
 /// As well as it can: what the server does not hear of ends by itself.
 void Agent::Core::let_go_of_left_behind() {
-    NamedLeases names{client->holder, {}, client->epoch->get()};
+    NamedLeases names{client->holder, {}, client->epoch->get(), digest().session};
     {
         const std::lock_guard lock(mutex_);
         for (const auto& left : std::exchange(left_, {}))

@@ -55,8 +55,8 @@ std::shared_ptr<Client::Core> Client::Core::make(Config config) {
     return {new Core(std::move(config)), destroy_unless_forked};
 }
 
-bool Client::Core::release(const std::vector<Grant>& grants, Duration within) const {
-    NamedLeases names{holder, {}, epoch->get()};
+bool Client::Core::release(const std::vector<Grant>& grants, const std::string& session, Duration within) const {
+    NamedLeases names{holder, {}, epoch->get(), session};
     for (const auto& grant : grants)
         names.leases.push_back({grant.id, {}});
     return static_cast<bool>(transport->release(names, within));

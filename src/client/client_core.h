@@ -34,7 +34,7 @@ struct Client::Core {
     Core& operator=(const Core&) = delete;
 
     /// True if the authority was told of every one.
-    bool release(const std::vector<Grant>& grants, Duration within) const;
+    bool release(const std::vector<Grant>& grants, const std::string& session, Duration within) const;
 
     const std::string holder;
     const Duration timeout;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "client/agent_messages.h"
 #include "client/messages.h"
+#include "lease/owner.h"
 
 namespace holdfast {
 
@@ -92,7 +93,8 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
     for (const auto& [id, progress] : leases.leases) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + id};
-        const auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder) + epoch;
+        auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder) + epoch;
+        if (core::owner_of(id) == core::Owner::leaders) target += "&session=" + percent_encode(leases.session);
         const HttpRequest request{.method = "DELETE", .target = target};
         auto response = connection->send(request, left);
         if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));

@@ -16,8 +16,9 @@ HolderInstant instant(std::int64_t count) {
 
 }  // namespace
 
-Lease::State::State(std::vector<Grant> granted, const Deadlines& deadlines, std::shared_ptr<Client::Core> owner)
-    : grants(std::move(granted)), until_(deadlines.end), core_(std::move(owner)) {
+Lease::State::State(std::vector<Grant> granted, std::string in_session, const Deadlines& deadlines,
+                    std::shared_ptr<Client::Core> owner)
+    : grants(std::move(granted)), session(std::move(in_session)), until_(deadlines.end), core_(std::move(owner)) {
     set_soft_and_hard(deadlines);
 }
 
@@ -94,7 +95,7 @@ bool Lease::State::release() {
     lock.unlock();
     core->keeper.remove(key);
     if (!worth_telling) return false;
-    const bool told = core->release(grants, std::min(core->timeout, release_max));
+    const bool told = core->release(grants, session, std::min(core->timeout, release_max));
     lock.lock();
     return told_ = told;
 }

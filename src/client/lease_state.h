@@ -19,7 +19,8 @@ namespace holdfast {
 
 /// What a Lease shares with the keeper: the keeper moves the deadlines and tells of loss, everybody else reads.
 struct Lease::State {
-    State(std::vector<Grant> granted, const Deadlines& deadlines, std::shared_ptr<Client::Core> owner);
+    State(std::vector<Grant> granted, std::string in_session, const Deadlines& deadlines,
+          std::shared_ptr<Client::Core> owner);
 
     bool held() noexcept { return born_ == forks() && until_.held_by(holder_clock_now); }
     Remaining remaining() noexcept;
@@ -45,7 +46,8 @@ struct Lease::State {
     void lose(Failure failure);
 
     const std::vector<Grant> grants;
-    std::uint64_t key = 0;  ///< its name with the keeper, who sets it before anyone else sees the lease
+    const std::string session;  ///< they were acquired in
+    std::uint64_t key = 0;      ///< its name with the keeper, who sets it before anyone else sees the lease
 
  private:
     static constexpr std::uint64_t no_progress = UINT64_MAX;

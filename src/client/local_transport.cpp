@@ -152,6 +152,7 @@ Result<void> LocalTransport::release(const NamedLeases& leases, Duration) {
         request.name = name_of(lease);
         request.holder = leases.holder;
         request.epoch = leases.epoch;
+        request.session = leases.session;
         const auto answer = local_->release(std::move(request));
         if (const auto* refused = std::get_if<core::Refused>(&answer)) told = to_error(*refused);
     }

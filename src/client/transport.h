@@ -61,6 +61,7 @@ struct NamedLeases {
     std::string holder{};
     std::vector<NamedLease> leases{};
     std::optional<std::uint64_t> epoch{};
+    std::string session{};  ///< they were acquired in: for a release, which a leader proves with it (R2)
 };
 /// For each lease: renewed, or why not.
 using RenewReply = std::variant<Timing, Error>;

@@ -51,7 +51,8 @@ Backend::Needs Backend::step(HolderInstant now) {
         needs.launch = launched_ = !gone_;
     }
     if (gone_) {
-        needs.release = !std::exchange(release_asked_, true);
+        enter(BackendState::terminated);
+        needs.ended = true;
         return needs;
     }
     if (const auto why = over(now)) stop(*why, deadlines_.hard);
@@ -69,7 +70,7 @@ HolderInstant Backend::renewal_at() const {
 }
 
 HolderInstant Backend::next_due() const {
-    if (gone_) return release_asked_ ? HolderInstant::max() : HolderInstant::min();
+    if (gone_) return is_terminated() ? HolderInstant::max() : HolderInstant::min();
     if (!launched_ || stop_untold_ || deadlines_moved_) return HolderInstant::min();
     if (stopping()) return state_ == BackendState::hard_terminating ? HolderInstant::max() : *kill_at_;
     HolderInstant next = deadlines_.soft;
@@ -111,10 +112,6 @@ void Backend::ended(const Ending& ending) {
     if (!reason_) reason_ = ending.forced ? EndReason::key_lost : EndReason::exited;
     exit_code_ = ending.exit_code;
     gone_ = true;
-}
-
-void Backend::released() {
-    enter(BackendState::terminated);
 }
 
 void Backend::probed(bool answered, HolderInstant now) {

@@ -22,8 +22,8 @@ struct Ending {
     bool forced = false;             ///< its guardian told it to stop
 };
 
-/// One backend as its drone sees it: what is to be done for it, and when, until all of it is dead and its key is given
-/// back. No I/O; time is an argument. Stopping is never taken back: a renewal that comes later changes nothing (K4).
+/// One backend as its drone sees it: what is to be done for it, and when, until all of it is dead. No I/O; time is an
+/// argument. Stopping is never taken back: a renewal that comes later changes nothing (K4).
 class Backend {
  public:
     /// What a backend whose key went to nobody knows whom gets to clean up, if the hard deadline leaves that much.
@@ -37,7 +37,7 @@ class Backend {
         std::optional<WorkDeadlines> deadlines{};  ///< to tell its guardian
         std::optional<HolderInstant> stop_by{};    ///< ask it to stop, and kill it at this instant
         bool probe = false;
-        bool release = false;  ///< all of it is dead: give the key back
+        bool ended = false;  ///< all of it is dead: report that, which gives the key back
     };
     Needs step(HolderInstant now);
     /// When step() should be asked next, if nothing happens before. Renewals are not counted.
@@ -54,8 +54,6 @@ class Backend {
     void not_started(std::string message);
     /// All of it is dead.
     void ended(const Ending& ending);
-    /// Its key was given back, or there was no way to.
-    void released();
     void probed(bool answered, HolderInstant now);
     void connections(bool any, HolderInstant now);
     void terminate(How how, HolderInstant now);
@@ -118,7 +116,6 @@ class Backend {
     bool lost_ = false;
     bool barred_ = false;
     bool gone_ = false;
-    bool release_asked_ = false;
     bool deadlines_moved_ = false;
     bool stop_untold_ = false;
     std::uint64_t version_ = 1;

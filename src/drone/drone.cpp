@@ -50,8 +50,7 @@ class Drone {
                       .drone = parts_.state.id,
                       .mask = parts_.signals.mask_before()}),
           probers_(probers),
-          renewals_(parts_.options.controllers),
-          releases_(parts_.options.controllers) {
+          renewals_(parts_.options.controllers) {
         for (const std::string& server : servers_) {
             heartbeats_.push_back(std::make_unique<Caller>(server));
             orders_.push_back(std::make_unique<Caller>(server));
@@ -134,14 +133,6 @@ class Drone {
         };
         renewals_.call(renew_request(identity_, what.ask), what.ask.timeout, done);
     }
-    void carry_out(const SendRelease& what) {
-        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t) {
-            inbox_.post([this, ask, read = answer ? read_release(*answer) : Result<void>(answer.error())] {
-                core_.on_release(ask, read, holder_clock_now());
-            });
-        };
-        releases_.call(release_request(identity_, what.ask), call_timeout, done);
-    }
     void carry_out(const Launch& what) { processes_.launch(what); }
     void carry_out(const MoveDeadlines& what) { processes_.move_deadlines(what.backend, what.deadlines); }
     void carry_out(const StopBackend& what) { processes_.stop(what.backend, what.kill_at); }
@@ -177,7 +168,6 @@ class Drone {
     // Those below have threads that post to the inbox; they end first.
     Workers probers_;
     Caller renewals_;
-    Caller releases_;
     std::vector<std::unique_ptr<Caller>> heartbeats_;
     std::vector<std::unique_ptr<Caller>> orders_;
 };

@@ -45,7 +45,6 @@ std::vector<Effect> DroneCore::step(HolderInstant now) {
     for (auto& [id, backend] : backends_)
         take_needs(id, backend, now);
     renew_due(now);
-    release_due(now);
     drop_ended();
     if (stopping_ && running() == 0) linger_until_ = std::min(linger_until_, now + linger);
     for (std::size_t controller = 0; controller < talks_.size(); ++controller)
@@ -63,10 +62,9 @@ void DroneCore::take_needs(const std::string& id, Backend& backend, HolderInstan
         effects_.push_back(StopBackend{id, *needs.stop_by});
     }
     if (needs.probe) effects_.push_back(Probe{id, backend.port(), backend.order().ready});
-    if (!needs.release) return;
+    if (!needs.ended) return;
     const std::string why = backend.message().empty() ? "" : ": " + backend.message();
     note("backend " + id + " has ended (" + std::string(to_string(*backend.reason())) + ")" + why);
-    releases_.push_back({{id, lease_of(backend.order().key, backend.order().token)}, now, key_end(backend)});
 }
 
 void DroneCore::renew_due(HolderInstant now) {
@@ -84,20 +82,6 @@ void DroneCore::renew_due(HolderInstant now) {
     ask.timeout = std::clamp<Duration>(shortest / 3, 200ms, 5s);  // so that a lost answer leaves time for another try
     renewal_under_way_ = true;
     effects_.push_back(SendRenewal{std::move(ask)});
-}
-
-void DroneCore::release_due(HolderInstant now) {
-    while (!releases_.empty() && now >= releases_.front().until) {  // it has run out by itself
-        if (const auto found = backends_.find(releases_.front().ask.backend); found != backends_.end())
-            found->second.released();
-        releases_.pop_front();
-    }
-    if (release_under_way_ || releases_.empty()) return;
-    const auto next = std::min_element(releases_.begin(), releases_.end(),
-                                       [](const Release& a, const Release& b) { return a.at < b.at; });
-    if (now < next->at) return;
-    release_under_way_ = true;
-    effects_.push_back(SendRelease{next->ask});
 }
 
 void DroneCore::talk_to(std::size_t controller, HolderInstant now) {
@@ -173,8 +157,6 @@ HolderInstant DroneCore::next_due() const {
         next = std::min(next, backend.next_due());
         if (!renewal_under_way_) next = std::min(next, backend.renewal_at());
     }
-    for (const Release& release : releases_)
-        if (!release_under_way_) next = std::min(next, release.at);
     for (const ControllerTalk& talk : talks_)
         next = std::min({next, talk.next_heartbeat(), talk.next_orders()});
     return next;
@@ -196,10 +178,8 @@ void DroneCore::stop(How how, HolderInstant now) {
 bool DroneCore::finished(HolderInstant now) const {
     if (!stopping_ || running() > 0) return false;
     if (now >= linger_until_) return true;
-    const bool told = std::all_of(talks_.begin(), talks_.end(), [&](const ControllerTalk& talk) {
-        return !has_news_for(talk) || !talk.is_reached();
-    });
-    return told && releases_.empty();
+    return std::all_of(talks_.begin(), talks_.end(),
+                       [&](const ControllerTalk& talk) { return !has_news_for(talk) || !talk.is_reached(); });
 }
 
 const Backend* DroneCore::find(const std::string& backend) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <map>
 #include <string>
 #include <variant>
@@ -21,9 +20,6 @@ struct SendOrders {
 };
 struct SendRenewal {
     RenewAsk ask;  ///< on_renewal()
-};
-struct SendRelease {
-    ReleaseAsk ask;  ///< on_release()
 };
 struct Launch {
     SpawnOrder order;  ///< on_starting() and on_running(), or on_not_started(); on_ended() when all of it is dead
@@ -47,8 +43,7 @@ struct Note {
     bool warning = false;
     std::string text;
 };
-using Effect =
-    std::variant<SendHeartbeat, SendOrders, SendRenewal, SendRelease, Launch, MoveDeadlines, StopBackend, Probe, Note>;
+using Effect = std::variant<SendHeartbeat, SendOrders, SendRenewal, Launch, MoveDeadlines, StopBackend, Probe, Note>;
 
 /// Everything a drone decides: what runs, until when, and who is still to be told. No I/O, no clock, no threads: events
 /// come in, effects go out of step(). The shell around it is drone.h.
@@ -70,7 +65,6 @@ class DroneCore {
     void on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnswer>& answer, HolderInstant now);
     void on_orders(const OrdersAsk& ask, const Result<OrdersAnswer>& answer, HolderInstant now);
     void on_renewal(const RenewAsk& ask, const RenewAnswer& answer, HolderInstant now);
-    void on_release(const ReleaseAsk& ask, const Result<void>& answer, HolderInstant now);
 
     void on_starting(const std::string& backend, std::uint16_t port);
     void on_running(const std::string& backend, HolderInstant now);
@@ -101,17 +95,11 @@ class DroneCore {
         std::size_t controller = 0;
         bool unknown = false;  ///< the server knows no such lease: unless it takes it back, it is lost
     };
-    struct Release {
-        ReleaseAsk ask;
-        HolderInstant at;
-        HolderInstant until;  ///< the key has run out by then
-    };
 
     void carry_out(const Order& order, HolderInstant now);
     void spawn(const SpawnOrder& order, HolderInstant now);
     void take_needs(const std::string& id, Backend& backend, HolderInstant now);
     void renew_due(HolderInstant now);
-    void release_due(HolderInstant now);
     void talk_to(std::size_t controller, HolderInstant now);
     HeartbeatAsk heartbeat_for(std::size_t controller, HolderInstant now) const;
     bool has_news_for(const ControllerTalk& talk) const;
@@ -132,10 +120,8 @@ class DroneCore {
     EndedIds ended_;
     std::vector<ControllerTalk> talks_;
     std::map<std::string, Reassertion> reassertions_;
-    std::deque<Release> releases_;
     std::vector<Effect> effects_;
     bool renewal_under_way_ = false;
-    bool release_under_way_ = false;
     bool stopping_ = false;
     bool usurped_ = false;
     HolderInstant linger_until_ = HolderInstant::max();

@@ -7,9 +7,6 @@
 namespace holdfast::drone {
 namespace {
 
-/// Between two tries to give a key back.
-constexpr Duration release_pause = 1s;
-
 /// Counted from when the renewal was sent (T3). A key is renewed at half its TTL (T4).
 KeyDeadlines deadlines_from(const Timing& timing, HolderInstant sent_at) {
     const Deadlines found = deadlines_of({sent_at, timing.timeline, timing.ttl});
@@ -128,20 +125,6 @@ void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error&
         reassertions_.insert_or_assign(id, Reassertion{controller, forgotten});
     else if (runs_out(error.code))
         warn("the key of backend " + id + " runs out: " + error.message);
-}
-
-void DroneCore::on_release(const ReleaseAsk& ask, const Result<void>& answer, HolderInstant now) {
-    release_under_way_ = false;
-    const auto release = std::find_if(releases_.begin(), releases_.end(),
-                                      [&](const Release& one) { return one.ask.backend == ask.backend; });
-    if (release != releases_.end()) {
-        if (answer)
-            releases_.erase(release);
-        else
-            release->at = now + release_pause;
-    }
-    // Whoever cannot be told now finds out by itself when the key runs out.
-    if (const auto found = backends_.find(ask.backend); found != backends_.end()) found->second.released();
 }
 
 void DroneCore::on_starting(const std::string& backend, std::uint16_t port) {

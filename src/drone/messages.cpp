@@ -111,11 +111,6 @@ HttpRequest renew_request(const Identity& drone, const RenewAsk& ask) {
                                   {"client_time_ms", clock_ms(ask.clock)}});
 }
 
-HttpRequest release_request(const Identity& drone, const ReleaseAsk& ask) {
-    return {.method = "DELETE",
-            .target = "/v1/leases/" + percent_encode(ask.lease) + "?holder=" + percent_encode(drone.id)};
-}
-
 Result<HeartbeatAnswer> read_heartbeat(const HttpResponse& response) {
     if (response.status != 200) return read_error(response);
     JsonReader reader(response.body);
@@ -136,14 +131,6 @@ Result<std::vector<RenewReply>> read_renewal(const RenewAsk& ask, const HttpResp
     for (const std::string& lease : ask.leases)
         named.leases.push_back({.id = lease});
     return read_renew(named, response);
-}
-
-Result<void> read_release(const HttpResponse& response) {
-    if (response.status == 200) return {};
-    const Error error = read_error(response);
-    const bool undecided = response.status >= 500 || error.code == "bad_answer";
-    if (undecided) return error;
-    return {};
 }
 
 std::string address_of(const std::string& host, std::uint16_t port) {

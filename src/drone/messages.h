@@ -26,13 +26,10 @@ bool is_name(std::string_view text);
 HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask);
 HttpRequest orders_request(const Identity& drone, const OrdersAsk& ask);
 HttpRequest renew_request(const Identity& drone, const RenewAsk& ask);
-HttpRequest release_request(const Identity& drone, const ReleaseAsk& ask);
 
 Result<HeartbeatAnswer> read_heartbeat(const HttpResponse& response);
 Result<OrdersAnswer> read_orders(const HttpResponse& response);
 Result<std::vector<RenewReply>> read_renewal(const RenewAsk& ask, const HttpResponse& response);
-/// Success if the server was told; what it knew of the lease does not matter (R2).
-Result<void> read_release(const HttpResponse& response);
 
 /// `HOST:PORT`, with brackets around an IPv6 number.
 std::string address_of(const std::string& host, std::uint16_t port);

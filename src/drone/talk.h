@@ -69,9 +69,4 @@ struct RenewAnswer {
     Result<std::vector<RenewReply>> replies;
 };
 
-struct ReleaseAsk {
-    std::string backend;
-    std::string lease;
-};
-
 }  // namespace holdfast::drone

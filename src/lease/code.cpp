@@ -95,8 +95,10 @@ constexpr std::array<Text, code_count> texts{{
     {Code::unknown_service, "unknown_service", "nobody advertises a service under this name"},
     {Code::reserved_namespace, "reserved_namespace",
      "what is in ~services is signed for by its publisher; advertise it through the relay or POST /v1/services, and "
-     "take "
-     "a name away with 'holdfast service deny NAME'"},
+     "take a name away with 'holdfast service deny NAME'"},
+    {Code::service_lease, "service_lease",
+     "this lease belongs to a service of the server, which alone takes it and gives it back; use the service's own "
+     "verb"},
     {Code::invalid_json, "invalid_json", "the body is not a JSON object in UTF-8"},
     {Code::unknown_field, "unknown_field", "this route does not know that field"},
     {Code::invalid_argument, "invalid_argument", "a value is not what this route takes"},

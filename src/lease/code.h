@@ -67,6 +67,7 @@ enum class Code : std::uint8_t {
     too_many_services,
     unknown_service,
     reserved_namespace,
+    service_lease,
     invalid_json,
     unknown_field,
     invalid_argument,

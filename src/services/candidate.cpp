@@ -61,6 +61,7 @@ void Candidate::Impl::ask() {
     asked = true;
     AcquireRequest request;
     request.caller.node = parts.node;
+    request.caller.acts_for = owner_of(resource);
     request.holder = parts.id;
     request.session = parts.group;
     request.intents = {{resource, Predicate::mutates}};
@@ -117,7 +118,9 @@ void Candidate::Impl::cease() {
 }
 
 void Candidate::Impl::give_back(Token token) {
-    parts.authority.release({{}, {resource, token}, parts.id}, [](const Answer<ReleaseAnswer>&) {});
+    ReleaseRequest request{{}, {resource, token}, parts.id};
+    request.caller.acts_for = owner_of(resource);
+    parts.authority.release(std::move(request), [](const Answer<ReleaseAnswer>&) {});
 }
 
 Candidate::Candidate(Parts parts) : impl_(std::make_shared<Impl>(std::move(parts))) {}

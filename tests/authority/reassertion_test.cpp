@@ -32,6 +32,7 @@ struct Recovering {
     Code refusal(Token token) { return std::get<Refused>(say(token)).code; }
     AcquireAnswer acquire() {
         AcquireRequest request;
+        request.caller.acts_for = Owner::keys;
         request.holder = "d2";
         request.session = "b-2";
         request.intents = {{"KEY:room", Predicate::mutates}};

@@ -36,9 +36,8 @@ TEST(Backend, goes_through_its_states_in_order) {
     backend.step(at(50s));
     EXPECT_EQ(backend.state(), BackendState::hard_terminating);
     backend.ended({.exit_code = 143, .forced = true});
-    EXPECT_EQ(backend.state(), BackendState::hard_terminating) << "until its key is given back";
-    EXPECT_TRUE(backend.step(at(51s)).release);
-    backend.released();
+    EXPECT_TRUE(backend.step(at(51s)).ended);
+    EXPECT_FALSE(backend.step(at(51s)).ended) << "told once";
     EXPECT_EQ(backend.state(), BackendState::terminated);
     EXPECT_EQ(backend.reason(), EndReason::terminated);
     EXPECT_EQ(backend.exit_code(), 143);
@@ -61,8 +60,7 @@ TEST(Backend, is_not_started_if_the_key_has_run_out) {
     Backend backend{spawn_order(), at(40s)};
     EXPECT_FALSE(backend.step(at(40s)).launch);
     EXPECT_EQ(backend.reason(), EndReason::key_lost);
-    EXPECT_FALSE(backend.step(at(41s)).release) << "asked for once, with the first step";
-    backend.released();
+    EXPECT_FALSE(backend.step(at(41s)).ended) << "told once, with the first step";
     EXPECT_TRUE(backend.is_terminated());
 }
 
@@ -139,7 +137,7 @@ TEST(Backend, that_is_to_stop_before_it_was_started_never_starts) {
     backend.terminate(How::soft, at(0s));
     const auto needs = backend.step(at(0s));
     EXPECT_FALSE(needs.launch);
-    EXPECT_TRUE(needs.release);
+    EXPECT_TRUE(needs.ended);
 }
 
 TEST(Backend, is_probed_again_and_again_one_at_a_time) {

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from processes import PATIENCE, boot_time
@@ -27,7 +26,6 @@ class Controller:
         self.ignored_done = 0
         self.renewal = "ok"      # or the code of a refusal, or "silence"
         self.renewed = []        # (instant, lease)
-        self.released = []       # (instant, lease)
         self.reassert = None     # backends to take back
         self.reassertions = []
         self.heartbeats = []
@@ -84,10 +82,10 @@ class Controller:
         self.wait_for(f"{backend} is {state}", lambda: self.state(backend) == state)
         return self.reports[backend]
 
-    def release_of(self, backend):
-        lease = f"KEY:room-{backend}#17"
-        return self.wait_for(f"the key of {backend} is given back",
-                             lambda: [at for at, released in self.released if released == lease])[0]
+    def end_of(self, backend):
+        """When its end was reported, which gives its key back."""
+        return self.wait_for(f"the end of {backend} is reported",
+                             lambda: [at for at, id, state in self.history if (id, state) == (backend, "terminated")])[0]
 
     # What the drone says
 
@@ -133,16 +131,9 @@ class Controller:
                 "expires_in_ms": ms}}})
         return 200, {"renewed": 0, "rejected": 0, "more": False, "results": results}
 
-    def on_release(self, path):
-        lease = urllib.parse.unquote(path.split("?")[0].rsplit("/", 1)[1])
-        self.released.append((boot_time(), lease))
-        return 200, {"id": lease, "released": True, "state": "RELEASED"}
-
     def answer(self, method, path, body):
         with self.changed:
             try:
-                if method == "DELETE":
-                    return self.on_release(path)
                 if path == "/v1/heartbeat":
                     return self.on_renewal(body)
                 if path.endswith("/heartbeat"):

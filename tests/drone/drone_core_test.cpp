@@ -99,8 +99,6 @@ TEST(DroneCore, does_not_start_again_what_has_ended_and_was_reported) {
     world.answer_heartbeat(at(1s));
     world.core.on_ended("b-1", {.exit_code = 0});
     world.step(at(2s));
-    world.core.on_release(world.take<SendRelease>()->ask, {}, at(2s));
-    world.step(at(2s));
     EXPECT_EQ(world.answer_heartbeat(at(2s)).backends.at(0).state, BackendState::terminated);
     EXPECT_EQ(world.core.find("b-1"), nullptr) << "everybody knows, so it is forgotten";
     world.answer_orders(at(3s), {{7, spawn_order()}});
@@ -344,7 +342,7 @@ TEST(DroneCore, refuses_more_than_it_has_room_for) {
     world.answer_orders(at(1s), {{2, spawn_order("b-2")}});
     EXPECT_FALSE(world.take<Launch>());
     EXPECT_EQ(world.core.find("b-2")->reason(), EndReason::internal);
-    EXPECT_TRUE(world.take<SendRelease>()) << "its key is given back";
+    EXPECT_TRUE(world.core.find("b-2")->is_terminated()) << "its key is given back with the report";
 }
 
 TEST(DroneCore, stops_everything_gives_keys_back_reports_and_is_finished) {
@@ -359,9 +357,6 @@ TEST(DroneCore, stops_everything_gives_keys_back_reports_and_is_finished) {
     EXPECT_TRUE(world.answer_heartbeat(at(2s)).draining);
     EXPECT_FALSE(world.core.finished(at(2s)));
     world.core.on_ended("b-1", {.exit_code = 0, .forced = true});
-    world.step(at(3s));
-    EXPECT_FALSE(world.core.finished(at(3s))) << "its key is not given back yet";
-    world.core.on_release(world.take<SendRelease>()->ask, {}, at(3s));
     world.step(at(3s));
     EXPECT_FALSE(world.core.finished(at(3s))) << "nobody has heard of it yet";
     world.answer_heartbeat(at(3s));
@@ -395,17 +390,20 @@ TEST(DroneCore, kills_everything_if_another_drone_has_its_id) {
     EXPECT_TRUE(world.core.usurped());
 }
 
-TEST(DroneCore, gives_a_key_back_again_if_nobody_answered) {
+TEST(DroneCore, reports_an_end_again_until_somebody_answers) {  // K6: that is what gives the key back
     World world;
     world.answer_heartbeat(at(0s));
     world.spawn(spawn_order(), at(1s));
     world.core.on_ended("b-1", {.exit_code = 0});
     world.step(at(2s));
-    world.core.on_release(world.take<SendRelease>()->ask, Error{"unreachable", "no answer"}, at(2s));
-    world.step(at(2s));
-    EXPECT_TRUE(world.core.find("b-1")->is_terminated()) << "it is dead, whoever knows";
-    world.step(at(5s));
-    EXPECT_TRUE(world.take<SendRelease>());
+    const auto sent = world.take<SendHeartbeat>();
+    ASSERT_TRUE(sent);
+    world.core.on_heartbeat(sent->ask, Error{"unreachable", "no answer"}, at(2s));
+    world.step(at(20s));
+    const HeartbeatAsk again = world.answer_heartbeat(at(20s));
+    ASSERT_EQ(again.backends.size(), 1U);
+    EXPECT_EQ(again.backends[0].state, BackendState::terminated);
+    EXPECT_FALSE(again.backends[0].holds_for);
 }
 
 TEST(EndedIds, are_kept_while_an_order_for_them_may_come) {

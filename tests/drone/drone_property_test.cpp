@@ -120,11 +120,22 @@ class Chaos {
         later(delay(), [this, ask = what.ask, lost] {
             if (lost) return core_.on_heartbeat(ask, Error{"unreachable", "lost"}, now_);
             HeartbeatAnswer answer{.controller = "c" + std::to_string(ask.controller), .send_all = one_in(10)};
+            for (const auto& report : ask.backends)
+                if (report.state == BackendState::terminated) give_back(report.id);
             if (ask.reassert)
                 for (const auto& report : ask.backends)
                     if (!one_in(4)) reassert(report, answer);
             core_.on_heartbeat(ask, answer, now_);
         });
+    }
+
+    void give_back(const std::string& id) {
+        const auto process = processes_.find(id);
+        ASSERT_TRUE(process == processes_.end() || !process->second.alive) << "a key is given back too early";
+        Lease& lease = leases_.at(id);
+        if (!lease.released) ++ended_;
+        lease.released = true;
+        lease.wanted = false;
     }
 
     void reassert(const BackendReport& report, HeartbeatAnswer& answer) {
@@ -173,18 +184,6 @@ class Chaos {
         lease.expires = served + 60s;
         ++renewals_;
         return Timing{{20s, 40s, 50s, 60s}, 60s};
-    }
-
-    void on(const SendRelease& what) {
-        later(delay(), [this, ask = what.ask] {
-            const auto process = processes_.find(ask.backend);
-            ASSERT_TRUE(process == processes_.end() || !process->second.alive) << "a key is given back too early";
-            if (one_in(4)) return core_.on_release(ask, Error{"unreachable", "lost"}, now_);
-            leases_.at(ask.backend).released = true;
-            leases_.at(ask.backend).wanted = false;
-            ++ended_;
-            core_.on_release(ask, {}, now_);
-        });
     }
 
     void on(const Launch& what) {

@@ -134,12 +134,6 @@ TEST(DroneMessages, names_are_safe_file_names) {
     EXPECT_FALSE(is_name(std::string(129, 'a')));
 }
 
-TEST(DroneMessages, a_release_is_done_unless_nobody_could_decide) {
-    EXPECT_TRUE(read_release({200, R"({"released": false})"}));
-    EXPECT_TRUE(read_release({403, R"({"error": {"code": "not_holder", "message": "m"}})"}));
-    EXPECT_FALSE(read_release({503, R"({"error": {"code": "unavailable", "message": "m"}})"}));
-}
-
 TEST(DroneMessages, an_address_with_colons_gets_brackets) {
     EXPECT_EQ(address_of("10.0.0.7", 80), "10.0.0.7:80");
     EXPECT_EQ(address_of("fd00::7", 80), "[fd00::7]:80");

@@ -82,11 +82,11 @@ TEST(Candidate, gives_the_lease_back_at_once_when_it_withdraws) {
     EXPECT_EQ(two.terms.size(), 1U);
 }
 
-TEST(Candidate, ceases_when_an_admin_revokes_its_lease_and_stands_again) {
+TEST(Candidate, ceases_when_an_admin_bars_its_lease_and_stands_again) {
     Desk desk;
     Standing one(desk, "a");
     pass(desk, 1s, {&one});
-    desk.authority.revoke({"leader:log", one.terms.at(0)}, [](const Answer<Lease>&) {});
+    desk.authority.bar({"leader:log", one.terms.at(0)}, [](const Answer<HeldLease>&) {});
     pass(desk, 10s, {&one});
     EXPECT_EQ(one.ceased, 1);
     EXPECT_EQ(one.terms.size(), 2U);
@@ -95,14 +95,17 @@ TEST(Candidate, ceases_when_an_admin_revokes_its_lease_and_stands_again) {
 
 TEST(Candidate, that_is_gone_leaves_nothing_behind) {
     Desk desk;
-    const Token other = desk.lock("x", "leader:log");
+    Standing other(desk, "x");
+    other.tick();
     {
         Standing one(desk, "a");
         one.tick();
     }
     EXPECT_EQ(desk.authority.waiters(), 0U);
-    EXPECT_TRUE(desk.unlock("x", "leader:log", other));
-    EXPECT_NE(desk.lock("y", "leader:log"), 0U);
+    other.candidate.withdraw();
+    Standing next(desk, "y");
+    next.tick();
+    EXPECT_TRUE(next.candidate.term());
 }
 
 }  // namespace

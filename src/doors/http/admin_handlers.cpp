@@ -16,24 +16,31 @@ Result<core::LeaseName> decode_named(const Request& request, const std::string& 
     return decode_lease_name(id);
 }
 
+Callback<core::Answer<core::HeldLease>> reply_barred(Services& services, Reply reply) {
+    return [reply = std::move(reply), &services](const core::Answer<core::HeldLease>& answer) {
+        if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now(), wall_clock_ms()}));
+    };
+}
+
 }  // namespace
 
 void handle_bar(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto name = decode_named(request, id);
     if (!name) return reply(failure(name.error()));
-    services.authority.bar(
-        std::move(*name),
-        [reply, &services](const core::Answer<core::HeldLease>& answer) {
-            if (!reply.open()) return;
-            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now(), wall_clock_ms()}));
-        },
-        caller_of(request));
+    services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
 }
 
+/// What belongs to a service is not freed while its work may run (R7): it is barred, and a key's backend ends now.
 void handle_revoke(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto name = decode_named(request, id);
     if (!name) return reply(failure(name.error()));
+    const core::Owner owner = core::owner_of(name->resource);
+    if (owner == core::Owner::keys)
+        return services.controller.revoke(*name, reply_barred(services, std::move(reply)), caller_of(request));
+    if (owner != core::Owner::nobody)
+        return services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
     services.authority.revoke(
         *name,
         [reply, name = *name](const core::Answer<core::Lease>& answer) {

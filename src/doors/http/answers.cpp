@@ -39,14 +39,22 @@ struct LeaseView {
     std::string_view resource;
     const core::Lease& lease;
     const core::Timeline& timeline;
+    bool granted = false;  ///< to whoever reads this
 };
+
+/// The session of a leader proves that it is the leader (R2), so only the answer to its own request has it.
+bool shows_session(const LeaseView& view) {
+    return view.granted || core::owner_of(view.resource) != core::Owner::leaders;
+}
 
 void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, const Moment& moment) {
     const core::Lease& lease = view.lease;
     json.open_object();
     put_names(json, view.resource, lease.token);
     json.field("predicate", core::to_string(lease.predicate));
-    json.field("holder", lease.holder).field("session", lease.session).field("token", lease.token);
+    json.field("holder", lease.holder);
+    if (shows_session(view)) json.field("session", lease.session);
+    json.field("token", lease.token);
     json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
     if (!lease.reason.empty()) json.field("reason", lease.reason);
     if (!lease.metadata.empty()) json.key("metadata").raw(lease.metadata);
@@ -76,7 +84,7 @@ Response granted(const core::AcquireGranted& answer, ClientTime client_time, con
     JsonWriter json(response.body);
     json.open_object().field("verdict", "GRANTED").key("leases").open_array();
     for (const core::HeldLease& held : answer.leases)
-        put_lease(json, {held.resource, held.lease, held.timeline}, client_time, moment);
+        put_lease(json, {held.resource, held.lease, held.timeline, true}, client_time, moment);
     json.close_array();
     put_ttl_cut(json, answer.ttl_cut);
     json.close_object();

@@ -83,6 +83,7 @@ int status_of(Code code) {
         case Code::lease_idle:
         case Code::awaiting_approval:
         case Code::reserved_namespace:
+        case Code::service_lease:
             return 403;
         case Code::unknown_lease:
         case Code::unknown_agent:

@@ -90,9 +90,10 @@ void acquire(Exchange& exchange) {
 
 // ---- LEASE.RENEW and LEASE.RELEASE ----
 
-/// `resource token holder [ttl_ms] [ALSO resource token …]`
+/// `resource token holder [ttl_ms | SESSION session] [ALSO resource token …]`
 struct Keeping {
     std::string_view holder;
+    std::string_view session{};
     std::optional<Duration> ttl;
     std::span<const std::string_view> first;   ///< resource and token
     std::span<const std::string_view> others;  ///< likewise, again and again
@@ -109,6 +110,10 @@ Result<Keeping> read_keeping(std::span<const std::string_view> words, bool takes
         if (!ttl) return ttl.error();
         read.ttl = *ttl;
         words = words.subspan(1);
+    }
+    if (!takes_ttl && words.size() >= 2 && same_word(words[0], "SESSION")) {
+        read.session = words[1];
+        words = words.subspan(2);
     }
     if (words.empty()) return read;
     if (!same_word(words[0], "ALSO"))
@@ -143,7 +148,7 @@ std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_vi
         quick.renew(*resource, asked.holder, *token, asked.ttl, std::move(done));
     } else {
         if (!exchange.gone()) exchange.session().scoped().forget_if_of(*token, asked.holder);
-        quick.release(*resource, asked.holder, *token, std::move(done));
+        quick.release(*resource, asked.holder, *token, std::move(done), asked.session);
     }
     return std::nullopt;
 }

@@ -118,7 +118,9 @@ void put_released(resp::ReplyWriter& reply, const QuickAnswer& answer) {
 }
 
 void put_lease(resp::ReplyWriter& reply, std::string_view resource, const Lease& lease, Instant now) {
-    const std::size_t optional = (lease.session.empty() ? 0U : 1U) + (lease.reason.empty() ? 0U : 1U) +
+    // The session of a leader proves that it is the leader (R2).
+    const bool shows_session = !lease.session.empty() && core::owner_of(resource) != core::Owner::leaders;
+    const std::size_t optional = (shows_session ? 1U : 0U) + (lease.reason.empty() ? 0U : 1U) +
                                  (lease.metadata.empty() ? 0U : 1U) + (lease.priority ? 1U : 0U);
     reply.map(7 + optional);
     pair(reply, "resource", resource);
@@ -129,7 +131,7 @@ void put_lease(resp::ReplyWriter& reply, std::string_view resource, const Lease&
     pair(reply, "expires_in_ms", to_ms(lease.expires_at - now));
     reply.bulk("renewable");
     reply.boolean(lease.renewable);
-    if (!lease.session.empty()) pair(reply, "session", lease.session);
+    if (shows_session) pair(reply, "session", lease.session);
     if (!lease.reason.empty()) pair(reply, "reason", lease.reason);
     if (!lease.metadata.empty()) pair(reply, "metadata", lease.metadata);
     if (lease.priority) pair(reply, "priority", *lease.priority);

@@ -40,7 +40,9 @@ void ScopedLeases::release_all() {
     const auto leases = std::move(leases_);
     leases_.clear();
     for (const auto& [token, scoped] : leases)
-        authority_.quick().release(scoped.resource, scoped.holder, token, [](const QuickAnswer&) {});
+        authority_.quick().update(
+            {.resource = scoped.resource, .holder = scoped.holder, .by_connection = true},
+            [token = token](QuickDesk& desk) { desk.release(token); }, [](const QuickAnswer&) {});
 }
 
 }  // namespace holdfast

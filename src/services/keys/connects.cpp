@@ -76,6 +76,7 @@ void Connects::take(const std::string& resource) {
     ids_being_taken_.insert(id);
     AcquireRequest request;
     request.caller = first.request.caller;
+    request.caller.acts_for = Owner::keys;
     request.holder = drone->id;
     request.session = id;
     request.intents = {{resource, Predicate::mutates}};

@@ -70,6 +70,18 @@ struct Controller::Impl {
                            by);
     }
 
+    /// The backend ends now, not when its time is up. A drone that cannot be told ends it on its timeline.
+    void order_end(const Lease& lease) {
+        const std::string id = note_of(lease).backend;
+        const Backend* backend = book.backends.find(id);
+        const bool is_known = backend != nullptr && backend->token == lease.token;
+        if (is_known && (backend->ended() || book.take_back(id, EndReason::terminated))) return;
+        Drone* drone = book.drones.find(lease.holder);
+        if (drone == nullptr) return;
+        drone->orders.terminate(book.next_order(), id, Severity::soft);
+        book.on_order(lease.holder);
+    }
+
     const std::string life;
     KeyBook book;
     KeyWatch watch;
@@ -216,6 +228,15 @@ void Controller::bar(const Key& key, Callback<Answer<HeldKey>> reply, const Call
                                                          const Answer<std::vector<VerifyAnswer>>& found) mutable {
                                      impl_->bar_holder(resource, found, std::move(reply), by);
                                  }));
+}
+
+void Controller::revoke(const LeaseName& name, Callback<Answer<HeldLease>> reply, const Caller& by) {
+    impl_->book.authority.bar(
+        name, impl_->book.guarded([this, reply = std::move(reply)](const Answer<HeldLease>& barred) mutable {
+            if (const auto* held = std::get_if<HeldLease>(&barred)) impl_->order_end(held->lease);
+            reply(barred);
+        }),
+        by);
 }
 
 Controller::Counts Controller::counts() const {

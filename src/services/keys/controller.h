@@ -63,6 +63,9 @@ class Controller {
     void keys(ListQuery query, Callback<Answer<KeyPage>> reply) const;
     /// Bars a key from renewal: it runs out, and its backend ends before (K6).
     void bar(const Key& key, Callback<Answer<HeldKey>> reply, const Caller& by);
+    /// Bars the lease of a key and has its backend ended now. The key stays taken until its drone says that the backend
+    /// is dead, or until it has run out (K6).
+    void revoke(const LeaseName& name, Callback<Answer<HeldLease>> reply, const Caller& by);
 
     struct Counts {
         std::size_t drones = 0;

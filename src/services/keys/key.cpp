@@ -5,6 +5,7 @@
 #include "base/mutant.h"
 #include "lease/code.h"
 #include "lease/manifest.h"
+#include "lease/owner.h"
 #include "lease/resource.h"
 #include "services/keys/key_limits.h"
 
@@ -24,6 +25,9 @@ Result<Key> checked_key(Key key) {
     if (auto checked = check_namespace(key.name_space); !checked) return checked.error();
     if (key.name_space.starts_with('~'))
         return Error{std::string(name_of(Code::reserved_namespace)), "no key is in a namespace that begins with '~'"};
+    if (is_redis_namespace(key.name_space))
+        return Error{std::string(name_of(Code::reserved_namespace)),
+                     "the namespaces redis and redis-N hold the keys of Redis clients; choose another for this key"};
     if (auto checked = check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
     if (auto checked = check_text({"key.name", key.name}, limits::key_name_bytes); !checked) return checked.error();
     auto resource = normalised(std::string(key_prefix) + key.name);

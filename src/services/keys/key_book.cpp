@@ -27,8 +27,9 @@ std::size_t KeyBook::load_of(const Drone& drone) const {
 }
 
 void KeyBook::give_back(const Backend& backend, std::function<void()> then) {
-    authority.release({{}, {resource_of(backend.key), backend.token}, backend.drone},
-                      guarded([then = std::move(then)](const Answer<ReleaseAnswer>&) { then(); }));
+    ReleaseRequest request{{}, {resource_of(backend.key), backend.token}, backend.drone};
+    request.caller.acts_for = Owner::keys;
+    authority.release(std::move(request), guarded([then = std::move(then)](const Answer<ReleaseAnswer>&) { then(); }));
 }
 
 void KeyBook::end(const std::string& id, EndReason reason) {

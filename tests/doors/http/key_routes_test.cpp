@@ -287,5 +287,41 @@ TEST(BackendRoutes, tell_a_drone_to_end_a_backend) {
     EXPECT_EQ(client.ask("POST", "/v1/backends/b-x/terminate").code(), "unknown_backend");
 }
 
+TEST(KeyRoutes, that_are_generic_never_free_a_key_whose_backend_may_run) {  // K6, R2, R7
+    TestDoor door;
+    TestClient client = door.connect();
+    heartbeat(client, "d1");
+    const Answer first = connect(client, "room-1");
+    heartbeat(client, "d1", report(first, "ready", R"(,"address":"h:1")"));
+    const std::string lease = lease_path("KEY:room-1#" + std::to_string(first.number("/token")));
+    const auto taken = [&] {
+        const Answer again = connect(client, "room-1");
+        return again.number("/token") == first.number("/token") && !again.truth("/spawned");
+    };
+
+    const Answer released = client.ask("DELETE", lease + "?holder=d1&session=" + first.text("/backend_id"));
+    EXPECT_EQ(released.status, 403);
+    EXPECT_EQ(released.code(), "service_lease");
+    EXPECT_NE(released.text("/error/message").find("backend terminate"), std::string::npos) << released.body;
+    EXPECT_TRUE(taken());
+    const Answer beside = client.ask(
+        "POST", "/v1/leases",
+        R"({"holder":"d1","session":")" + first.text("/backend_id") + R"(","intents":[{"resource":"KEY:room-1"}]})");
+    EXPECT_EQ(beside.code(), "service_lease");
+    client.ask("PUT", "/v1/agents/d1", "{}");
+    EXPECT_EQ(client.ask("POST", "/v1/agents/d1/restarting", "{}").number("/reserved"), 0);
+
+    const Answer revoked = client.ask("POST", lease + "/revoke", "{}");
+    EXPECT_EQ(revoked.status, 200) << revoked.body;
+    EXPECT_EQ(revoked.text("/lease/state"), "ACTIVE");
+    EXPECT_FALSE(revoked.truth("/lease/renewable"));
+    EXPECT_TRUE(taken()) << "until its drone says that the backend is dead";
+    const Answer orders =
+        client.ask("POST", "/v1/drones/d1/orders", R"({"life":"life-1","clock_ms":1000,"done":[],"wait_ms":0})");
+    EXPECT_NE(orders.body.find(R"("kind":"terminate")"), std::string::npos) << orders.body;
+    heartbeat(client, "d1", report(first, "terminated"));
+    EXPECT_TRUE(connect(client, "room-1").truth("/spawned"));
+}
+
 }  // namespace
 }  // namespace holdfast::http

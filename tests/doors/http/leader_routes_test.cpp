@@ -39,13 +39,45 @@ TEST(LeaderRoutes, say_that_nobody_leads_before_and_after) {
 TEST(LeaderRoutes, pass_on_to_the_next_leader_with_a_higher_token) {
     TestDoor door;
     TestClient client = door.connect();
-    const std::string first = take(client, "leader:g", "alice");
+    const std::string first = take(client, "leader:g", "alice", R"(,"session":"s-1")");
     const auto term = client.ask("GET", "/v1/leaders/g").number("/token");
-    client.ask("DELETE", lease_path(first) + "?holder=alice");
+    client.ask("DELETE", lease_path(first) + "?holder=alice&session=s-1");
     take(client, "leader:g", "bob");
     const Answer answer = client.ask("GET", "/v1/leaders/g");
     EXPECT_EQ(answer.text("/leader"), "bob");
     EXPECT_GT(answer.number("/token"), term);
+}
+
+TEST(LeaderRoutes, let_nobody_but_the_leader_give_the_lead_back) {  // R2
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string lease = take(client, "leader:g", "alice", R"(,"session":"s-1")");
+    for (const char* guess : {"", "&session=", "&session=s-2"}) {
+        const Answer refused = client.ask("DELETE", lease_path(lease) + "?holder=alice" + guess);
+        EXPECT_EQ(refused.status, 403) << guess;
+        EXPECT_EQ(refused.code(), "service_lease") << guess;
+    }
+    EXPECT_EQ(client.ask("GET", lease_path(lease)).body.find("s-1"), std::string::npos) << "it would prove the leader";
+    EXPECT_EQ(client.ask("GET", "/v1/leases").body.find("s-1"), std::string::npos);
+    const Answer renewed = client.ask("POST", lease_path(lease) + "/heartbeat", R"({"holder":"alice"})");
+    EXPECT_EQ(renewed.status, 200);
+    EXPECT_EQ(renewed.body.find("s-1"), std::string::npos);
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/g").text("/leader"), "alice");
+    const Answer given = client.ask("DELETE", lease_path(lease), R"({"holder":"alice","session":"s-1"})");
+    EXPECT_TRUE(given.truth("/released"));
+    EXPECT_TRUE(client.ask("GET", "/v1/leaders/g").is_null("/leader"));
+}
+
+TEST(LeaderRoutes, that_revoke_a_leader_let_it_stop_first) {  // R7
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string lease = take(client, "leader:g", "alice", R"(,"session":"s-1")");
+    const Answer revoked = client.ask("POST", lease_path(lease) + "/revoke", "{}");
+    EXPECT_EQ(revoked.status, 200);
+    EXPECT_EQ(revoked.text("/lease/state"), "ACTIVE");
+    EXPECT_FALSE(revoked.truth("/lease/renewable"));
+    EXPECT_EQ(client.ask("GET", "/v1/leaders/g").text("/leader"), "alice");
+    EXPECT_EQ(client.ask("POST", lease_path(lease) + "/heartbeat", R"({"holder":"alice"})").code(), "renewal_barred");
 }
 
 TEST(LeaderRoutes, do_not_take_a_group_for_another_nor_a_reader_for_a_leader) {

@@ -280,5 +280,41 @@ TEST(RespLeases, in_a_namespace_of_the_servers_own_can_be_looked_at_only) {
     EXPECT_EQ(door.authority().active_leases(), 1U);
 }
 
+TEST(RespLeases, of_a_service_are_given_back_by_nobody_else) {  // R2
+    TestRespDoor door;
+    auto client = door.connect();
+    core::Token token = 0;
+    door.run([&] {
+        core::AcquireRequest request;
+        request.caller.acts_for = core::Owner::keys;
+        request.holder = "d1";
+        request.session = "b-1";
+        request.intents = {{"KEY:room", core::Predicate::mutates}};
+        door.authority().acquire(std::move(request), [&](const core::AcquireAnswer& answer) {
+            token = std::get<core::AcquireGranted>(answer).leases.front().lease.token;
+        });
+    });
+    ASSERT_NE(token, 0U);
+    const std::string text = std::to_string(token);
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "KEY:room", text, "d1"})), "SERVICE_LEASE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "KEY:room", text, "d1", "SESSION", "b-1"})), "SERVICE_LEASE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "KEY:room", "d1", "60000", "SESSION", "b-1"})), "SERVICE_LEASE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.ACQUIRE", "KEY:other", "d1", "60000"})), "SERVICE_LEASE");
+    EXPECT_EQ(client.ask({"DEL", "KEY:room"}).number, 0) << "a key of Redis's own";
+    EXPECT_EQ(client.ask({"LEASE.GET", "KEY:room"}).items.size(), 1U);
+
+    client.ask({"LEASE.ACQUIRE", "leader:g", "anna", "60000", "SESSION", "s-1"});
+    const auto led = client.ask({"LEASE.GET", "leader:g"});
+    ASSERT_EQ(led.items.size(), 1U);
+    const std::string term = std::to_string(field(led.items[0], "token").number);
+    for (const auto& item : led.items[0].items)
+        EXPECT_NE(item.text, "s-1") << "it would prove the leader";
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "leader:g", term, "anna"})), "SERVICE_LEASE");
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "leader:g", term, "anna", "SESSION", "s-2"})), "SERVICE_LEASE");
+    EXPECT_EQ(client.ask({"LEASE.GET", "leader:g"}).items.size(), 1U);
+    client.ask({"LEASE.RELEASE", "leader:g", term, "anna", "SESSION", "s-1"});
+    EXPECT_TRUE(client.ask({"LEASE.GET", "leader:g"}).items.empty());
+}
+
 }  // namespace
 }  // namespace holdfast

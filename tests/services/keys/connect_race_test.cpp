@@ -78,15 +78,21 @@ TEST(ConnectRace, that_is_lost_again_and_again_is_given_up) {
     // be looked at, and never free.
     ControllerDesk desk;
     desk.drone_is_there("d1");
-    const Token first = desk.lock("alice", "KEY:room-1");
+    Caller service;
+    service.acts_for = Owner::keys;
+    AcquireRequest takes = desk.request("alice", {{"KEY:room-1"}});
+    takes.caller = service;
+    const auto taken = desk.Desk::ask(std::move(takes)).value();
+    const Token first = std::get<AcquireGranted>(taken).leases.front().lease.token;
     AcquireRequest waits = desk.request("bob", {{"KEY:room-1"}});
+    waits.caller = service;
     waits.wait = 30s;
     desk.authority.acquire(std::move(waits), [](const AcquireAnswer&) {});
     LateStore late(desk.store, 1);
     desk.authority.use(late);
     Race race;
     desk.controller().connect(desk.to_start("room-1"), race.note());
-    desk.authority.release({{}, {"KEY:room-1", first}, "alice"}, [](const Answer<ReleaseAnswer>&) {});
+    desk.authority.release({service, {"KEY:room-1", first}, "alice"}, [](const Answer<ReleaseAnswer>&) {});
     while (late.step()) {
     }
     ASSERT_EQ(race.refused.size(), 1U);

@@ -118,6 +118,7 @@ void HistoryWorld::something_happens() {
                 renew(drone, id);
     }
     if (!calm_ && chance(3)) terminate_something();
+    if (!calm_ && chance(2)) meddle();
     if (!calm_ && random_.below(400) == 0) restart_controller(random_.below(controllers_.size()));
 }
 
@@ -252,14 +253,27 @@ void HistoryWorld::renew(DroneModel& drone, const std::string& id) {
     });
 }
 
-/// It is dead, then its key is given back, then that is told.
+/// It is dead, and that is told: its key is given back with the report (K6).
 void HistoryWorld::end(DroneModel& drone, const std::string& id) {
     const auto found = drone.backends.find(id);
     if (found == drone.backends.end() || found->second.ended) return;
     found->second.ended = true;
     found->second.progress.state = BackendState::terminated;
-    const ReleaseRequest request{{}, {resource_of(found->second.key), found->second.token}, drone.id};
-    send([this, request] { desk_.authority.release(request, [](const Answer<ReleaseAnswer>&) {}); });
+}
+
+/// Somebody who is neither drone nor controller wants a key to be free, and names all that can be seen of it.
+void HistoryWorld::meddle() {
+    const DroneModel& drone = drones_[random_.below(drones_.size())];
+    if (drone.backends.empty()) return;
+    const auto which =
+        std::next(drone.backends.begin(), static_cast<std::ptrdiff_t>(random_.below(drone.backends.size())));
+    const LeaseName name{resource_of(which->second.key), which->second.token};
+    ++seen_.meddled;
+    if (chance(30)) return controllers_[0]->revoke(name, [](const Answer<HeldLease>&) {}, {});
+    if (chance(50)) return desk_.authority.revoke(name, [](const Answer<Lease>&) {});
+    ReleaseRequest request{{}, name, drone.id};
+    request.session = which->first;
+    desk_.authority.release(std::move(request), [](const Answer<ReleaseAnswer>&) {});
 }
 
 /// K4: nothing of the earlier life is alive when the next one begins.

@@ -32,7 +32,7 @@ class HistoryWorld {
 
     struct Seen {
         long starts = 0, ends_by_deadline = 0, restarts = 0, controller_restarts = 0, lost = 0, doubled = 0,
-             dropped = 0, found = 0, renewals = 0, terminated = 0, refused = 0;
+             dropped = 0, found = 0, renewals = 0, terminated = 0, refused = 0, meddled = 0;
     };
     const Seen& seen() const { return seen_; }
 
@@ -60,6 +60,7 @@ class HistoryWorld {
     void something_happens();
     void connect();
     void terminate_something();
+    void meddle();
     void speak(DroneModel& drone);
     void ask_for_orders(DroneModel& drone);
     void renew(DroneModel& drone, const std::string& backend);

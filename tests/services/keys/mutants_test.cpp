@@ -14,6 +14,7 @@ struct Mutant {
     const char* rule;
 };
 constexpr Mutant mutants[] = {
+    {"anyone_frees", "K6: no generic request frees a key"},
     {"any_life_follows", "K4: only a life that knows the one before it to be dead takes its place"},
     {"late_word_ends", "a report that was overtaken by another does not end what it does not name"},
     {"silence_is_death", "K4: the key of a drone that is silent runs out, and is not given back"},

@@ -1,0 +1,47 @@
+#include "lease/owner.h"
+
+#include "base/assert.h"
+#include "lease/manifest.h"
+
+namespace holdfast::core {
+
+bool is_redis_namespace(std::string_view name_space) {
+    return name_space == "redis" || name_space.starts_with("redis-");
+}
+
+Owner owner_of(std::string_view full_name) {
+    if (is_reserved(full_name)) return Owner::directory;
+    const bool is_default = !full_name.starts_with('@');
+    const SplitName split = is_default ? SplitName{default_namespace, full_name} : split_name(full_name);
+    const bool is_key = split.resource.starts_with("KEY:");
+    if (!is_key && !split.resource.starts_with("leader:")) return Owner::nobody;
+    if (!is_default && is_redis_namespace(split.name_space)) return Owner::nobody;
+    if (is_key) return Owner::keys;
+    return full_name == "leader:log" ? Owner::log : Owner::leaders;
+}
+
+Code refusal_of(Owner owner) {
+    HOLDFAST_ASSERT(owner != Owner::nobody);
+    return owner == Owner::directory ? Code::reserved_namespace : Code::service_lease;
+}
+
+std::string_view advice_of(Owner owner) {
+    switch (owner) {
+        case Owner::keys:
+            return "a KEY: lease is taken and given back with its backend; end that with 'holdfast backend terminate "
+                   "ID', "
+                   "or revoke the key, which then stays taken until the backend is dead";
+        case Owner::directory:
+            return advice_of(Code::reserved_namespace);
+        case Owner::leaders:
+            return "a leader: lease is given back by the leader alone, with the session it was acquired in; 'holdfast "
+                   "revoke' bars it from renewal, so that it runs out after the leader has stopped";
+        case Owner::log:
+            return "leader:log is the servers' own; 'holdfast revoke' makes the leader step down";
+        case Owner::nobody:
+            break;
+    }
+    return {};
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lease/code.h"
+
+namespace holdfast::core {
+
+/// The service of the server that a resource belongs to, by its name alone. The work under such a lease is known to its
+/// service only, so no generic request frees it while that work may run: not a release, not a revocation, not a grant
+/// in its place (R2, R7).
+enum class Owner : std::uint8_t {
+    nobody,     ///< whoever holds it
+    keys,       ///< `KEY:name` in any namespace but those of Redis: given back by the controller (K6)
+    directory,  ///< in `~services`: signed for by its publisher (D1)
+    leaders,    ///< `leader:group`, likewise: given back by whoever knows the session it was taken in
+    log,        ///< `leader:log`: the nodes' own (L1)
+};
+Owner owner_of(std::string_view full_name);
+
+/// The code and the words with which a generic request on such a lease is refused. REQUIRES: not nobody.
+Code refusal_of(Owner owner);
+std::string_view advice_of(Owner owner);
+
+/// The namespaces of the databases of Redis, `redis` and `redis-1` to `redis-15`: every name in them is a plain one.
+bool is_redis_namespace(std::string_view name_space);
+
+}  // namespace holdfast::core

@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include "authority/desk.h"
+#include "authority/quick.h"
+#include "lease/owner.h"
+
+namespace holdfast::core {
+namespace {
+
+TEST(Owner, is_known_by_the_name_alone) {
+    EXPECT_EQ(owner_of("KEY:room"), Owner::keys);
+    EXPECT_EQ(owner_of("@team/KEY:room"), Owner::keys);
+    EXPECT_EQ(owner_of("leader:billing"), Owner::leaders);
+    EXPECT_EQ(owner_of("@team/leader:billing"), Owner::leaders);
+    EXPECT_EQ(owner_of("leader:log"), Owner::log);
+    EXPECT_EQ(owner_of("@team/leader:log"), Owner::leaders);
+    EXPECT_EQ(owner_of("@~services/web"), Owner::directory);
+    for (const char* plain : {"", "key:room", "KEYS", "my/KEY:room", "leaders:x", "FILE:/a", "@team", "@team/x", "db"})
+        EXPECT_EQ(owner_of(plain), Owner::nobody) << plain;
+}
+
+TEST(Owner, of_whatever_a_client_of_redis_names_is_nobody) {
+    for (const char* name : {"@redis/KEY:room", "@redis-15/KEY:room", "@redis/leader:x"})
+        EXPECT_EQ(owner_of(name), Owner::nobody) << name;
+}
+
+/// A lease that belongs to a service, and what becomes of it when a generic request would free it.
+struct Owned : Desk {
+    Owned(const std::string& name, const std::string& session) : resource(name) {
+        AcquireRequest asked = request("d1", {{resource}});
+        asked.caller.acts_for = owner_of(resource);
+        asked.session = session;
+        const auto answer = ask(std::move(asked));
+        token = std::get<AcquireGranted>(answer.value()).leases.front().lease.token;
+    }
+
+    Code release(const std::string& session = {}) {
+        std::optional<Code> code;
+        ReleaseRequest asked{{}, {resource, token}, "d1"};
+        asked.session = session;
+        authority.release(std::move(asked), [&](const Answer<ReleaseAnswer>& answer) {
+            const auto* refusal = std::get_if<Refused>(&answer);
+            code = refusal != nullptr ? refusal->code : Code::not_found;
+        });
+        return code.value();
+    }
+    std::optional<Code> quick_release(const std::string& session = {}) {
+        std::optional<Code> code;
+        bool answered = false;
+        authority.quick().release(
+            resource, "d1", token,
+            [&](const QuickAnswer& answer) {
+                code = answer.refused;
+                answered = true;
+            },
+            session);
+        EXPECT_TRUE(answered);
+        return code;
+    }
+    Code revoke() {
+        std::optional<Code> code;
+        authority.revoke({resource, token}, [&](const Answer<Lease>& answer) {
+            const auto* refusal = std::get_if<Refused>(&answer);
+            code = refusal != nullptr ? refusal->code : Code::not_found;
+        });
+        return code.value();
+    }
+    bool is_held() { return verify(resource, token).verified.state == LeaseState::active; }
+
+    std::string resource;
+    Token token = 0;
+};
+
+TEST(OwnedLease, of_a_key_or_of_the_nodes_is_freed_by_no_generic_request) {  // R2, R7
+    for (const char* name : {"KEY:room", "@team/KEY:room", "leader:log"}) {
+        Owned desk(name, "b-1");
+        EXPECT_EQ(desk.release(), Code::service_lease) << name;
+        EXPECT_EQ(desk.release("b-1"), Code::service_lease) << name << ": its session is no secret";
+        EXPECT_EQ(desk.quick_release(), Code::service_lease) << name;
+        EXPECT_EQ(desk.quick_release("b-1"), Code::service_lease) << name;
+        EXPECT_EQ(desk.revoke(), Code::service_lease) << name;
+        EXPECT_EQ(desk.lock("d1", name), 0U) << name << ": nobody else is granted it, whatever it calls itself";
+        EXPECT_TRUE(desk.is_held()) << name;
+    }
+}
+
+TEST(OwnedLease, is_not_reserved_for_an_agent_that_has_the_name_of_its_holder) {  // R5
+    for (const char* name : {"KEY:room", "leader:billing"}) {
+        Owned desk(name, "b-1");
+        desk.agent("d1");
+        EXPECT_EQ(std::get<std::size_t>(desk.restarting("d1")), 0U) << name;
+        desk.pass(60s);
+        EXPECT_NE(desk.verify(name, desk.token).verified.state, LeaseState::grace) << name;
+    }
+}
+
+TEST(OwnedLease, of_a_leader_is_given_back_by_whoever_knows_its_session) {  // R2
+    for (const bool quick : {false, true}) {
+        Owned desk("leader:billing", "s-1");
+        EXPECT_EQ(desk.release(), Code::service_lease);
+        EXPECT_EQ(desk.release("s-2"), Code::service_lease);
+        EXPECT_EQ(desk.quick_release(), Code::service_lease);
+        EXPECT_EQ(desk.quick_release("s-2"), Code::service_lease);
+        EXPECT_EQ(desk.revoke(), Code::service_lease);
+        ASSERT_TRUE(desk.is_held());
+        if (quick)
+            EXPECT_EQ(desk.quick_release("s-1"), std::nullopt);
+        else
+            EXPECT_EQ(desk.release("s-1"), Code::not_found) << "not refused";
+        EXPECT_FALSE(desk.is_held());
+        EXPECT_EQ(desk.release(), Code::not_found) << "what has ended is told to anybody";
+    }
+}
+
+TEST(OwnedLease, of_a_leader_without_a_session_runs_out) {
+    Owned desk("leader:billing", "");
+    EXPECT_EQ(desk.release(), Code::service_lease);
+    EXPECT_EQ(desk.quick_release(), Code::service_lease);
+    EXPECT_TRUE(desk.is_held());
+    desk.pass(60s);
+    EXPECT_FALSE(desk.is_held());
+}
+
+TEST(OwnedLease, can_be_barred_and_then_runs_out) {  // R7
+    Owned desk("KEY:room", "b-1");
+    bool barred = false;
+    desk.authority.bar({"KEY:room", desk.token},
+                       [&](const Answer<HeldLease>& answer) { barred = std::holds_alternative<HeldLease>(answer); });
+    EXPECT_TRUE(barred);
+    EXPECT_TRUE(desk.is_held());
+}
+
+}  // namespace
+}  // namespace holdfast::core
