@@ -98,6 +98,10 @@ std::optional<std::string> read_input() {
     return text;
 }
 
+CheckedCommits checked_commits(const GitRepository& repository) {
+    return CheckedCommits{repository.common_directory() + "/holdfast-checked"};
+}
+
 /// One `holdfast guard check`.
 class Check {
  public:
@@ -120,7 +124,7 @@ class Check {
     int check_commits(bool pushed) {
         const auto input = read_input();
         if (!input) return show_failure({"git_failed", "git said more than any push has to say"});
-        CheckedCommits checked{repository_.common_directory() + "/holdfast-checked"};
+        CheckedCommits checked = checked_commits(repository_);
         const auto found = pushed ? new_in_push(repository_, checked, read_pushed(*input))
                                   : new_in_branches(repository_, checked, read_transaction(*input));
         if (!found) return show_failure(found.error());
@@ -243,9 +247,9 @@ int show(const Screen& screen, const Result<std::string>& done) {
     return exit_ok;
 }
 
-/// Does it to all hooks, and shows what was done as one text.
-template <class Act>
-int with_hooks(const Arguments& arguments, Act act) {
+/// Does it to all hooks, then to the record of what was checked, and shows what was done as one text.
+template <class Act, class Record>
+int with_hooks(const Arguments& arguments, Act act, Record record) {
     const Screen screen{arguments.common};
     const auto repository = GitRepository::open();
     if (!repository) return show(screen, repository.error());
@@ -257,6 +261,7 @@ int with_hooks(const Arguments& arguments, Act act) {
         if (!done) return show(screen, done);
         all += (all.empty() ? "" : "\n") + *done;
     }
+    record(*repository, checked_commits(*repository));
     return show(screen, all);
 }
 
@@ -273,13 +278,18 @@ int guard_command(const Arguments& arguments) {
 int guard_install_command(const Arguments& arguments) {
     std::error_code unknown;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
-    return with_hooks(arguments, [&](const GuardHook& hook) {
-        return hook.install(unknown ? "holdfast" : program, arguments.guard.force);
-    });
+    return with_hooks(
+        arguments,
+        [&](const GuardHook& hook) { return hook.install(unknown ? "holdfast" : program, arguments.guard.force); },
+        [](const GitRepository& repository, CheckedCommits checked) {
+            checked.begin_at(repository.commit_at("HEAD"));
+        });
 }
 
 int guard_uninstall_command(const Arguments& arguments) {
-    return with_hooks(arguments, [](const GuardHook& hook) { return hook.uninstall(); });
+    return with_hooks(
+        arguments, [](const GuardHook& hook) { return hook.uninstall(); },
+        [](const GitRepository&, CheckedCommits checked) { checked.forget_base(); });
 }
 
 }  // namespace holdfast

@@ -23,12 +23,19 @@ bool is_none(const std::string& id) {
     return id.find_first_not_of('0') == std::string::npos;
 }
 
+/// What leads to these was checked elsewhere, or is taken as it is.
+std::vector<std::string> passed(const GitRepository& repository, const CheckedCommits& checked) {
+    std::vector<std::string> names{"--remotes"};
+    if (!checked.base().empty() && !repository.commit_at(checked.base()).empty()) names.push_back(checked.base());
+    return names;
+}
+
 /// The commit that a branch is at, if it was checked: what amends it is compared with it.
 Result<std::optional<Commit>> checked_commit(const GitRepository& repository, const CheckedCommits& checked,
                                              const std::string& id) {
     if (id.empty()) return std::optional<Commit>{};
     if (!checked.contains(id)) {
-        const auto not_pushed = repository.commits({id}, {"--remotes"});
+        const auto not_pushed = repository.commits({id}, passed(repository, checked));
         if (!not_pushed) return not_pushed.error();
         if (!not_pushed->empty()) return std::optional<Commit>{};
     }
@@ -119,6 +126,20 @@ CheckedCommits::CheckedCommits(std::string path) : path_(std::move(path)) {
         if (fresh) std::filesystem::rename(path_ + ".new", path_, ignored);
     }
     ids_.insert(lines.begin(), lines.end());
+    std::ifstream base{base_path()};
+    std::getline(base, base_);
+}
+
+void CheckedCommits::begin_at(const std::string& commit) {
+    if (commit.empty() || std::filesystem::exists(base_path())) return;
+    std::ofstream{base_path()} << commit << '\n';
+    base_ = commit;
+}
+
+void CheckedCommits::forget_base() {
+    std::error_code ignored;
+    std::filesystem::remove(base_path(), ignored);
+    base_.clear();
 }
 
 void CheckedCommits::add(const std::vector<Commit>& commits) {
@@ -135,7 +156,7 @@ Result<UncheckedCommits> new_in_branches(const GitRepository& repository, const 
     for (const BranchUpdate& update : updates) {
         const std::string before = repository.commit_at(update.branch);
         if (before == update.after) continue;
-        std::vector<std::string> without{"--remotes"};
+        std::vector<std::string> without = passed(repository, checked);
         without.push_back(before.empty() ? "--branches" : before);
         const auto commits = repository.commits({update.after}, without);
         if (!commits) return commits.error();
@@ -152,7 +173,7 @@ Result<UncheckedCommits> new_in_push(const GitRepository& repository, const Chec
     Collection found{repository, checked};
     for (const PushedTip& tip : tips) {
         if (repository.commit_at(tip.commit).empty()) continue;  // a tag of something else
-        std::vector<std::string> without{"--remotes"};
+        std::vector<std::string> without = passed(repository, checked);
         const std::string there = tip.remote_commit.empty() ? "" : repository.commit_at(tip.remote_commit);
         if (!there.empty()) without.push_back(there);
         const auto commits = repository.commits({tip.commit}, without);

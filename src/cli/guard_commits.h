@@ -30,8 +30,9 @@ struct PushedTip {
 };
 std::vector<PushedTip> read_pushed(std::string_view input);
 
-/// The commits of a repository that were checked when they came into a branch, in a file of their ids. What is written
-/// is lost if the disk says no: the commits are then checked again.
+/// The commits of a repository that were checked when they came into a branch, in a file of their ids; and the commit
+/// from which on they are checked: the history before it is taken as it is. What is written is lost if the disk says
+/// no: the commits are then checked again.
 class CheckedCommits {
  public:
     explicit CheckedCommits(std::string path);
@@ -39,8 +40,18 @@ class CheckedCommits {
     bool contains(const std::string& id) const { return ids_.contains(id); }
     void add(const std::vector<GitRepository::Commit>& commits);
 
+    /// Empty: from the first commit on.
+    const std::string& base() const { return base_; }
+    /// Sets the base, once: installing the guard again must not pass what it has not seen.
+    void begin_at(const std::string& commit);
+    /// The guard is taken away; if it comes back, it begins anew.
+    void forget_base();
+
  private:
+    std::string base_path() const { return path_ + ".base"; }
+
     std::string path_;
+    std::string base_;
     std::set<std::string> ids_;
 };
 
@@ -51,7 +62,7 @@ struct UncheckedCommits {
 };
 
 /// What comes into branches that was not checked before. What is in a remote-tracking branch was checked where it was
-/// pushed from. A new branch brings nothing that is in another branch.
+/// pushed from, and what is before the base is taken as it is. A new branch brings nothing that is in another branch.
 Result<UncheckedCommits> new_in_branches(const GitRepository& repository, const CheckedCommits& checked,
                                          const std::vector<BranchUpdate>& updates);
 

@@ -8,8 +8,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The entries of larger directories are not read: a lookalike is not found there.
-constexpr std::size_t entries_max = 100'000;
+/// The entries of larger directories are not read: a claim of many new files must not take seconds. A lookalike is not
+/// found there.
+constexpr std::size_t entries_max = 20'000;
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "cli/work_tree_names.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
@@ -77,6 +78,9 @@ std::string_view shown_path(std::string_view resource) {
 }
 
 std::string to_nfc(std::string_view text) {
+    const bool is_ascii =
+        std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    if (is_ascii) return std::string(text);
     utf8proc_uint8_t* mapped = nullptr;
     const auto length =
         utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),

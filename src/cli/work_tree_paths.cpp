@@ -48,8 +48,18 @@ std::string bare(std::string text) {
     }
 }
 
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 /// Letters that differ only by case, or by how accents are written, become the same.
 std::string folded(std::string_view text) {
+    if (is_ascii(text)) {
+        std::string lower{text};
+        std::transform(lower.begin(), lower.end(), lower.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        return lower;
+    }
     utf8proc_uint8_t* mapped = nullptr;
     const auto length =
         utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
@@ -230,9 +240,11 @@ class Walk {
         const auto names = files_.entries(place_);
         if (std::find(names.begin(), names.end(), part) != names.end()) return part;
         std::optional<std::string> alike;
+        const std::string composed = to_nfc(part);
+        const std::string without_case = folded(part);
         for (const std::string& name : names) {
-            if (to_nfc(name) == to_nfc(part)) return name;
-            if (folded(name) == folded(part)) alike = name;
+            if (to_nfc(name) == composed) return name;
+            if (folded(name) == without_case) alike = name;
         }
         if (!alike) return part;
         if (exists) return *alike;

@@ -41,6 +41,13 @@ TEST(GuardCommits, that_were_checked_are_known_to_the_next_hook) {
     EXPECT_FALSE(second.contains(second_commit));
     second.add({{first_commit, {}}, {second_commit, {}}});
     EXPECT_EQ(std::filesystem::file_size(path), 82U) << "each once";
+    second.begin_at("");
+    EXPECT_EQ(CheckedCommits{path}.base(), "");
+    second.begin_at(first_commit);
+    second.begin_at(second_commit);
+    EXPECT_EQ(CheckedCommits{path}.base(), first_commit) << "set once";
+    second.forget_base();
+    EXPECT_EQ(CheckedCommits{path}.base(), "");
     std::filesystem::remove(path);
     CheckedCommits nowhere{"/nonexistent/directory/file"};
     nowhere.add({{first_commit, {}}});

@@ -195,6 +195,23 @@ class GuardHistoryTest(RepositoryTest):
             self.git("pull", "--quiet", "--ff-only", HOLDFAST_SERVER=nowhere)
             self.git("push", "--quiet", HOLDFAST_SERVER=nowhere)
 
+    def test_the_history_before_the_guard_is_taken_as_it_is(self):
+        self.begin("a.c", "b.c")
+        self.on_a_branch("older", "c.c")
+        self.assertEqual(self.guard("uninstall").returncode, 0)
+        self.stage("a.c", "before\n")
+        self.commits()
+        self.install()
+        self.stage("b.c", "after\n")
+        self.bypassing("commit", "--quiet", "-m", "after")
+        self.install()  # again does not pass it
+        bare = self.scratch + "/bare"
+        self.git("init", "--quiet", "--bare", bare, cwd=self.scratch)
+        text = self.refuses("push", "--quiet", bare, "main", path="b.c")
+        self.assertNotIn("a.c", text)
+        self.git("push", "--quiet", bare, "main~1:refs/heads/main")
+        self.refuses("merge", "--quiet", "-m", "m", "older", path="c.c")
+
     def test_a_push_of_what_was_never_checked(self):
         self.begin("a.c", "b.c")
         self.remote()
