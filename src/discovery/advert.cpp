@@ -12,8 +12,7 @@ constexpr HolderInstant never = HolderInstant::max();
 constexpr double renewal_jitter = 0.1;
 
 Happening happening_of(const std::string& code) {
-    if (code == "superseded") return Happening::superseded;
-    return code == "name_taken" ? Happening::standing_by : Happening::refused;
+    return code_in(code) == core::Code::superseded ? Happening::superseded : Happening::standing_by;
 }
 
 std::string because(const UpdateResponse& response) {
@@ -110,7 +109,7 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
                 retry(soon, wait, now, random);
             return;
         case Remedy::stand_by:
-            if (response.code == "superseded") returning_ = true;
+            if (code_in(response.code) == core::Code::superseded) returning_ = true;
             lose(because(response), response.code, events);
             return tell(happening_of(response.code), response, retry(standing_by, wait, now, random), events);
         case Remedy::ask_soon:

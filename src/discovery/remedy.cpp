@@ -1,32 +1,54 @@
 #include "discovery/remedy.h"
 
+#include <optional>
+
 namespace holdfast::discovery {
-namespace {
 
-struct Known {
-    std::string_view code;
-    Remedy remedy;
-};
-constexpr Known table[] = {
-    {"unknown_lease", Remedy::register_again},  {"lease_expired", Remedy::register_again},
-    {"lease_released", Remedy::register_again}, {"lease_revoked", Remedy::register_again},
-    {"other_relay", Remedy::sign_again},        {"clock_apart", Remedy::sign_again},
-    {"replayed", Remedy::sign_again},           {"superseded", Remedy::stand_by},
-    {"name_taken", Remedy::stand_by},           {"banned", Remedy::ask_slowly},
-    {"awaiting_approval", Remedy::ask_slowly},  {"name_refused", Remedy::ask_slowly},
-    {"ttl_too_short", Remedy::ask_slowly},      {"ttl_too_long", Remedy::ask_slowly},
-    {"too_many_services", Remedy::ask_slowly},  {"bad_signature", Remedy::ask_slowly},
-    {"renewal_barred", Remedy::ask_slowly},     {"quota_exceeded", Remedy::ask_slowly},
-    {"name_denied", Remedy::ask_slowly},
-};
+using core::Code;
 
-}  // namespace
+std::optional<Code> code_in(std::string_view name) {
+    for (std::size_t i = 0; i < core::code_count; ++i)
+        if (core::name_of(static_cast<Code>(i)) == name) return static_cast<Code>(i);
+    return std::nullopt;
+}
 
-Remedy remedy_for(std::string_view code) {
-    for (const Known& known : table)
-        if (known.code == code) return known.remedy;
-    if (code.starts_with("invalid_")) return Remedy::give_up;
-    return Remedy::ask_soon;
+Remedy remedy_for(std::string_view name) {
+    const auto code = code_in(name);
+    if (!code) return Remedy::ask_soon;
+    switch (*code) {
+        case Code::unknown_lease:
+        case Code::lease_expired:
+        case Code::lease_released:
+        case Code::lease_revoked:
+            return Remedy::register_again;
+        case Code::other_relay:
+        case Code::clock_apart:
+        case Code::replayed:
+            return Remedy::sign_again;
+        case Code::superseded:
+        case Code::name_taken:
+            return Remedy::stand_by;
+        case Code::banned:
+        case Code::awaiting_approval:
+        case Code::name_refused:
+        case Code::name_denied:
+        case Code::ttl_too_short:
+        case Code::ttl_too_long:
+        case Code::too_many_services:
+        case Code::over_quota:
+        case Code::bad_signature:
+        case Code::renewal_barred:
+            return Remedy::ask_slowly;
+        case Code::invalid_identity:
+        case Code::invalid_name:
+        case Code::invalid_alpn:
+        case Code::invalid_metadata:
+        case Code::invalid_argument:
+        case Code::reserved_namespace:
+            return Remedy::give_up;
+        default:
+            return Remedy::ask_soon;
+    }
 }
 
 }  // namespace holdfast::discovery

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/random.h"
 #include "base/time.h"
+#include "lease/code.h"
 
 namespace holdfast::discovery {
 
@@ -17,7 +19,10 @@ enum class Remedy : std::uint8_t {
     ask_slowly,      ///< the relay will not, under its policy
     give_up,         ///< what is asked for can never be
 };
+/// By the code's name, as it comes over the wire. One that is not known, as of a later relay, is asked about again.
 Remedy remedy_for(std::string_view code);
+/// Nothing if no code has this name.
+std::optional<core::Code> code_in(std::string_view name);
 
 /// How long to wait before the next try: at least so long, at random up to a bound that doubles with every failure. So
 /// ten thousand that failed at one time do not come back at one time.

@@ -387,6 +387,17 @@ TEST_F(Publishing, leaves_what_is_no_relay_or_speaks_another_version) {
     EXPECT_NE(world.events.back().message.find("version 2"), std::string::npos);
 }
 
+TEST(Remedies, are_of_codes_that_there_are) {
+    EXPECT_EQ(remedy_for("name_denied"), Remedy::ask_slowly);
+    EXPECT_EQ(remedy_for("over_quota"), Remedy::ask_slowly);
+    EXPECT_EQ(remedy_for("lease_revoked"), Remedy::register_again);
+    EXPECT_EQ(remedy_for("invalid_metadata"), Remedy::give_up);
+    EXPECT_EQ(remedy_for("recovering"), Remedy::ask_soon);
+    EXPECT_EQ(remedy_for("a_code_of_a_later_relay"), Remedy::ask_soon);
+    EXPECT_EQ(code_in("superseded"), core::Code::superseded);
+    EXPECT_EQ(code_in("quota_exceeded"), std::nullopt);
+}
+
 TEST(PublishingMany, unregisters_what_it_gives_up_while_others_go_on) {
     const Identity identity = Identity::generate();
     ScriptedRelay relay;
