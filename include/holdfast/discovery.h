@@ -30,7 +30,8 @@ struct AdvertiseOptions {
     std::string name{};
     /// HOST:PORT that those who ask for the service are connected to.
     std::string target{};
-    /// HOST[:PORT] of the relay. Empty: HOLDFAST_RELAY_SERVER, or 127.0.0.1:7403.
+    /// HOST[:PORT] of the relay, or of several with commas between them: the next is used when one is lost. Empty:
+    /// HOLDFAST_RELAY_SERVER, or 127.0.0.1:7403.
     std::string relay{};
     /// The file of the key. Empty: HOLDFAST_IDENTITY, or the user's own. Made if it is not there.
     std::string identity{};
@@ -106,9 +107,9 @@ struct [[nodiscard]] ServiceConnection {
     explicit operator bool() const { return fd >= 0; }
 };
 
-/// Asks a relay, HOST[:PORT] or empty as above, for a service by its name, and follows it to the relay that it is at.
-/// What is then written to the socket goes to the service as it is, and what it says comes back: TLS with the service
-/// itself works through it.
+/// Asks a relay, HOST[:PORT], several, or empty as above, for a service by its name, and follows it to the relay that
+/// it is at. What is then written to the socket goes to the service as it is, and what it says comes back: TLS with the
+/// service itself works through it.
 HOLDFAST_API ServiceConnection connect_service(const std::string& relay, const std::string& name,
                                                std::chrono::milliseconds timeout = std::chrono::seconds{15});
 

@@ -54,7 +54,7 @@ int advertise_command(const Arguments& arguments) {
 
     std::string last_code;
     discovery::PublisherLoop loop{{.identity = found->identity,
-                                   .relay = relay_place(given.relay, arguments.common),
+                                   .relays = relay_places(given.relay, arguments.common),
                                    .services = {std::move(*service)},
                                    .streams_most = given.streams,
                                    .on_event = [&](const discovery::PublisherEvent& event) {

@@ -13,12 +13,14 @@ const CLI::Validator is_host_port{[](std::string& text) {
 
 void add_relay(CLI::App* command, std::string& relay) {
     const CLI::Validator is_relay{[](std::string& text) {
-                                      const auto parsed = discovery::parse_host_port(text, discovery::relay_port);
+                                      const auto parsed = discovery::parse_relays(text);
                                       return parsed ? std::string{} : parsed.error().message;
                                   },
                                   "", "relay"};
-    command->add_option("--relay", relay, "the relay; default the host of --server, three ports above it: 7403")
-        ->type_name("HOST[:PORT]")
+    command
+        ->add_option("--relay", relay,
+                     "the relay, or several: the next if one is lost; default those of --server, three ports above")
+        ->type_name("HOST[:PORT][,...]")
         ->check(is_relay)
         ->envname("HOLDFAST_RELAY_SERVER");
 }

@@ -10,11 +10,14 @@ constexpr int relay_above_http = 3;
 
 }  // namespace
 
-ServerAddress relay_place(const std::string& given, const CommonOptions& common) {
-    if (!given.empty()) return *discovery::parse_host_port(given, discovery::relay_port);
-    ServerAddress relay = split_server(split_servers(common.server).front());
-    relay.port = static_cast<std::uint16_t>(relay.port + relay_above_http);
-    return relay;
+std::vector<ServerAddress> relay_places(const std::string& given, const CommonOptions& common) {
+    if (!given.empty()) return *discovery::parse_relays(given);
+    std::vector<ServerAddress> relays;
+    for (const std::string& server : split_servers(common.server)) {
+        relays.push_back(split_server(server));
+        relays.back().port = static_cast<std::uint16_t>(relays.back().port + relay_above_http);
+    }
+    return relays;
 }
 
 }  // namespace holdfast

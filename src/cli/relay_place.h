@@ -1,11 +1,14 @@
 #pragma once
 
+#include <vector>
+
 #include "cli/options.h"
 #include "client/server_address.h"
 
 namespace holdfast {
 
-/// Where the relay is: as given, or on the host of the server, of the first if there are several, three ports above it.
-ServerAddress relay_place(const std::string& given, const CommonOptions& common);
+/// Where the relays are, in the order in which they are tried: as given, or on the host of each server, three ports
+/// above it.
+std::vector<ServerAddress> relay_places(const std::string& given, const CommonOptions& common);
 
 }  // namespace holdfast

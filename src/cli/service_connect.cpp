@@ -34,7 +34,7 @@ class Gateway {
  public:
     Gateway(const Arguments& arguments, const Screen& screen)
         : given_(arguments.service_connect),
-          relay_(relay_place(given_.relay, arguments.common)),
+          relays_(relay_places(given_.relay, arguments.common)),
           screen_(screen),
           listener_(loop_, [this](discovery::Socket local) { accept(std::move(local)); }) {}
 
@@ -60,7 +60,7 @@ class Gateway {
         ++streams_;
         const auto kept = std::make_shared<discovery::Socket>(std::move(local));
         discovery::dial_service(
-            loop_, relay_, given_.name, connect_timeout, [this, kept](discovery::StreamResult result) {
+            loop_, relays_, given_.name, connect_timeout, [this, kept](discovery::StreamResult result) {
                 if (auto* stream = std::get_if<discovery::Socket>(&result))
                     return discovery::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
                 --streams_;
@@ -78,7 +78,7 @@ class Gateway {
     }
 
     const ServiceConnectArguments& given_;
-    const ServerAddress relay_;
+    const std::vector<ServerAddress> relays_;
     const Screen& screen_;
     boost::asio::io_context loop_{1};
     Listener listener_;
@@ -92,7 +92,7 @@ int connect_command(const Arguments& arguments) {
     const ServiceConnectArguments& given = arguments.service_connect;
     if (!given.listen.empty()) return Gateway{arguments, screen}.run();
     const auto opened =
-        discovery::open_service(relay_place(given.relay, arguments.common), given.name, connect_timeout);
+        discovery::open_service(relay_places(given.relay, arguments.common), given.name, connect_timeout);
     if (!opened) return fail_to_connect(screen, opened.error());
     if (const auto copied = copy_standard_streams(Fd{*opened}); !copied) {
         screen.complain(copied.error());

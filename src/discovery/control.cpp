@@ -33,8 +33,9 @@ void Control::on_read(std::size_t bytes) {
     have_ += bytes;
     std::string_view rest(input_.data(), have_);
     while (!closed_) {
+        const std::string_view frame = rest;
         const auto body = take_frame(rest, frame_bytes_most);
-        if (!body) return failed(body.error().message);
+        if (!body) return failed(not_a_relay(frame));
         if (!*body) break;
         const auto message = decode(**body);
         if (!message) return failed(message.error().message);

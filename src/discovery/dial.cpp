@@ -112,7 +112,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
         std::size_t bytes = 0;
         for (const char byte : heard_)
             bytes = bytes << 8 | static_cast<unsigned char>(byte);
-        if (bytes > frame_bytes_most) return fail("malformed", "what answers is not a relay");
+        if (bytes > frame_bytes_most) return fail("malformed", not_a_relay(heard_));
         read(bytes, [this] { judge(); });
     }
 
@@ -190,9 +190,29 @@ void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, cons
     });
 }
 
-void dial_service(boost::asio::io_context& loop, const ServerAddress& relay, const std::string& name, Duration timeout,
-                  std::function<void(StreamResult)> done) {
-    ask(relay, std::make_shared<Search>(Search{loop, name, timeout, std::move(done)}));
+void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
+                  Duration timeout, std::function<void(StreamResult)> done) {
+    const ServerAddress first = relays.front();
+    relays.erase(relays.begin());
+    if (relays.empty()) return ask(first, std::make_shared<Search>(Search{loop, name, timeout, std::move(done)}));
+    const auto try_next = [&loop, relays = std::move(relays), name, timeout,
+                           done = std::move(done)](StreamResult result) {
+        const auto* failed = std::get_if<StreamFailed>(&result);
+        const bool is_away = failed != nullptr && (failed->code == "unreachable" || failed->code == "stopping");
+        if (!is_away) return done(std::move(result));
+        dial_service(loop, relays, name, timeout, done);
+    };
+    ask(first, std::make_shared<Search>(Search{loop, name, timeout, try_next}));
+}
+
+std::string not_a_relay(std::string_view first_bytes) {
+    if (first_bytes.starts_with("HTTP"))
+        return "what answers speaks HTTP and is not a relay; the relay of a server has a port of its own, three above "
+               "its HTTP port unless 'serve --relay' says otherwise";
+    if (first_bytes.starts_with("-ERR") || first_bytes.starts_with("-NOA"))
+        return "what answers speaks the protocol of Redis and is not a relay; the relay of a server has a port of its "
+               "own, two above its RESP port unless 'serve --relay' says otherwise";
+    return "what answers is not a relay";
 }
 
 }  // namespace holdfast::discovery

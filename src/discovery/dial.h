@@ -3,7 +3,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "client/server_address.h"
@@ -25,8 +28,12 @@ using StreamResult = std::variant<Socket, StreamFailed>;
 void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, const Message& first, Duration timeout,
                  std::function<void(StreamResult)> done);
 
-/// Asks for a service by its name, and asks the relay that it is said to be at if that is another.
-void dial_service(boost::asio::io_context& loop, const ServerAddress& relay, const std::string& name, Duration timeout,
-                  std::function<void(StreamResult)> done);
+/// Asks for a service by its name: the first of the relays that can be reached, and the relay that it is said to be at
+/// if that is another. REQUIRES: at least one relay.
+void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
+                  Duration timeout, std::function<void(StreamResult)> done);
+
+/// What to say of somebody who answers with these bytes where a relay was expected.
+std::string not_a_relay(std::string_view first_bytes);
 
 }  // namespace holdfast::discovery

@@ -26,4 +26,16 @@ Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::
     return ServerAddress{std::string(host), static_cast<std::uint16_t>(port)};
 }
 
+Result<std::vector<ServerAddress>> parse_relays(std::string_view text) {
+    std::vector<ServerAddress> relays;
+    for (const std::string& one : split_servers(text)) {
+        auto relay = parse_host_port(one, relay_port);
+        if (!relay) return relay.error();
+        relays.push_back(std::move(*relay));
+    }
+    if (relays.size() > relays_most)
+        return Error{"invalid_argument", "more than " + std::to_string(relays_most) + " relays"};
+    return relays;
+}
+
 }  // namespace holdfast::discovery

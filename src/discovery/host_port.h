@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "client/server_address.h"
@@ -14,5 +15,9 @@ inline constexpr std::uint16_t relay_port = 7403;
 /// HOST:PORT, with brackets around an IPv6 number; without a port only if there is a default for it. Error
 /// `invalid_argument`.
 Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port = {});
+
+/// One or several relays, with commas between them. Error `invalid_argument`, also for more than relays_most.
+inline constexpr std::size_t relays_most = 16;
+Result<std::vector<ServerAddress>> parse_relays(std::string_view text);
 
 }  // namespace holdfast::discovery

@@ -19,12 +19,12 @@ Result<int> taken_out(Socket& socket) {
 
 }  // namespace
 
-Result<int> open_service(const ServerAddress& relay, const std::string& name, Duration timeout) {
+Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout) {
     if (name.empty() || name.size() > 255) return Error{"invalid_name", "a name has 1 to 255 bytes"};
     Result<int> opened = Error{"unreachable", "the relay did not answer"};
     try {
         boost::asio::io_context loop{1};
-        dial_service(loop, relay, name, timeout, [&](StreamResult result) {
+        dial_service(loop, relays, name, timeout, [&](StreamResult result) {
             if (auto* socket = std::get_if<Socket>(&result)) {
                 opened = taken_out(*socket);
             } else {

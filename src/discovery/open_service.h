@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -9,7 +10,7 @@
 namespace holdfast::discovery {
 
 /// A connected socket, blocking, closed on exec, that the caller owns. Waits. Error with the code of a StreamFailed,
-/// `unreachable` or `malformed`.
-Result<int> open_service(const ServerAddress& relay, const std::string& name, Duration timeout);
+/// `unreachable` or `malformed`. Asks the relays in order, until one of them can be reached.
+Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout);
 
 }  // namespace holdfast::discovery

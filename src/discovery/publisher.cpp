@@ -52,10 +52,10 @@ class WithoutSignals {
 }  // namespace
 
 struct Publisher::Core {
-    Core(Identity its_identity, ServerAddress relay, discovery::Served service, AdvertiseOptions given)
+    Core(Identity its_identity, std::vector<ServerAddress> relays, discovery::Served service, AdvertiseOptions given)
         : identity(std::move(its_identity)),
           loop({.identity = identity,
-                .relay = std::move(relay),
+                .relays = std::move(relays),
                 .services = {std::move(service)},
                 .streams_most = given.streams_max,
                 .on_event = [on_event = std::move(given.on_event)](const discovery::PublisherEvent& event) {
@@ -77,8 +77,8 @@ struct Publisher::Core {
 };
 
 Published Publisher::advertise(AdvertiseOptions options) {
-    const auto relay = discovery::parse_host_port(relay_of(options.relay), discovery::relay_port);
-    if (!relay) return refused(relay.error());
+    const auto relays = discovery::parse_relays(relay_of(options.relay));
+    if (!relays) return refused(relays.error());
     const auto target = discovery::parse_host_port(options.target);
     if (!target) return refused(target.error());
     const discovery::Advertisement what{options.name, options.ttl, options.address, options.alpn, options.metadata};
@@ -86,8 +86,8 @@ Published Publisher::advertise(AdvertiseOptions options) {
     auto identity = load_or_make_identity(options.identity.empty() ? default_identity_file() : options.identity);
     if (!identity) return refused(identity.error());
     try {
-        return Publisher{std::make_unique<Core>(std::move(identity->identity), *relay, discovery::Served{what, *target},
-                                                std::move(options))};
+        return Publisher{std::make_unique<Core>(std::move(identity->identity), *relays,
+                                                discovery::Served{what, *target}, std::move(options))};
     } catch (const std::system_error& error) {  // no descriptor or thread left
         return Failure{.outcome = Outcome::unreachable, .code = "unreachable", .message = error.what()};
     }
@@ -129,9 +129,9 @@ std::size_t Publisher::streams() const {
 
 ServiceConnection connect_service(const std::string& relay, const std::string& name,
                                   std::chrono::milliseconds timeout) {
-    const auto address = discovery::parse_host_port(relay_of(relay), discovery::relay_port);
-    if (!address) return {.failure = refused(address.error())};
-    const auto opened = discovery::open_service(*address, name, timeout);
+    const auto relays = discovery::parse_relays(relay_of(relay));
+    if (!relays) return {.failure = refused(relays.error())};
+    const auto opened = discovery::open_service(*relays, name, timeout);
     if (opened) return {.fd = *opened};
     ServiceConnection none{.failure = refused(opened.error())};
     if (none.failure.code == "unreachable") none.failure.outcome = Outcome::unreachable;

@@ -14,7 +14,9 @@ constexpr Duration farewell = 2s;
 
 }  // namespace
 
-PublisherCore::PublisherCore(Settings settings) : identity_(settings.identity), random_(settings.seed) {
+PublisherCore::PublisherCore(Settings settings)
+    : identity_(settings.identity), random_(settings.seed), relays_(settings.relays) {
+    HOLDFAST_ASSERT(relays_ > 0);
     HOLDFAST_ASSERT(settings.services.size() <= services_most);
     for (Advertisement& service : settings.services)
         adverts_.emplace_back(std::move(service));
@@ -35,7 +37,7 @@ std::vector<Effect> PublisherCore::step(HolderInstant now) {
     if (link_ == Link::none && now >= link_due_ && !stopping_ && !gave_up()) {
         link_ = Link::connecting;
         link_due_ = now + connect_timeout;
-        effects_.emplace_back(Connect{});
+        effects_.emplace_back(Connect{at_relay_});
     }
     for (PublisherEvent& event : events_)
         effects_.emplace_back(std::move(event));
@@ -71,13 +73,16 @@ void PublisherCore::drop(const std::string& why, HolderInstant now) {
 void PublisherCore::lost(const std::string& why, HolderInstant now) {
     const bool was_up = link_ == Link::up;
     link_ = Link::none;
-    const Duration wait = soon.after(++failures_, random_);
+    at_relay_ = (at_relay_ + 1) % relays_;
+    // The waits grow with every round through the relays, not with every one of them.
+    const int rounds = failures_++ / static_cast<int>(relays_);
+    const Duration wait = soon.after(rounds + 1, random_);
     link_due_ = now + wait;
-    if (was_up || failures_ == 1)
+    if (was_up || failures_ <= static_cast<int>(relays_))
         events_.push_back(
             {.what = Happening::disconnected,
              .message = (was_up ? "the connection to the relay is lost: " : "no connection to the relay: ") + why +
-                        "; trying again in " + format_duration(wait),
+                        (relays_ > 1 ? "; trying the next in " : "; trying again in ") + format_duration(wait),
              .retry_in = wait});
     for (Advert& advert : adverts_)
         advert.on_connection_lost(now, events_);
@@ -86,6 +91,8 @@ void PublisherCore::lost(const std::string& why, HolderInstant now) {
 void PublisherCore::on_message(const Message& message, HolderInstant now) {
     if (link_ == Link::greeting) {
         if (const auto* hello = std::get_if<RelayHello>(&message)) return greeted(*hello, now);
+        if (const auto* failed = std::get_if<StreamFailed>(&message))
+            return drop("the relay refuses: " + (failed->message.empty() ? failed->code : failed->message), now);
         return drop("what answers is not a relay", now);
     }
     if (link_ != Link::up) return;
@@ -152,7 +159,7 @@ void PublisherCore::heard(const MayRetry& may_retry, HolderInstant now) {
 void PublisherCore::heard(const StreamOffer& offer, HolderInstant now) {
     for (std::size_t i = 0; i < adverts_.size(); ++i) {
         if (adverts_[i].name() != offer.name || !adverts_[i].held(now)) continue;
-        effects_.emplace_back(Serve{offer, i});
+        effects_.emplace_back(Serve{offer, i, at_relay_});
         return;
     }
     effects_.emplace_back(

@@ -11,7 +11,9 @@ namespace holdfast::discovery {
 // What the core wants done, in this order.
 
 /// on_connected() or on_disconnected() follows.
-struct Connect {};
+struct Connect {
+    std::size_t relay = 0;  ///< its place among the relays
+};
 /// The connection, or the attempt at one, is given up; nothing follows.
 struct Disconnect {};
 struct Send {
@@ -21,6 +23,7 @@ struct Send {
 struct Serve {
     StreamOffer offer;
     std::size_t service = 0;  ///< its place among the advertisements
+    std::size_t relay = 0;    ///< that has made the offer
 };
 using Effect = std::variant<Connect, Disconnect, Send, Serve, PublisherEvent>;
 
@@ -32,6 +35,8 @@ class PublisherCore {
         const Identity& identity;
         std::vector<Advertisement> services;
         std::uint64_t seed = 0;  ///< of jitter and of nonces: from the operating system, but for tests
+        /// How many relays it may use: one at a time, and the next when that one is lost or does not answer.
+        std::size_t relays = 1;
     };
     static constexpr std::size_t services_most = 1000;
 
@@ -80,6 +85,8 @@ class PublisherCore {
     Link link_ = Link::none;
     HolderInstant link_due_{};  ///< when to connect, or when the other end should have answered
     int failures_ = 0;          ///< to connect, one after the other
+    const std::size_t relays_;
+    std::size_t at_relay_ = 0;  ///< which is in use, or to be tried next
     std::uint32_t last_number_ = 0;
 
     std::uint64_t relay_ = 0;

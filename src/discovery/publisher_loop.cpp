@@ -38,7 +38,7 @@ struct PublisherLoop::Impl {
     explicit Impl(Options given)
         : options(std::move(given)),
           timer(loop),
-          core({options.identity, advertisements_of(options.services), random_seed()}),
+          core({options.identity, advertisements_of(options.services), random_seed(), options.relays.size()}),
           shown(options.services.size()) {
         for (std::size_t i = 0; i < shown.size(); ++i)
             shown[i].name = options.services[i].what.name;
@@ -48,7 +48,7 @@ struct PublisherLoop::Impl {
     void end();
     void stream_ended();
     void show();
-    void carry_out(const Connect&);
+    void carry_out(const Connect& connect);
     void carry_out(const Disconnect&);
     void carry_out(const Send& send);
     void carry_out(const Serve& serve);
@@ -109,8 +109,8 @@ void PublisherLoop::Impl::show() {
     }
 }
 
-void PublisherLoop::Impl::carry_out(const Connect&) {
-    dial(loop, options.relay, answer_timeout, [this, number = ++attempt](Result<Socket> socket) {
+void PublisherLoop::Impl::carry_out(const Connect& connect) {
+    dial(loop, options.relays[connect.relay], answer_timeout, [this, number = ++attempt](Result<Socket> socket) {
         if (number != attempt) return;
         if (!socket) return gone(socket.error().message);
         connected(std::move(*socket));
@@ -177,7 +177,7 @@ void PublisherLoop::Impl::tell_target(const Serve& serve, const std::string& tro
 
 void PublisherLoop::Impl::join(Socket target, const Serve& serve) {
     const auto kept = std::make_shared<Socket>(std::move(target));
-    dial_stream(loop, options.relay, StreamAccept{.ticket = serve.offer.ticket}, data_timeout,
+    dial_stream(loop, options.relays[serve.relay], StreamAccept{.ticket = serve.offer.ticket}, data_timeout,
                 [this, kept](StreamResult data) {
                     if (auto* socket = std::get_if<Socket>(&data))
                         return splice(std::move(*socket), std::move(*kept), [this] { stream_ended(); });

@@ -25,5 +25,21 @@ TEST(HostPort, refuses_what_is_none) {
         EXPECT_FALSE(parse_host_port(text)) << text;
 }
 
+TEST(Relays, are_one_or_several_with_commas) {
+    const auto relays = parse_relays("a, [::1]:5,10.0.0.7:6");
+    ASSERT_TRUE(relays);
+    ASSERT_EQ(relays->size(), 3U);
+    EXPECT_EQ((*relays)[0].authority(), "a:7403");
+    EXPECT_EQ((*relays)[1].port, 5);
+    EXPECT_EQ((*relays)[2].host, "10.0.0.7");
+    EXPECT_FALSE(parse_relays(""));
+    EXPECT_FALSE(parse_relays("a,,b"));
+    EXPECT_FALSE(parse_relays("a,b:x"));
+    std::string many = "a";
+    for (int i = 0; i < 16; ++i)
+        many += ",a";
+    EXPECT_FALSE(parse_relays(many));
+}
+
 }  // namespace
 }  // namespace holdfast::discovery

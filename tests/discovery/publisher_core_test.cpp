@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "discovery/dial.h"
 #include "discovery/publisher_world.h"
 
 namespace holdfast::discovery {
@@ -387,6 +388,37 @@ TEST_F(Publishing, leaves_what_is_no_relay_or_speaks_another_version) {
     EXPECT_NE(world.events.back().message.find("version 2"), std::string::npos);
 }
 
+TEST(PublishingWithSeveralRelays, uses_the_next_when_one_is_lost_and_serves_from_the_one_it_is_at) {
+    const Identity identity = Identity::generate();
+    ScriptedRelay relay;
+    PublisherWorld world{identity, {{.name = "web"}}, relay, 1, 3};
+    world.run_for(1s);
+    ASSERT_TRUE(world.core.held(0, world.clock));
+    EXPECT_EQ(world.tried, std::vector<std::size_t>{0}) << "the first as long as it is there";
+    world.away = {0, 1};
+    world.cut();
+    world.run_for(5s);
+    EXPECT_TRUE(world.core.held(0, world.clock)) << "two seconds for each at most";
+    EXPECT_EQ(world.tried, (std::vector<std::size_t>{0, 1, 2}));
+    world.core.on_message(StreamOffer{std::string(ticket_bytes, 't'), "web", "10.0.0.1:5"}, world.clock);
+    world.step(world.clock);
+    ASSERT_EQ(world.serves.size(), 1U);
+    EXPECT_EQ(world.serves[0].relay, 2U);
+}
+
+TEST(PublishingWithSeveralRelays, goes_round_with_waits_that_grow_by_the_round) {
+    const Identity identity = Identity::generate();
+    ScriptedRelay relay;
+    PublisherWorld world{identity, {{.name = "web"}}, relay, 1, 3};
+    world.relay_is_there = false;
+    world.run_for(10min);
+    for (std::size_t i = 0; i < world.tried.size(); ++i)
+        EXPECT_EQ(world.tried[i], i % 3);
+    for (std::size_t i = 1; i <= 3; ++i)
+        EXPECT_LE(world.connects[i] - world.connects[i - 1], 2s + 1ms) << "the first round is quick";
+    EXPECT_EQ(world.count(Happening::disconnected), 3U) << "each is told of once";
+}
+
 TEST(Remedies, are_of_codes_that_there_are) {
     EXPECT_EQ(remedy_for("name_denied"), Remedy::ask_slowly);
     EXPECT_EQ(remedy_for("over_quota"), Remedy::ask_slowly);
@@ -396,6 +428,12 @@ TEST(Remedies, are_of_codes_that_there_are) {
     EXPECT_EQ(remedy_for("a_code_of_a_later_relay"), Remedy::ask_soon);
     EXPECT_EQ(code_in("superseded"), core::Code::superseded);
     EXPECT_EQ(code_in("quota_exceeded"), std::nullopt);
+}
+
+TEST(NotARelay, is_said_by_what_it_speaks) {
+    EXPECT_NE(not_a_relay("HTTP/1.1 400 Bad Request").find("speaks HTTP"), std::string::npos);
+    EXPECT_NE(not_a_relay("-ERR unknown command").find("Redis"), std::string::npos);
+    EXPECT_EQ(not_a_relay("SSH-2.0"), "what answers is not a relay");
 }
 
 TEST(PublishingMany, unregisters_what_it_gives_up_while_others_go_on) {

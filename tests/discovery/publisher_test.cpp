@@ -247,13 +247,29 @@ TEST_F(Advertising, waits_for_a_relay_that_is_away_and_can_be_ended_meanwhile) {
     EXPECT_EQ(stream.failure.outcome, Outcome::unreachable);
 }
 
+TEST_F(Advertising, uses_the_next_relay_when_the_first_is_away_and_so_does_a_consumer) {
+    TestService service{answer_whole};
+    auto several = options(service.address());
+    {
+        TestRelay gone;
+        several.relay = gone.address().authority() + "," + relay_address();
+    }
+    auto published = Publisher::advertise(several);
+    ASSERT_TRUE(published);
+    EXPECT_TRUE(told.wait_for("disconnected"));
+    EXPECT_TRUE(told.wait_for("registered"));
+    const auto stream = connect_service(several.relay, "web");
+    EXPECT_TRUE(stream) << stream.failure.message;
+    ::close(stream.fd);
+}
+
 /// A publisher of `web` that has a stream, and is told to stop.
 class Stopping : public Advertising {
  protected:
     void stop_with_a_stream(const std::string& target, Duration grace) {
         discovery::PublisherLoop loop{
             {.identity = identity_,
-             .relay = relay.address(),
+             .relays = {relay.address()},
              .services = {{{.name = "web"}, *discovery::parse_host_port(target)}},
              .on_event = [this](const discovery::PublisherEvent& event) { told.add({.event = to_string(event.what)}); },
              .streams_grace = grace}};

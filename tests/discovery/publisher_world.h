@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "discovery/scripted_relay.h"
 
 namespace holdfast::discovery {
@@ -8,8 +10,8 @@ namespace holdfast::discovery {
 class PublisherWorld {
  public:
     PublisherWorld(const Identity& identity, std::vector<Advertisement> services, ScriptedRelay& relay,
-                   std::uint64_t seed = 1)
-        : core({identity, std::move(services), seed}), relay_(relay) {}
+                   std::uint64_t seed = 1, std::size_t relays = 1)
+        : core({identity, std::move(services), seed, relays}), relay_(relay) {}
 
     /// Does what is due, all messages arriving at once.
     void step(HolderInstant now) {
@@ -54,14 +56,17 @@ class PublisherWorld {
     PublisherEvents events;
     std::vector<Serve> serves;
     std::vector<HolderInstant> connects;
+    std::vector<std::size_t> tried;  ///< which relays
+    std::set<std::size_t> away;      ///< of them
     std::vector<Message> sent;
     bool relay_is_there = true;
     bool relay_answers = true;
 
  private:
-    void carry_out(const Connect&, HolderInstant now) {
+    void carry_out(const Connect& connect, HolderInstant now) {
         connects.push_back(now);
-        if (!relay_is_there) return core.on_disconnected("nobody there", now);
+        tried.push_back(connect.relay);
+        if (!relay_is_there || away.contains(connect.relay)) return core.on_disconnected("nobody there", now);
         static std::uint64_t connections = 0;
         connection_ = ++connections;
         core.on_connected(now);

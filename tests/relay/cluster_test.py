@@ -52,6 +52,14 @@ class ServicesOfAClusterTest(RelayWorld, ClusterTest):
         self.assertGreater(ben.token, anna.token)
         self.assertEqual(self.fetch("web", relay=relay_of(self.c)), b"ben")
 
+    def test_a_publisher_with_several_relays_goes_on_at_the_next_when_its_node_dies(self):
+        relays = ",".join(relay_of(node) for node in (self.a, self.b, self.c))
+        publisher = self.advertised("web", to=self.service(answering(b"here")), relay=relays)
+        self.assertEqual(self.wait_until_listed("web", self.b)["relay"], relay_of(self.a))
+        self.a.kill()
+        self.assertGreater(publisher.wait_for("taken_again")["token"], publisher.token)
+        self.assertEqual(self.fetch("web", relay=relay_of(self.c)), b"here")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
