@@ -38,12 +38,14 @@ std::string without_blanks(std::string_view text) {
     return std::string(text.substr(first, text.find_last_not_of(blanks) - first + 1));
 }
 
-/// Without the blanks and pairs of quotes around it.
+/// Without the blanks, pairs of quotes and angle brackets around it.
 std::string bare(std::string text) {
     for (;;) {
         text = without_blanks(text);
-        if (text.size() < 2 || text.front() != text.back() || quotes.find(text.front()) == std::string_view::npos)
-            return text;
+        const bool in_brackets = text.starts_with('<') && text.ends_with('>');
+        const bool quoted =
+            text.size() > 1 && text.front() == text.back() && quotes.find(text.front()) != std::string_view::npos;
+        if (!quoted && !in_brackets) return text;
         text = text.substr(1, text.size() - 2);
     }
 }
@@ -336,13 +338,25 @@ class PathResolution {
         return {};
     }
 
-    /// With `/` for `\`; without `@` in front or a line number behind, if there is such a file.
+    /// With `/` for `\`. If there is no such file, but one without what models and tools put around paths, that one.
     std::string undecorated(std::string text) const {
         std::replace(text.begin(), text.end(), '\\', '/');
-        if (text.size() > 1 && text[0] == '@' && exists(text.substr(1))) return text.substr(1);
-        const std::string kept = text.substr(0, text.find_last_not_of("0123456789:,-L#") + 1);
-        const bool numbered = kept.size() < text.size() && (text[kept.size()] == ':' || text[kept.size()] == '#');
-        return numbered && !exists(text) && exists(kept) ? kept : text;
+        if (exists(text)) return text;
+        const auto without_end = [&](std::string_view ending) {
+            return text.substr(0, text.find_last_not_of(ending) + 1);
+        };
+        std::vector<std::string> meant;
+        if (text.starts_with('@')) meant.push_back(text.substr(1));
+        if (text.starts_with("a/") || text.starts_with("b/")) meant.push_back(text.substr(2));  // as in a diff
+        const std::string unnumbered = without_end("0123456789:,-L#");
+        if (unnumbered.size() < text.size() &&
+            std::string_view(":#").find(text[unnumbered.size()]) != std::string::npos)
+            meant.push_back(unnumbered);
+        meant.push_back(without_end(".,;:!?)"));
+        if (const auto decoded = percent_decode(text)) meant.push_back(*decoded);
+        for (const std::string& one : meant)
+            if (!one.empty() && one != text && exists(one)) return one;
+        return text;
     }
 
     /// What does not exist and hardly will.

@@ -17,7 +17,8 @@ struct ResolvedPath {
 };
 
 /// Which files of the work tree a user or a model means by a path. It is read as written if that exists; else without
-/// blanks and quotes around it, with `/` for `\`, without `@` in front and `:LINE` behind.
+/// blanks and quotes around it, with `/` for `\`; and if there is a file of that name without what is often put around
+/// paths (`@`, `a/` of a diff, `:LINE`, a full stop, %XX for characters), it means that file.
 ///
 /// - The path is absolute or from the root; `file://…` is absolute, and `FILE:/…` is the name of a resource, in which
 ///   %XX stands for a byte and nothing is guessed.

@@ -215,6 +215,8 @@ TEST_F(WorkTreePaths, that_do_not_exist_are_new_files_and_trees_if_that_may_be_m
             {"FILE:/lib", "FILE:/lib"},
             {"FILE:/lib/", "FILE:/lib/**"},
             {"with space.c", "FILE:/with space.c"},
+            {"a/new.c", "FILE:/a/new.c"},
+            {"100%25", "FILE:/100%2525 FILE:/100%2525/**"},
             {"FILE:/with%20space%0A.c", "FILE:/with space%0A.c"},
             {"FILE:/back%5Cslash", "FILE:/back\\slash"}});
     EXPECT_NE(note("src/new.c").find("does not exist yet"), std::string::npos);
