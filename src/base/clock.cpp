@@ -1,6 +1,8 @@
 #include "base/clock.h"
 
+#include <atomic>
 #include <ctime>
+#include <optional>
 
 namespace holdfast {
 namespace {
@@ -9,6 +11,27 @@ std::chrono::nanoseconds read(clockid_t clock) {
     timespec reading{};
     clock_gettime(clock, &reading);
     return std::chrono::seconds{reading.tv_sec} + std::chrono::nanoseconds{reading.tv_nsec};
+}
+
+/// How far the wall clock is ahead of the store's. Nothing if this thread was held up between reading the two.
+std::optional<std::chrono::nanoseconds> measured_wall_lead() {
+    const auto before = read(CLOCK_BOOTTIME);
+    const auto wall = read(CLOCK_REALTIME);
+    if (read(CLOCK_BOOTTIME) - before > std::chrono::milliseconds{1}) return std::nullopt;
+    return wall - before;
+}
+
+/// The two clocks are never read at the same moment, so their distance comes out a little different each time. The one
+/// that was measured first is used for as long as it is about right: else one instant would be shown as two.
+std::chrono::nanoseconds wall_lead() {
+    constexpr std::chrono::nanoseconds about = std::chrono::milliseconds{50};
+    static std::atomic<std::int64_t> kept_ns = 0;  // the same for all threads; zero: not measured yet
+    const std::chrono::nanoseconds kept{kept_ns.load(std::memory_order_relaxed)};
+    const auto measured = measured_wall_lead();
+    if (!measured) return kept.count() != 0 ? kept : read(CLOCK_REALTIME) - read(CLOCK_BOOTTIME);
+    if (kept.count() != 0 && *measured - kept < about && kept - *measured < about) return kept;
+    kept_ns.store(measured->count(), std::memory_order_relaxed);
+    return *measured;
 }
 
 }  // namespace
@@ -23,6 +46,10 @@ HolderInstant holder_clock_now() {
 
 std::int64_t wall_clock_ms() {
     return to_ms(read(CLOCK_REALTIME));
+}
+
+std::int64_t shown_wall_ms(Instant instant) {
+    return to_ms(instant.time_since_epoch() + wall_lead());
 }
 
 }  // namespace holdfast

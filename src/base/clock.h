@@ -12,4 +12,8 @@ HolderInstant holder_clock_now();
 /// The wall clock in milliseconds since 1970. For display and for the first token only (G3): it may jump.
 std::int64_t wall_clock_ms();
 
+/// What the wall clock shows at an instant of the store's clock, in milliseconds since 1970. For display only. The same
+/// instant is always shown as the same time, until somebody sets the wall clock.
+std::int64_t shown_wall_ms(Instant instant);
+
 }  // namespace holdfast

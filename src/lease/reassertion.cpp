@@ -25,8 +25,7 @@ Lease lease_of(const Reassertion& reassertion, Instant now) {
     Lease lease;
     lease.token = reassertion.token;
     lease.ttl = reassertion.ttl;
-    lease.acquired_at = now;
-    lease.held_since = now;
+    lease.acquired_at = lease.held_since = std::chrono::floor<std::chrono::milliseconds>(now);
     lease.holder = reassertion.holder;
     lease.session = reassertion.session;
     lease.reason = reassertion.reason;

@@ -30,6 +30,10 @@ Duration left_of_quota(Instant held_since, Duration hold_max, Instant now) {
     return held < hold_max ? hold_max - held : Duration::zero();
 }
 
+Instant whole_ms(Instant instant) {
+    return std::chrono::floor<std::chrono::milliseconds>(instant);
+}
+
 std::optional<Progress> progress_of(std::optional<std::uint64_t> count, Instant now) {
     if (!count) return std::nullopt;
     return Progress{*count, now};
@@ -111,9 +115,9 @@ AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbo
     lease.token = record.last_token;
     lease.predicate = claim.predicate;
     lease.ttl = ttl;
-    lease.acquired_at = now;
+    lease.acquired_at = whole_ms(now);
     lease.expires_at = now + ttl;
-    lease.held_since = since;
+    lease.held_since = since == now ? lease.acquired_at : since;
     lease.metered = claim.hold_max > Duration::zero();
     if (claim.agent) lease.priority = claim.priority;
     lease.progress = progress_of(claim.progress, now);

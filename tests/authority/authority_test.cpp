@@ -172,6 +172,26 @@ TEST(Authority, cuts_or_refuses_a_ttl_out_of_bounds_and_says_so) {  // G4
     EXPECT_EQ(code_of(*desk.ask(request)), Code::ttl_too_short);
 }
 
+TEST(Authority, tells_the_same_time_of_a_grant_in_every_answer) {
+    Desk desk;
+    desk.at(Instant{1000s + 123'456'789ns});
+    const auto granted = std::get<AcquireGranted>(*desk.ask(Desk::request("alice", {{"r"}})));
+    const Lease& lease = granted.leases.at(0).lease;
+    std::vector<Instant> told{lease.acquired_at};
+    desk.pass(1'234'567ns);
+    told.push_back(desk.verify("r", lease.token).verified.lease.value().acquired_at);
+    desk.authority.list({}, [&](const Answer<ListPage>& page) {
+        told.push_back(std::get<ListPage>(page).leases.at(0).lease.acquired_at);
+    });
+    RenewRequest renewal;
+    renewal.holder = "alice";
+    renewal.leases = {{{"r", lease.token}, {}}};
+    desk.authority.renew(std::move(renewal), [&](const std::vector<RenewAnswer>& answers) {
+        told.push_back(std::get<RenewedLease>(answers.at(0).result).held.lease.acquired_at);
+    });
+    EXPECT_EQ(told, std::vector<Instant>(4, lease.acquired_at));
+}
+
 TEST(Authority, keeps_the_old_pattern_if_the_new_one_does_not_compile) {
     Desk desk;
     PolicyChange change;

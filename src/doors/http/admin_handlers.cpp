@@ -20,7 +20,7 @@ Callback<core::Answer<core::HeldLease>> reply_barred(Services& services, Reply r
     return [reply = std::move(reply), &services](const core::Answer<core::HeldLease>& answer) {
         if (!reply.open()) return;
         if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now(), wall_clock_ms()}));
+        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now()}));
     };
 }
 

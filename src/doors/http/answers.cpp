@@ -1,5 +1,6 @@
 #include "doors/http/answers.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "doors/http/page_answer.h"
 #include "lease/manifest.h"
@@ -132,8 +133,8 @@ void put_verified(JsonWriter& json, const core::VerifyAnswer& answer) {
 
 }  // namespace
 
-std::string Moment::shown(Instant instant) const {
-    return format_wall_time(wall_ms + to_ms(instant - now));
+std::string Moment::shown(Instant instant) {
+    return format_wall_time(shown_wall_ms(instant));
 }
 
 Response failure(const core::Refused& refused) {

@@ -12,12 +12,11 @@ namespace holdfast::http {
 
 /// Answers of the authority as docs/http-api.md writes them.
 
-/// One moment on both clocks, so that an instant of the store can be shown as the wall clock's. For people only (T1).
+/// The time of an answer. Instants of the store are shown as the wall clock's, for people only (T1).
 struct Moment {
     Instant now;
-    std::int64_t wall_ms = 0;
 
-    std::string shown(Instant instant) const;
+    static std::string shown(Instant instant);
 };
 
 /// The holder's own time, if it told us (T4).

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "doors/http/answers.h"
@@ -28,7 +27,7 @@ std::string event_text(const core::Event& event, std::string_view epoch, const c
     text += "event: ";
     text += core::to_string(event.kind);
     text += "\ndata: ";
-    text += event_json(event, {authority.now(), wall_clock_ms()});
+    text += event_json(event, {authority.now()});
     text += "\n\n";
     return text;
 }

@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
 #include "doors/http/handlers.h"
@@ -10,7 +9,7 @@ using core::Refused;
 using VerifyAnswers = core::Answer<std::vector<core::VerifyAnswer>>;
 
 Moment moment_of(const Services& services) {
-    return {services.authority.now(), wall_clock_ms()};
+    return {services.authority.now()};
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "doors/http/answers.h"
 #include "doors/resp/session.h"
 #include "services/glob.h"
@@ -100,7 +99,7 @@ void SubscriberHub::tell(const core::Event& event) {
     for (RespSession* session : sessions_) {
         const Subscriptions::Route& route = session->subscriptions().route(event.kind);
         if (!route.any()) continue;
-        if (payload.empty()) payload = http::event_json(event, {authority_.now(), wall_clock_ms()});
+        if (payload.empty()) payload = http::event_json(event, {authority_.now()});
         message_.clear();
         resp::ReplyWriter writer(message_, session->client().protocol);
         if (route.by_name) {
