@@ -6,7 +6,10 @@
 namespace holdfast::core {
 
 bool is_redis_namespace(std::string_view name_space) {
-    return name_space == "redis" || name_space.starts_with("redis-");
+    constexpr std::string_view first = "redis", others = "redis-";
+    if (name_space == first) return true;
+    const bool is_other = name_space.starts_with(others) && name_space.size() > others.size();
+    return is_other && name_space.find_first_not_of("0123456789", others.size()) == std::string_view::npos;
 }
 
 Owner owner_of(std::string_view full_name) {

@@ -23,7 +23,7 @@ Owner owner_of(std::string_view full_name);
 Code refusal_of(Owner owner);
 std::string_view advice_of(Owner owner);
 
-/// The namespaces of the databases of Redis, `redis` and `redis-1` to `redis-15`: every name in them is a plain one.
+/// The namespaces of the databases of Redis, `redis` and `redis-N`: every name in them is a plain one.
 bool is_redis_namespace(std::string_view name_space);
 
 }  // namespace holdfast::core

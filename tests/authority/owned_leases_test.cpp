@@ -22,6 +22,8 @@ TEST(Owner, is_known_by_the_name_alone) {
 TEST(Owner, of_whatever_a_client_of_redis_names_is_nobody) {
     for (const char* name : {"@redis/KEY:room", "@redis-15/KEY:room", "@redis/leader:x"})
         EXPECT_EQ(owner_of(name), Owner::nobody) << name;
+    for (const char* name : {"@redis-/KEY:room", "@redis-live/KEY:room", "@redis-1x/KEY:room", "@redisent/KEY:room"})
+        EXPECT_EQ(owner_of(name), Owner::keys) << name;
 }
 
 /// A lease that belongs to a service, and what becomes of it when a generic request would free it.

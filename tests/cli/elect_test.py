@@ -147,7 +147,7 @@ class ElectTest(HoldfastTest):
         watcher.out.find('"granted"')
         lines = [json.loads(line) for line in watcher.out.lines]
         self.assertEqual([(line["event"], line["leader"]) for line in lines],
-                         [("now", "alice"), ("revoked", None), ("granted", "alice")])
+                         [("now", "alice"), ("released", None), ("granted", "alice")], "it stopped, and gave the lead back")
         self.assertEqual((lines[0]["token"], lines[0]["group"], lines[1]["token"]), (token, self.group, None))
         self.assertGreater(lines[2]["token"], token)
 
