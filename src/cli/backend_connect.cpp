@@ -31,7 +31,8 @@ bool is_ending(const json::value& connected) {
     return status == "terminating" || status == "hard_terminating" || status == "terminated";
 }
 
-/// Asks for the backend of a key until there is one that is ready, or the time is over.
+/// Asks for the backend of a key until there is one that is ready, or the time is over. It has one backend started at
+/// most: how that one ends is the answer.
 class Connecting {
  public:
     Connecting(const Arguments& arguments, json::object body)
@@ -50,6 +51,7 @@ class Connecting {
     /// An exit code if there is nothing more to do.
     std::optional<int> ask();
     std::optional<int> judge();
+    void note_spawned();
     int say_how_it_ended();
     int say_that_it_is_late();
 
@@ -59,6 +61,8 @@ class Connecting {
     json::object body_;
     HolderInstant until_;
     json::value connected_;
+    std::string spawned_;        ///< the backend that was started for this
+    std::string spawned_drone_;  ///< where
 };
 
 int Connecting::run() {
@@ -74,33 +78,44 @@ std::optional<int> Connecting::ask() {
     const auto answer = api_.send_and_wait("/v1/connect", body_, wait + 1s);
     if (!answer) return fail(screen_, answer.error());
     if (!answer->ok()) {
+        // Nobody has the key any more, and there is nothing to start: the one that was started for this is gone.
+        if (!spawned_.empty() && error_code_of(*answer) == "nothing_to_start") return say_how_it_ended();
         const bool passing = answer->status == 503 && left() > Duration::zero();  // a drone may come, a server recover
         return passing ? std::nullopt : std::optional{fail(screen_, *answer)};
     }
     connected_ = answer->body;
+    note_spawned();
     return judge();
+}
+
+/// From now on the key, a random one too, is only looked at.
+void Connecting::note_spawned() {
+    body_["key"] = field_of(connected_, "key");
+    if (!flag_of(connected_, "spawned")) return;
+    spawned_ = text_of(connected_, "backend_id");
+    spawned_drone_ = text_of(connected_, "drone");
+    body_.erase("spawn");
 }
 
 std::optional<int> Connecting::judge() {
     if (is_ready(connected_)) return exit_ok;
     if (options_.wait == Duration::zero() && !is_ending(connected_)) return exit_ok;
-    const bool ended = text_of(connected_, "status") == "terminated";
-    if (ended && flag_of(connected_, "spawned")) return say_how_it_ended();
+    if (is_ending(connected_) && text_of(connected_, "backend_id") == spawned_) return say_how_it_ended();
     if (left() > Duration::zero()) return std::nullopt;
     return say_that_it_is_late();
 }
 
 int Connecting::say_how_it_ended() {
-    const std::string id = text_of(connected_, "backend_id");
-    const auto answer = api_.get("/v1/backends/" + percent_encode(id));
+    const auto answer = api_.get("/v1/backends/" + percent_encode(spawned_));
     const json::value backend = answer && answer->ok() ? field_of(answer->body, "backend") : json::value();
-    std::string text = "the backend " + id + " ended before it was ready";
-    if (const std::string reason = text_of(backend, "reason"); !reason.empty()) text += ": " + reason;
+    const std::string reason = text_of(backend, "reason");
+    std::string text = "the backend " + spawned_ + " ended before it was ready";
+    if (!reason.empty()) text += ": " + reason;
     if (field_of(backend, "exit_code").is_number())
         text += ", exit code " + std::to_string(number_of(backend, "exit_code"));
     if (const std::string message = text_of(backend, "message"); !message.empty()) text += " (" + message + ")";
-    text += "; what it wrote is in logs/" + id + ".log of the drone " + text_of(connected_, "drone");
-    (void)fail(screen_, Error{"backend_ended", text});
+    text += "; what it wrote is in logs/" + spawned_ + ".log of the drone " + spawned_drone_;
+    (void)fail(screen_, Error{reason == "start_timed_out" ? reason : "backend_ended", text});
     return exit_failed;
 }
 

@@ -3,10 +3,11 @@
 import collections
 import os
 import socket
+import subprocess
 import threading
 import unittest
 
-from key_world import LONG_TTL_MS, PATIENCE, Connection, KeyTest, eventually
+from key_world import BIN, LONG_TTL_MS, PATIENCE, Connection, KeyTest, clean_environment, eventually
 
 
 class ConnectTest(KeyTest):
@@ -64,6 +65,20 @@ class ConnectTest(KeyTest):
         self.assertEqual((status, answer["error"]["code"]), (503, "no_drone"))
         status, answer = self.server.ask("POST", "/v1/connect", {"key": {"name": "room"}})
         self.assertEqual((status, answer["error"]["code"]), (409, "nothing_to_start"))
+
+
+class CommandTest(KeyTest):
+    def test_connect_whose_backend_was_not_ready_in_time_says_so_and_starts_no_other(self):
+        self.serve_with_drones("default", ttl_ms=LONG_TTL_MS)
+        for key in ("room", None):
+            connect = subprocess.run(
+                [BIN, "backend", "connect", *([key] if key else []), "--server", self.url, "--start-timeout", "1s",
+                 "--wait", "60s", "--spawn", "exec sleep 1000", "--json"],
+                env=clean_environment(), capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(connect.returncode, 1, connect)
+            self.assertIn("start_timed_out", connect.stderr + connect.stdout)
+        backends = self.server.ask("GET", "/v1/backends")[1]["backends"]
+        self.assertEqual([backend["reason"] for backend in backends], ["start_timed_out"] * 2)
 
 
 class EndTest(KeyTest):

@@ -49,6 +49,8 @@ Response answer_connect(const core::Connected& connected) {
     json.open_object().field("backend_id", backend.id);
     put_key(json, backend.key);
     json.flag("spawned", connected.spawned).field("status", core::to_string(backend.progress.state));
+    const auto& reason = backend.progress.reason;
+    json.field_or_null("reason", reason ? core::to_string(*reason) : std::string_view());
     json.field("token", backend.token);
     json.field_or_null("address", backend.progress.address);
     json.field("status_url", "/v1/backends/" + percent_encode(backend.id) + "/status");
