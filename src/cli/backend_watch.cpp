@@ -25,7 +25,8 @@ int BackendWatch::run() {
             return !event || on_event(*event);
         });
         if (ended_ || stop_.signal() != 0) return exit_ok;
-        if (answer && answer->status != 200) {
+        const bool passing = heard_ && answer && answer->status == 503;  // it was restarted, and hears of it soon
+        if (answer && answer->status != 200 && !passing) {
             boost::system::error_code malformed;
             return fail(screen_, Answer{answer->status, json::parse(answer->body, malformed)});
         }

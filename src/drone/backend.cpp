@@ -44,6 +44,12 @@ Backend::Backend(SpawnOrder order, HolderInstant now)
       probe_pause_(first_probe_pause) {}
 
 Backend::Needs Backend::step(HolderInstant now) {
+    Needs needs = take_step(now);
+    if (!state_since_) state_since_ = now;
+    return needs;
+}
+
+Backend::Needs Backend::take_step(HolderInstant now) {
     Needs needs;
     if (is_terminated()) return needs;
     if (!gone_ && !launched_) {
@@ -158,6 +164,7 @@ void Backend::lost(HolderInstant now) {
 void Backend::enter(BackendState state) {
     if (state <= state_) return;
     state_ = state;
+    state_since_.reset();
     ++version_;
 }
 

@@ -73,6 +73,8 @@ class Backend {
 
     const SpawnOrder& order() const { return order_; }
     BackendState state() const { return state_; }
+    /// Since the first step() in this state.
+    std::optional<HolderInstant> state_since() const { return state_since_; }
     std::optional<EndReason> reason() const { return reason_; }
     const std::optional<int>& exit_code() const { return exit_code_; }
     const std::string& message() const { return message_; }
@@ -90,6 +92,7 @@ class Backend {
     std::uint64_t version() const { return version_; }
 
  private:
+    Needs take_step(HolderInstant now);
     void enter(BackendState state);
     void stop(EndReason reason, HolderInstant kill_at);
     /// Why it must stop now, if it must.
@@ -98,6 +101,7 @@ class Backend {
 
     SpawnOrder order_;
     BackendState state_ = BackendState::loading;
+    std::optional<HolderInstant> state_since_;
     std::optional<EndReason> reason_;
     std::optional<int> exit_code_;
     std::string message_;

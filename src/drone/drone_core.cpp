@@ -16,6 +16,7 @@ BackendReport report_of(const std::string& id, const Backend& backend, HolderIns
     const SpawnOrder& order = backend.order();
     BackendReport report{.id = id, .key = order.key, .token = order.token, .ttl = order.ttl};
     report.state = backend.state();
+    report.state_for = std::max<Duration>(now - backend.state_since().value_or(now), Duration::zero());
     report.reason = backend.reason();
     report.exit_code = backend.exit_code();
     report.message = backend.message();

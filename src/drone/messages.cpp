@@ -50,6 +50,7 @@ json::object to_json(const Identity& drone, const BackendReport& report) {
         {"key", {{"namespace", report.key.name_space}, {"name", report.key.name}, {"tag", report.key.tag}}},
         {"token", report.token},
         {"state", to_string(report.state)},
+        {"state_for_ms", to_ms(report.state_for)},
         {"reason", or_null(report.reason, name)},
         {"exit_code", or_null(report.exit_code, number)},
         {"address", nullptr},

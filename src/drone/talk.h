@@ -21,6 +21,7 @@ struct BackendReport {
     std::uint64_t token = 0;
     Duration ttl{};
     BackendState state = BackendState::loading;
+    Duration state_for{};  ///< how long it has been in this state
     std::optional<EndReason> reason{};
     std::optional<int> exit_code{};
     std::string message{};

@@ -43,6 +43,17 @@ TEST(Backend, goes_through_its_states_in_order) {
     EXPECT_EQ(backend.exit_code(), 143);
 }
 
+TEST(Backend, knows_since_when_it_is_in_its_state) {
+    Backend backend = running(probed_order());
+    backend.probed(true, at(2s));
+    backend.step(at(2s));
+    backend.step(at(9s));
+    EXPECT_EQ(backend.state_since(), at(2s));
+    backend.terminate(How::soft, at(10s));
+    backend.step(at(10s));
+    EXPECT_EQ(backend.state_since(), at(10s));
+}
+
 TEST(Backend, never_goes_back_to_an_earlier_state) {
     Backend backend = running(probed_order());
     backend.terminate(How::soft, at(2s));

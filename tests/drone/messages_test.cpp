@@ -37,6 +37,7 @@ TEST(DroneMessages, a_heartbeat_has_what_the_contract_says) {
     HeartbeatAsk ask{.clock = HolderInstant{1500ms}, .draining = true, .all = true, .reassert = "c1"};
     BackendReport report{.id = "b-1", .key = {"default", "room-1", "x"}, .token = 17, .ttl = 60s};
     report.state = BackendState::ready;
+    report.state_for = 1s;
     report.port = 41234;
     report.holds_for = 41s;
     ask.backends = {report};
@@ -45,7 +46,7 @@ TEST(DroneMessages, a_heartbeat_has_what_the_contract_says) {
     EXPECT_EQ(boost::json::parse(request.body), boost::json::parse(R"({
         "life": "abc", "pool": "default", "capacity": 5, "draining": true, "clock_ms": 1500, "address": "10.0.0.7",
         "all": true, "reassert": {"controller": "c1"}, "earlier_lives": ["xyz", "zab"], "backends": [{"id": "b-1", "key": {"namespace": "default",
-        "name": "room-1", "tag": "x"}, "token": 17, "state": "ready", "reason": null, "exit_code": null,
+        "name": "room-1", "tag": "x"}, "token": 17, "state": "ready", "state_for_ms": 1000, "reason": null, "exit_code": null,
         "address": "10.0.0.7:41234", "ttl_ms": 60000, "holds_for_ms": 41000}]})"));
 }
 

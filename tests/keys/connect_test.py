@@ -145,6 +145,24 @@ class EndTest(KeyTest):
         self.assert_one_at_a_time("room-1", 2)
 
 
+class CrashTest(KeyTest):
+    def test_backends_of_a_drone_that_crashed_are_asked_to_stop_and_nobody_is_sent_to_them(self):
+        drone, = self.serve_with_drones("default", ttl_ms=LONG_TTL_MS)
+        first = self.connect("room", "ignore")
+        drone.kill()
+
+        def put_off():
+            status, answer = self.try_connect("room", wait_s=0)
+            return status == 503 and answer["error"]["code"] == "no_drone"
+        eventually("connects are put off", put_off)
+        self.wait_for_stamp("room", "term")
+        eventually("it is killed", lambda: not any(self.is_backend(s.pid) for s in self.stamps("room")))
+        self.assertTrue(put_off(), "the key has not run out")
+        drone.begin()
+        self.connect("room", after=first["token"])
+        self.assert_one_at_a_time("room", 2)
+
+
 class CrowdTest(KeyTest):
     """A thousand requests for one new key, a hundred at every moment."""
 

@@ -92,6 +92,29 @@ class ControllerRestartTest(KeyTest):
         self.wait_for_renewal(KEYS)
         self.assert_same(held)
 
+    def test_states_only_move_forward_over_a_restart(self):
+        drone, = self.serve_with_drones("default", ttl_ms=LONG_TTL_MS)
+        held = self.connect("room")
+        before = self.backend(held["backend_id"])
+        drone.send(signal.SIGSTOP)  # so that the server is asked before the drone has spoken
+        self.server.stop()
+        self.start_again()
+        status, answer = self.try_connect("room")
+        self.assertEqual((status, answer["error"]["code"]), (503, "no_drone"), "not `scheduled`")
+        status, answer = self.server.ask("GET", "/v1/backends/" + held["backend_id"])
+        self.assertEqual((status, answer["error"]["code"]), (503, "recovering"), "not unknown")
+        self.assertEqual(self.server.ask("GET", "/v1/backends/none")[0], 404)
+        drone.send(signal.SIGCONT)
+
+        def told():
+            status, answer = self.try_connect("room", wait_s=0)
+            return status == 503 or answer
+        eventually("its drone tells of it", lambda: told() is not True)
+        after = self.connect("room", wait_s=0)
+        self.assertEqual({f: after[f] for f in ("backend_id", "status", "address")},
+                         {"backend_id": held["backend_id"], "status": "ready", "address": held["address"]})
+        self.assertGreater(self.backend(held["backend_id"])["state_for_ms"], before["state_for_ms"])
+
     def test_drones_re_assert_their_keys_after_an_unclean_restart(self):
         self.serve_with_drones("default")
         held = self.connect_all(KEYS)

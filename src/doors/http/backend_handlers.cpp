@@ -4,6 +4,13 @@
 #include "doors/http/key_answers.h"
 
 namespace holdfast::http {
+namespace {
+
+void reply_unknown(Services& services, const std::string& id, Reply reply) {
+    services.controller.why_unknown(id, [reply = std::move(reply)](const core::Refused& why) { reply(failure(why)); });
+}
+
+}  // namespace
 
 void handle_list_backends(Services& services, const Request& request, const std::string&, Reply reply) {
     const auto decoded = decode_backends(request);
@@ -15,14 +22,14 @@ void handle_list_backends(Services& services, const Request& request, const std:
 void handle_get_backend(Services& services, const Request& request, const std::string& id, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     const auto backend = services.controller.backend(id);
-    if (!backend) return reply(failure(core::Code::unknown_backend));
+    if (!backend) return reply_unknown(services, id, std::move(reply));
     reply(answer_backend(*backend, services.authority.now()));
 }
 
 /// First how it is, then each change; ends when the backend has.
 void handle_backend_status(Services& services, const Request& request, const std::string& id, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    if (!services.controller.backend(id)) return reply(failure(core::Code::unknown_backend));
+    if (!services.controller.backend(id)) return reply_unknown(services, id, std::move(reply));
     reply.stream(Feed([&services, id](const Tell& tell) -> Feeding {
         const auto told = [&services, tell](const core::BackendView& view) {
             tell(status_event(view, services.authority.now()), view.backend.ended());

@@ -56,6 +56,7 @@ core::BackendProgress progress_of(Fields& fields) {
     if (!is_null(fields, "exit_code")) progress.exit_code = fields.signed_whole("exit_code", exit_code_max);
     progress.address = text_or_null(fields, "address", limits::address_bytes);
     if (!is_null(fields, "message")) progress.message = fields.text("message").value_or("");
+    progress.state_for = duration_field(fields, "state_for_ms").value_or(Duration::zero());
     if (progress.message.size() > message_bytes) fields.refuse("message is longer than 1024 bytes");
     return progress;
 }

@@ -34,9 +34,16 @@ const Backend& Backends::add(Backend backend) {
 }
 
 void Backends::file(const Backend& backend) {
+    const std::string resource = resource_of(backend.key);
     if (!backend.ended()) {
         live_[backend.drone].insert(backend.id);
+        live_of_key_[resource].emplace(backend.token, backend.id);
         return;
+    }
+    if (const auto of_key = live_of_key_.find(resource); of_key != live_of_key_.end()) {
+        const auto own = of_key->second.find(backend.token);
+        if (own != of_key->second.end() && own->second == backend.id) of_key->second.erase(own);
+        if (of_key->second.empty()) live_of_key_.erase(of_key);
     }
     const auto of_drone = live_.find(backend.drone);
     if (of_drone != live_.end() && of_drone->second.erase(backend.id) > 0 && of_drone->second.empty())
@@ -60,7 +67,7 @@ bool Backends::move(const std::string& id, const BackendProgress& to, Instant no
     if (!is.exit_code) is.exit_code = to.exit_code;
     if (is.address.empty()) is.address = to.address;
     if (is.message.empty()) is.message = to.message;
-    if (forward) backend.since = now;
+    if (forward) backend.since = backend.ended() ? now : now - to.state_for;
     ++count_of(backend);
     if (forward) file(backend);
     tell(id);
@@ -83,6 +90,20 @@ std::vector<std::string> Backends::live_of(const std::string& drone) const {
 std::size_t Backends::live_count(const std::string& drone) const {
     const auto found = live_.find(drone);
     return found == live_.end() ? 0 : found->second.size();
+}
+
+bool Backends::is_superseded(const Backend& backend) const {
+    const auto found = live_of_key_.find(resource_of(backend.key));
+    return found != live_of_key_.end() && found->second.rbegin()->first > backend.token;
+}
+
+std::vector<std::string> Backends::superseded_by(const Backend& backend) const {
+    std::vector<std::string> earlier;
+    const auto found = live_of_key_.find(resource_of(backend.key));
+    if (found == live_of_key_.end()) return earlier;
+    for (const auto& [token, id] : found->second)
+        if (token < backend.token) earlier.push_back(id);
+    return earlier;
 }
 
 Backends::Page Backends::list(const Filter& filter, const std::string& after, std::size_t limit) const {

@@ -21,6 +21,7 @@ struct BackendProgress {
     std::optional<std::int64_t> exit_code{};
     std::string address{};  ///< HOST:PORT; empty if it has none yet
     std::string message{};  ///< what a person should know of its end
+    Duration state_for{};   ///< how long it had been in this state when that was said
 };
 
 /// One process, or group of them, under one key.
@@ -54,6 +55,10 @@ class Backends {
     /// Those of a drone that have not ended.
     std::vector<std::string> live_of(const std::string& drone) const;
     std::size_t live_count(const std::string& drone) const;
+    /// A backend of the same key that has not ended was started later: this one's key had run out by then (K4).
+    bool is_superseded(const Backend& backend) const;
+    /// Those of the same key that have not ended and were started earlier.
+    std::vector<std::string> superseded_by(const Backend& backend) const;
     const std::array<std::size_t, backend_state_count>& counts() const { return counts_; }
 
     struct Filter {
@@ -79,8 +84,9 @@ class Backends {
 
  private:
     std::map<std::string, Backend> all_;
-    std::map<std::string, std::set<std::string>> live_;  // by drone
-    std::set<std::pair<Instant, std::string>> ended_;    // by when
+    std::map<std::string, std::set<std::string>> live_;                // by drone
+    std::map<std::string, std::map<Token, std::string>> live_of_key_;  // by resource; one, but for those that are lost
+    std::set<std::pair<Instant, std::string>> ended_;                  // by when
     std::array<std::size_t, backend_state_count> counts_{};
     std::map<std::string, std::map<std::uint64_t, Watcher>> watchers_;
     std::uint64_t last_watch_ = 0;

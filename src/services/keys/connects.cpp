@@ -55,7 +55,33 @@ void Connects::looked(const std::string& resource, const Answer<std::vector<Veri
     const Backend* known = book_.backends.find(lease.session);
     const bool left_behind = known != nullptr && known->ended() && known->token == lease.token;
     if (left_behind) return book_.give_back(*known, [this, resource] { again(resource); });
+    if (const auto silent = unheard(lease)) return fail(resource, *silent);
     settle_all(resource, lease, false);
+}
+
+/// Why the backend of a held key cannot be told of now, though its drone may say so soon: it was started before this
+/// controller began, or too long ago to be `scheduled`, and its drone has not told this controller of it (K5); or the
+/// drone may be dead.
+std::optional<Refused> Connects::unheard(const Lease& lease) const {
+    const Backend* known = book_.backends.find(lease.session);
+    const bool is_known = known != nullptr && known->token == lease.token;
+    const bool may_be_scheduled =
+        lease.acquired_at >= book_.began_at && book_.now < lease.acquired_at + limits::drone_late;
+    // Guardians end the backends of a drone that is dead at once: nobody is sent to one of those. A drone that is not
+    // dead says so within a second.
+    const Drone* drone = book_.drones.find(lease.holder);
+    if (drone != nullptr && drone->hung_up)
+        return Refused{Code::no_drone,
+                       "the drone " + lease.holder +
+                           " that has the backend of this key has closed its connection, and " +
+                           "may be dead; connect again",
+                       retry_for_a_drone};
+    if (is_known || may_be_scheduled) return std::nullopt;
+    return Refused{Code::no_drone,
+                   "the drone " + lease.holder +
+                       " has the backend of this key, and this server has not heard from it " +
+                       "since it was started; connect again",
+                   retry_for_a_drone};
 }
 
 void Connects::take(const std::string& resource) {
@@ -106,7 +132,7 @@ void Connects::granted(const Taking& taking, const Lease& lease) {
         // Nobody was told of it (K2).
         return book_.give_back(backend, [this, resource = taking.resource] { again(resource); });
     }
-    book_.backends.add(backend);
+    watch_.added(book_.backends.add(backend));
     watch_.expect(backend.id, lease.expires_at);
     drone->orders.start(
         book_.next_order(), backend.id,
@@ -178,8 +204,10 @@ Backend Connects::backend_under(const std::string& resource, const Lease& lease)
     Backend backend{note.backend, std::move(key), lease.token, note.drone, note.life, note.user};
     backend.since = book_.now;
     if (known != nullptr || book_.backends.full()) return backend;
-    watch_.expect(backend.id, lease.expires_at);
-    return book_.backends.add(std::move(backend));
+    const Backend& added = book_.backends.add(std::move(backend));
+    watch_.added(added);
+    watch_.expect(added.id, lease.expires_at);
+    return added;
 }
 
 void Connects::wait_for(Asked asked, const Backend& backend, bool spawned) {

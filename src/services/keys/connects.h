@@ -63,6 +63,7 @@ class Connects {
 
     void look(const std::string& resource);
     void looked(const std::string& resource, const Answer<std::vector<VerifyAnswer>>& answer);
+    std::optional<Refused> unheard(const Lease& lease) const;
     void take(const std::string& resource);
     void taken(const Taking& taking, const AcquireAnswer& answer);
     void granted(const Taking& taking, const Lease& lease);

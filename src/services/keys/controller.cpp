@@ -98,6 +98,7 @@ const std::string& Controller::life() const {
 
 void Controller::advance(Instant now) {
     impl_->book.now = now;
+    if (!impl_->book.began_at) impl_->book.began_at = now;
     impl_->watch.advance();
     impl_->desk.advance();
     impl_->connects.advance();
@@ -174,6 +175,25 @@ std::optional<BackendView> Controller::backend(const std::string& id) const {
     const Backend* backend = impl_->book.backends.find(id);
     if (backend == nullptr) return std::nullopt;
     return impl_->view(*backend);
+}
+
+void Controller::why_unknown(const std::string& id, Callback<Refused> reply) const {
+    constexpr std::size_t most_keys = 1000;
+    const KeyBook& book = impl_->book;
+    if (book.began_at && book.now >= *book.began_at + limits::drone_late) return reply(refused(Code::unknown_backend));
+    ListQuery query;
+    query.prefix = key_prefix;
+    query.limit = most_keys;
+    impl_->book.authority.list(query, [id, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
+        const auto* page = std::get_if<ListPage>(&found);
+        const bool is_there =
+            page != nullptr &&
+            (!page->next.empty() || std::any_of(page->leases.begin(), page->leases.end(),
+                                                [&](const NamedLease& named) { return named.lease.session == id; }));
+        if (!is_there) return reply(refused(Code::unknown_backend));
+        reply(Refused{Code::recovering, "this server was just started, and the drone has not told it of " + id + " yet",
+                      Duration{1s}});
+    });
 }
 
 BackendPage Controller::backends(const Backends::Filter& filter, const std::string& after, std::size_t limit) const {

@@ -53,6 +53,9 @@ class Controller {
     Answer<DroneView> forget_drone(const std::string& id);
 
     std::optional<BackendView> backend(const std::string& id) const;
+    /// Why there is no such backend: `unknown_backend`, or `recovering` if a key that is held says that there is one,
+    /// of which its drone has not told yet.
+    void why_unknown(const std::string& id, Callback<Refused> reply) const;
     BackendPage backends(const Backends::Filter& filter, const std::string& after, std::size_t limit) const;
     Answer<BackendView> terminate(const std::string& id, Severity how);
     /// The watcher is called after each change of a backend, until unwatch(). REQUIRES: there is such a backend.

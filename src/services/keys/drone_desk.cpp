@@ -25,7 +25,7 @@ Backend backend_of(const Heartbeat& heartbeat, const BackendReport& report, Inst
     backend.token = report.token;
     backend.drone = heartbeat.drone;
     backend.progress = report.progress;
-    backend.since = now;
+    backend.since = backend.ended() ? now : now - report.progress.state_for;
     return backend;
 }
 
@@ -85,6 +85,7 @@ Answer<Drone*> DroneDesk::registered(const Heartbeat& heartbeat) {
     drone->draining = heartbeat.draining;
     drone->address = heartbeat.address;
     drone->heard_at = book_.now;
+    drone->hung_up = false;
     drone->hear_clock(heartbeat.clock_ms, book_.now);
     return drone;
 }
@@ -96,6 +97,7 @@ bool DroneDesk::take(const Heartbeat& heartbeat, const BackendReport& report) {
     if (is_new) {
         if (book_.backends.full()) return true;
         known = &book_.backends.add(backend_of(heartbeat, report, book_.now));
+        watch_.added(*known);
     }
     if (known->drone != heartbeat.drone || known->token != report.token || !known->key.same_key(report.key))
         return true;  // somebody else's id
@@ -189,6 +191,7 @@ DroneDesk::Ticket DroneDesk::orders(const OrdersRequest& request, Callback<Answe
         return 0;
     }
     drone->heard_at = book_.now;
+    drone->hung_up = false;
     drone->hear_clock(request.clock_ms, book_.now);
     if (request.controller.empty() || request.controller == life_) drone->orders.done(request.done);
     drone->orders.drop_expired(book_.now);
@@ -217,7 +220,10 @@ Callback<Answer<OrdersAnswer>> DroneDesk::stop_waiting(const std::string& drone)
 
 void DroneDesk::cancel(Ticket ticket) {
     const auto found = tickets_.find(ticket);
-    if (found != tickets_.end()) dismiss(std::string(found->second));
+    if (found == tickets_.end()) return;
+    const std::string id = found->second;
+    if (Drone* drone = book_.drones.find(id)) drone->hung_up = true;
+    dismiss(id);
 }
 
 void DroneDesk::wake(const std::string& drone) {

@@ -19,7 +19,7 @@ class DroneDesk {
     /// Names a request that waits, for cancel(). 0: answered already.
     using Ticket = std::uint64_t;
     Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
-    /// Nobody reads the answer any more: it has no orders.
+    /// The drone that waits has closed its connection: nobody reads the answer, so it has no orders.
     void cancel(Ticket ticket);
     /// There are new orders for this drone: whoever waits for them gets them.
     void wake(const std::string& drone);

@@ -10,17 +10,18 @@
 namespace holdfast::core {
 namespace {
 
-/// A drone speaks every 7 s or sooner. One that is late may be stopped: what it lost would be given to it again and
-/// again, since it has the fewest backends then.
-constexpr Duration late_after = 10s;
-
-/// The lowest is the best: late, how many backends it has, how little the key prefers it.
+/// The lowest is the best: late, how many backends it has, how little the key prefers it. One that is late may be
+/// stopped: what it lost would be given to it again and again, since it has the fewest backends then.
 using Preference = std::tuple<bool, std::size_t, std::uint64_t>;
 
 }  // namespace
 
 bool Drone::healthy(Instant now) const {
     return now < heard_at + limits::drone_silence;
+}
+
+bool Drone::late(Instant now) const {
+    return now >= heard_at + limits::drone_late;
 }
 
 bool Drone::had_life(const std::string& other) const {
@@ -81,7 +82,7 @@ Drone* Drones::choose(std::string_view pool, std::string_view resource, const Lo
         if (drone.pool != pool || !drone.healthy(now) || drone.draining || drone.drain || drone.orders.full()) continue;
         const std::size_t has = load(drone);
         if (has >= drone.capacity) continue;
-        const Preference preference{now >= drone.heard_at + late_after, has, ~rendezvous_weight(id, resource)};
+        const Preference preference{drone.late(now) || drone.hung_up, has, ~rendezvous_weight(id, resource)};
         if (best != nullptr && preference >= best_preference) continue;
         best = &drone;
         best_preference = preference;

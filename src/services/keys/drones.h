@@ -24,10 +24,15 @@ struct Drone {
     Instant heard_at{};
     std::uint64_t reported_at_ms = 0;  ///< by its own clock: a report from before that comes late
     bool silence_noted = false;
+    bool lateness_noted = false;
+    bool hung_up =
+        false;  ///< it closed the connection on which it waited, and has not been heard since: it may be dead
     Orders orders{};
     std::size_t taking = 0;  ///< keys that are being taken for it
 
     bool healthy(Instant now) const;
+    /// Not heard from as soon as it should be: what it said last need not be so any more.
+    bool late(Instant now) const;
     bool had_life(const std::string& other) const;
     void had_lives(const std::vector<std::string>& lives);
     void begin_life(const std::string& next);

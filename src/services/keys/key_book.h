@@ -21,6 +21,7 @@ struct KeyBook {
     Backends backends;
     Drones drones;
     Instant now;
+    std::optional<Instant> began_at;                         ///< when this controller was first told the time
     std::function<void(const std::string& drone)> on_order;  ///< there is a new one
 
     /// An answer that may come when the controller is gone, and is for nobody then.

@@ -35,6 +35,7 @@ inline constexpr std::size_t backends_per_page_looked_at = 10'000;
 inline constexpr unsigned connect_tries = 5;
 
 inline constexpr Duration heartbeat_every = 7s;
+inline constexpr Duration drone_late = 10s;     ///< it speaks every 7 s or sooner; longer, and its keys are looked at
 inline constexpr Duration drone_silence = 45s;  ///< longer, and a drone is not healthy
 inline constexpr Duration backend_kept = 5min;  ///< how long one that has ended stays answerable
 inline constexpr Duration orders_wait = 20s;

@@ -20,6 +20,19 @@ void KeyWatch::expect(const std::string& backend, Instant at) {
     due_.emplace(at, backend);
 }
 
+void KeyWatch::added(const Backend& backend) {
+    for (const std::string& earlier : book_.backends.superseded_by(backend))
+        expect(earlier, book_.now);
+    if (book_.backends.is_superseded(backend)) expect(backend.id, book_.now);
+}
+
+/// Its drone has told of it and is heard, and so tells of its end as well.
+bool KeyWatch::is_spoken_for(const Backend& backend) const {
+    const Drone* drone = book_.drones.find(backend.drone);
+    const bool heard = drone != nullptr && drone->life == backend.life && !drone->late(book_.now);
+    return backend.reported && heard && !book_.backends.is_superseded(backend);
+}
+
 void KeyWatch::lost(Drone& drone) {
     drone.silence_noted = true;
     for (const std::string& backend : drone.orders.unsent_starts())
@@ -35,6 +48,11 @@ void KeyWatch::note_silent_drones() {
         const bool silent = !drone.healthy(book_.now);
         if (silent && !drone.silence_noted) lost(drone);
         drone.silence_noted = silent;
+        const bool late = drone.late(book_.now);
+        if (late && !drone.lateness_noted)
+            for (const std::string& backend : book_.backends.live_of(id))
+                expect(backend, book_.now);
+        drone.lateness_noted = late;
     }
 }
 
@@ -59,7 +77,7 @@ Instant KeyWatch::next_due() const {
 void KeyWatch::look(const std::string& id) {
     const Backend* backend = book_.backends.find(id);
     if (backend == nullptr || backend->ended()) return;
-    if (backend->reported && book_.is_heard(*backend)) return;
+    if (is_spoken_for(*backend)) return;
     ++looking_;
     book_.authority.verify({{resource_of(backend->key), backend->token}},
                            book_.guarded([this, id](const Answer<std::vector<VerifyAnswer>>& answer) {
@@ -74,8 +92,14 @@ void KeyWatch::looked(const std::string& id, const Answer<std::vector<VerifyAnsw
     if (std::holds_alternative<Refused>(answer)) return expect(id, book_.now + pause_after_failure);
     const VerifyAnswer& verified = std::get<std::vector<VerifyAnswer>>(answer).front();
     if (verified.timeline) return expect(id, book_.now + verified.timeline->expires_in);
+    if (is_spoken_for(*backend)) return;  // its drone spoke for it in the meantime
+    // A server that has lost its memory knows no key until its drone re-asserts it (S1).
+    const Duration recovering = book_.authority.recovering_for();
+    const LeaseState state = verified.verified.state;
+    if (state == LeaseState::unknown && recovering > Duration::zero()) return expect(id, book_.now + recovering);
     const bool heard = book_.is_heard(*backend);
-    if (backend->reported && heard) return;  // its drone spoke for it in the meantime
+    // Given back, so its drone has told of the end, and why, if not to this node yet.
+    if (state == LeaseState::released && backend->reported && heard) return expect(id, book_.now + pause_after_failure);
     book_.end(id, heard ? EndReason::key_lost : EndReason::drone_lost);
 }
 

@@ -241,6 +241,33 @@ TEST(Connect, does_not_take_somebodys_plain_lease_for_a_backend) {
     EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::busy);
 }
 
+TEST(Connect, after_a_restart_is_put_off_until_the_drone_has_told_of_the_backend) {  // K5
+    Connect desk;
+    desk.drone_is_there("d1");
+    const auto first = desk.connect(desk.to_start("room-1"));
+    desk.orders("d1");
+    desk.report("d1", *first, {BackendState::ready, {}, {}, "h:1"});
+    desk.pass(5s);
+    desk.all[0] = std::make_unique<Controller>(Controller::Parts{desk.authority, "controller-again", 99});
+    desk.pass(0s);
+    EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::no_drone);
+    EXPECT_FALSE(desk.controller().backend(first->backend.id)) << "nobody is told that it is scheduled";
+    std::vector<Code> why;
+    const auto note = [&why](const Refused& refused) { why.push_back(refused.code); };
+    desk.controller().why_unknown(first->backend.id, note);
+    desk.controller().why_unknown("b-none", note);
+    EXPECT_EQ(why, (std::vector<Code>{Code::recovering, Code::unknown_backend}));
+    BackendProgress ready{BackendState::ready, {}, {}, "h:1"};
+    ready.state_for = 5s;
+    desk.report("d1", *first, ready);
+    const auto again = desk.connect(desk.to_start("room-1"));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->backend.id, first->backend.id);
+    EXPECT_EQ(again->backend.progress.state, BackendState::ready);
+    EXPECT_EQ(again->backend.progress.address, "h:1");
+    EXPECT_EQ(again->backend.since, desk.now - 5s) << "it is ready since then, whoever asks";
+}
+
 TEST(Connect, through_another_node_finds_the_backend_before_its_drone_has_told_of_it) {
     Connect desk(2);
     desk.drone_is_there("d1", "life-1", 0);

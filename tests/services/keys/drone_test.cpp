@@ -143,6 +143,54 @@ TEST(Drone, that_is_silent_loses_its_backends_when_their_keys_have_run_out) {
     EXPECT_EQ(desk.state_of(id).reason, EndReason::drone_lost);
 }
 
+/// A backend that is ready, under a key of ten seconds, on a drone that says nothing more.
+Connected ready_on_a_lost_drone(ControllerDesk& desk) {
+    desk.drone_is_there("d1");
+    ConnectRequest request = desk.to_start("room-1");
+    request.ttl = 10s;
+    const auto connected = desk.connect(std::move(request));
+    desk.orders("d1");
+    desk.report("d1", connected.value(), {BackendState::ready, {}, {}, "h:1"});
+    return connected.value();
+}
+
+TEST(Drone, that_is_lost_has_nothing_ready_once_another_has_its_key) {  // K4
+    ControllerDesk desk;
+    const Connected first = ready_on_a_lost_drone(desk);
+    desk.pass(9s);
+    desk.drone_is_there("d2");
+    desk.pass(1s);
+    const auto second = desk.connect(desk.to_start("room-1"));
+    ASSERT_TRUE(second && second->spawned);
+    EXPECT_EQ(second->backend.drone, "d2");
+    desk.pass(0s);
+    EXPECT_EQ(desk.state_of(first.backend.id).state, BackendState::terminated);
+    EXPECT_EQ(desk.state_of(first.backend.id).reason, EndReason::key_lost);
+    EXPECT_NE(desk.state_of(second->backend.id).state, BackendState::terminated);
+}
+
+TEST(Drone, that_is_late_has_lost_a_backend_whose_key_has_run_out) {  // K4
+    ControllerDesk desk;
+    const Connected connected = ready_on_a_lost_drone(desk);
+    desk.pass(9s);
+    EXPECT_EQ(desk.state_of(connected.backend.id).state, BackendState::ready);
+    desk.pass(2s);
+    desk.pass(0s);
+    EXPECT_EQ(desk.state_of(connected.backend.id).state, BackendState::terminated);
+    EXPECT_EQ(desk.state_of(connected.backend.id).reason, EndReason::key_lost);
+}
+
+TEST(Drone, that_is_late_keeps_what_it_has_renewed) {
+    ControllerDesk desk;
+    const Connected connected = ready_on_a_lost_drone(desk);
+    for (int i = 0; i < 5; ++i) {
+        desk.pass(5s);
+        ASSERT_TRUE(desk.renew(connected));
+    }
+    desk.pass(1s);
+    EXPECT_EQ(desk.state_of(connected.backend.id).state, BackendState::ready);
+}
+
 TEST(Drone, that_speaks_again_in_time_has_lost_nothing) {
     ControllerDesk desk;
     desk.drone_is_there("d1");

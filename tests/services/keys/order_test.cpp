@@ -51,6 +51,26 @@ TEST(Orders, wait_for_a_drone_that_went_away_while_it_waited) {
     EXPECT_FALSE(desk.is_held(*connected)) << "nobody was told of it, so nothing can have been started";
 }
 
+TEST(Orders, that_a_drone_stops_to_wait_for_put_off_whoever_connects_until_it_speaks_again) {
+    ControllerDesk desk;
+    desk.drone_is_there("d1");
+    const auto connected = desk.connect(desk.to_start("room-1"));
+    desk.orders("d1");
+    desk.report("d1", *connected, {BackendState::ready, {}, {}, "h:1"});
+    std::vector<std::uint64_t> done;
+    for (const SentOrder& order : desk.orders("d1"))
+        done.push_back(order.order.number);
+    OrdersRequest waits = desk.for_orders("d1", done);
+    waits.wait = 20s;
+    const auto ticket = desk.controller().orders(waits, [](const Answer<OrdersAnswer>&) {});
+    ASSERT_NE(ticket, 0U);
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
+    desk.controller().cancel_orders(ticket);
+    EXPECT_EQ(desk.refusal(desk.to_key("room-1")), Code::no_drone) << "it may be dead, and what it ran with it";
+    desk.drone_is_there("d1");
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
+}
+
 TEST(Orders, are_sent_again_until_they_are_done) {
     ControllerDesk desk;
     desk.drone_is_there("d1");
