@@ -54,9 +54,10 @@ void add_drone_options(CLI::App* command, DroneArguments& options) {
                      "where its logs and its list of backends are kept; default drone/ in your state home")
         ->type_name("DIR")
         ->envname("HOLDFAST_DRONE_STATE_DIR");
-    command->add_option("--address", options.address, "the host under which its backends are reached")
+    command
+        ->add_option("--address", options.address,
+                     "the host under which its backends are reached; default 127.0.0.1 if all servers are here")
         ->type_name("HOST")
-        ->capture_default_str()
         ->envname("HOLDFAST_DRONE_ADDRESS");
     command->add_option("--log-level", options.log_level, "what to log")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))

@@ -138,7 +138,7 @@ struct DroneArguments {
     std::string id;
     std::size_t capacity = 100;
     std::string state_dir;
-    std::string address = "127.0.0.1";
+    std::string address;  ///< empty: not said
     std::string log_level = "info";
     std::string named;  ///< for `drone drain`
     bool undo = false;

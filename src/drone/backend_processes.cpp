@@ -26,12 +26,13 @@ std::vector<std::string> command_of(const SpawnOrder& order) {
 }
 
 /// What the drone says comes last: an order cannot pretend otherwise.
-std::vector<std::string> environment_of(const SpawnOrder& order, std::uint16_t port) {
+std::vector<std::string> environment_of(const SpawnOrder& order, const std::string& host, std::uint16_t port) {
     std::vector<std::string> environment = order.environment;
     environment.push_back("HOLDFAST_KEY=" + order.key.name);
     environment.push_back("HOLDFAST_KEY_NAMESPACE=" + order.key.name_space);
     environment.push_back(std::string(backend_variable) + order.backend);
     environment.push_back("HOLDFAST_FENCING_TOKEN=" + std::to_string(order.token));
+    environment.push_back("HOST=" + host);
     environment.push_back("PORT=" + std::to_string(port));
     return environment;
 }
@@ -117,7 +118,7 @@ void BackendProcesses::start(const std::string& backend, const Prepared& prepare
     one.guardian = (*prepared)->guardian();
     if (one.stop_by) return over(backend, {backend, NotStarted{"it was to stop before it ran"}});
     one.command.emplace(std::move(**prepared));
-    StartOrder order{one.deadlines, false, environment_of(one.order, one.port)};
+    StartOrder order{one.deadlines, false, environment_of(one.order, setting_.host, one.port)};
     order.whole = true;
     order.session = true;
     order.directory = one.order.directory;

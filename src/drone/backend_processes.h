@@ -28,6 +28,7 @@ class BackendProcesses {
         BackendRecords records;
         std::optional<std::string> cgroup;  ///< where groups can be made, if anywhere
         std::string drone;                  ///< its id, for the names of groups
+        std::string host;                   ///< what backends are to listen at
         sigset_t mask{};                    ///< what a backend starts with blocked
     };
 

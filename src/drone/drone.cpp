@@ -12,6 +12,7 @@
 #include "drone/drone_core.h"
 #include "drone/drone_state.h"
 #include "drone/messages.h"
+#include "drone/own_address.h"
 #include "drone/ports.h"
 #include "drone/probe.h"
 #include "supervise/signals.h"
@@ -33,6 +34,7 @@ class Drone {
         const DroneOptions& options;
         const DroneListener& listener;
         const DroneState& state;
+        const OwnAddress& address;
         SignalInbox& signals;
     };
 
@@ -40,7 +42,7 @@ class Drone {
         : parts_(parts),
           servers_(split_servers(parts_.options.controllers)),
           identity_{parts_.state.id,     parts_.state.life,       parts_.state.earlier_lives,
-                    parts_.options.pool, parts_.options.capacity, parts_.options.address},
+                    parts_.options.pool, parts_.options.capacity, parts_.address.handed_out},
           core_({servers_.size(), parts_.options.capacity}, holder_clock_now()),
           logs_({.directory = parts_.state.logs}),
           processes_({.inbox = inbox_,
@@ -48,6 +50,7 @@ class Drone {
                       .records = parts_.state.records,
                       .cgroup = parts_.state.cgroup,
                       .drone = parts_.state.id,
+                      .host = parts_.address.bind,
                       .mask = parts_.signals.mask_before()}),
           probers_(probers),
           renewals_(parts_.options.controllers) {
@@ -175,11 +178,14 @@ class Drone {
 }  // namespace
 
 Result<void> run_drone(const DroneOptions& options, const DroneListener& listener) {
+    const auto address = own_address(options.address, split_servers(options.controllers));
+    if (!address) return address.error();
     SignalInbox signals{{SIGTERM, SIGINT, SIGHUP, SIGPIPE}};
     const auto state = open_drone_state(options, listener);
     if (!state) return state.error();
-    Drone drone{{options, listener, **state, signals}};
+    Drone drone{{options, listener, **state, *address, signals}};
     listener.info("drone " + (*state)->id + " in pool " + options.pool + ", state in " + (*state)->directory.path());
+    if (address->warning) listener.warn(*address->warning);
     listener.ready();
     return drone.run();
 }

@@ -13,7 +13,7 @@ struct DroneOptions {
     std::string id;  ///< empty: the one this state directory has, or a new one
     std::size_t capacity = 100;
     std::string state_dir;  ///< empty: `drone` in the default one
-    std::string address = "127.0.0.1";
+    std::string address;    ///< where backends are reached; empty: 127.0.0.1, if all controllers are on this machine
 };
 
 /// Who hears of what the drone does; called in the thread that runs it.

@@ -10,7 +10,9 @@ namespace {
 constexpr Duration connect_max = 1s;
 constexpr Duration answer_max = 3s;
 
-bool answers_at(const std::string& host, std::uint16_t port, const Readiness& ready) {
+}  // namespace
+
+bool answers(const std::string& host, std::uint16_t port, const Readiness& ready) {
     const auto server = parse_server("http://" + address_of(host, port));
     if (!server) return false;
     HttpLink link;
@@ -19,13 +21,6 @@ bool answers_at(const std::string& host, std::uint16_t port, const Readiness& re
     if (ready.by == Readiness::By::tcp) return true;
     const auto answer = link.send({.method = "GET", .target = ready.path}, answer_max);
     return answer && answer->status >= 200 && answer->status < 400;
-}
-
-}  // namespace
-
-bool answers(const std::string& host, std::uint16_t port, const Readiness& ready) {
-    if (answers_at(host, port, ready)) return true;
-    return host != "127.0.0.1" && answers_at("127.0.0.1", port, ready);  // its public address may be somebody else's
 }
 
 }  // namespace holdfast::drone

@@ -115,6 +115,7 @@ class DroneTest(DroneTestCase):
         self.assertEqual(environment["COLOUR"], "red")
         self.assertEqual(report["address"], "127.0.0.1:" + environment["PORT"])
         self.assertNotEqual(environment["PORT"], "1", "an order cannot pretend")
+        self.assertEqual(environment["HOST"], "127.0.0.1")
         self.assertGreater(report["holds_for_ms"], 0)
         beat = self.controller.heartbeats[-1]
         self.assertEqual((beat["pool"], beat["capacity"], beat["draining"]), ("p", 7, False))
@@ -147,6 +148,21 @@ class DroneTest(DroneTestCase):
         open(self.path("www/healthy"), "w").close()
         self.controller.wait_for_state("b-http", "ready")
         self.finish(drone)
+
+    def test_a_backend_is_probed_where_clients_are_sent(self):
+        drone = self.drone("--address", "127.0.0.2")
+        self.spawn_shell("b-there", 'exec python3 -m http.server $PORT --bind $HOST', ready={"tcp": True})
+        self.spawn_shell("b-elsewhere", 'exec python3 -m http.server $PORT --bind 127.0.0.1', ready={"tcp": True},
+                         start_timeout_s=3)
+        self.assertTrue(self.controller.wait_for_state("b-there", "ready")["address"].startswith("127.0.0.2:"))
+        self.assertEqual(self.controller.wait_for_state("b-elsewhere", "terminated")["reason"], "start_timed_out")
+        self.finish(drone)
+
+    def test_a_drone_without_an_address_refuses_controllers_elsewhere(self):
+        refused = subprocess.run([BINARY, "drone", "--controller", "http://192.0.2.1:7400", "--state-dir", self.state],
+                                 env=clean_environment(self.home), text=True, capture_output=True, timeout=60)
+        self.assertEqual(refused.returncode, 1, refused)
+        self.assertIn("--address", refused.stderr)
 
     def test_what_cannot_be_run_has_ended_with_a_reason(self):
         drone = self.drone()
