@@ -45,6 +45,15 @@ struct OwnershipChange {
     std::string session{};
     Ownership from = Ownership::unknown;
     Ownership to = Ownership::unknown;
+    std::string owner{};                         ///< from then on; empty: nobody, or not known
+    std::chrono::system_clock::time_point at{};  ///< when it was noticed, for display only
+};
+
+/// What weighs instances to find the preferred owner of a session (O3). Whoever shares a Redis must agree on it: two
+/// that do not take each session from each other again and again.
+enum class PreferenceHash {
+    xxh64,  ///< XXH64 of `{instance}/{session}`
+    fnv1a,  ///< 64-bit FNV-1a of `{instance}{session}`, as programs in Go do with hash/fnv
 };
 
 struct LeaseManagerOptions {
@@ -52,6 +61,7 @@ struct LeaseManagerOptions {
     /// redis://127.0.0.1:7401.
     std::string redis{};
     OwnershipTimings timings{};
+    PreferenceHash hash = PreferenceHash::xxh64;
     /// Session ids need not be UUIDs, only 1 to 256 bytes without blanks and control characters.
     bool any_session_id = false;
     /// Sessions looked after at one time, at most.
@@ -74,6 +84,10 @@ struct SessionInfo {
     std::chrono::nanoseconds remaining{0};  ///< until is_owned() turns false
     int polls = 0;                          ///< in hand
     bool handing_over = false;              ///< to its preferred owner, once the polls in hand have ended
+    /// Since when this instance owns it, and when that was last renewed, by the wall clock and for display only;
+    /// nothing if it does not own it.
+    std::optional<std::chrono::system_clock::time_point> acquired_at{};
+    std::optional<std::chrono::system_clock::time_point> renewed_at{};
 };
 
 /// What came of trying for a session.

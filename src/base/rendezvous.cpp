@@ -12,6 +12,15 @@ constexpr std::uint64_t prime_3 = 0x165667b19e3779f9;
 constexpr std::uint64_t prime_4 = 0x85ebca77c2b2ae63;
 constexpr std::uint64_t prime_5 = 0x27d4eb2f165667c5;
 
+constexpr std::uint64_t fnv_offset = 0xcbf29ce484222325;
+constexpr std::uint64_t fnv_prime = 0x100000001b3;
+
+std::uint64_t fnv1a_from(std::uint64_t hash, std::string_view bytes) {
+    for (const char byte : bytes)
+        hash = (hash ^ static_cast<unsigned char>(byte)) * fnv_prime;
+    return hash;
+}
+
 /// The bytes at the front as a number, least significant first.
 template <class Number>
 std::uint64_t take(std::string_view& bytes) {
@@ -58,18 +67,24 @@ std::uint64_t xxh64(std::string_view bytes) {
     return hash ^ (hash >> 32);
 }
 
-std::uint64_t rendezvous_weight(std::string_view instance, std::string_view session) {
+std::uint64_t fnv1a(std::string_view bytes) {
+    return fnv1a_from(fnv_offset, bytes);
+}
+
+std::uint64_t rendezvous_weight(std::string_view instance, std::string_view session, RendezvousHash hash) {
+    if (hash == RendezvousHash::fnv1a) return fnv1a_from(fnv1a(instance), session);
     std::string both;
     both.reserve(instance.size() + 1 + session.size());
     both.append(instance).append("/").append(session);
     return xxh64(both);
 }
 
-std::string_view preferred_owner(const std::set<std::string>& instances, std::string_view session) {
+std::string_view preferred_owner(const std::set<std::string>& instances, std::string_view session,
+                                 RendezvousHash hash) {
     std::string_view best;
     std::uint64_t highest = 0;
     for (const std::string& instance : instances) {  // in order, so that the greater name wins a tie
-        const std::uint64_t weight = rendezvous_weight(instance, session);
+        const std::uint64_t weight = rendezvous_weight(instance, session, hash);
         if (best.empty() || weight >= highest) {
             best = instance;
             highest = weight;

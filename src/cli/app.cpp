@@ -40,9 +40,9 @@ constexpr const char* own_footer =
     "HOLDFAST_SESSION in its environment, beside HOLDFAST_INSTANCE. It is asked to stop (SIGTERM) and then killed "
     "with\n"
     "all it started before its session can go to another instance.\n\n"
-    "Exit codes: 0 told to stop (SIGTERM, SIGINT, SIGHUP), 1 failed, 2 usage, 126 the command cannot be run, 127 it "
-    "was\n"
-    "not found.\n";
+    "The file of sessions is read again when it has changed, and on SIGHUP.\n\n"
+    "Exit codes: 0 told to stop (SIGTERM, SIGINT), 1 failed, 2 usage, 126 the command cannot be run, 127 it was not\n"
+    "found.\n";
 
 constexpr const char* elect_footer =
     "The command runs while this holder leads, as if by 'holdfast run leader:GROUP --wait', and finds HOLDFAST_GROUP "

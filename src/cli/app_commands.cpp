@@ -313,6 +313,14 @@ void add_sessions(CLI::App* command, OwnOptions& own) {
         ->check(is_redis)
         ->envname("HOLDFAST_REDIS");
     command->add_flag("--any-id", own.any_id, "session ids need not be UUIDs")->envname("HOLDFAST_OWN_ANY_ID");
+    command
+        ->add_option(
+            "--hash", own.hash,
+            "what finds the preferred owner of a session; the same for all instances. fnv1a is for fleets with "
+            "programs that use it")
+        ->check(CLI::IsMember({"xxh64", "fnv1a"}))
+        ->capture_default_str()
+        ->envname("HOLDFAST_OWN_HASH");
 }
 
 void add_own(CLI::App& app, Arguments& arguments) {

@@ -103,16 +103,20 @@ struct Picture {
     std::set<std::string> live;
     Keys leases;
     std::set<std::string> sessions;
+    RendezvousHash hash = RendezvousHash::xxh64;
 
     std::string owner_of(const std::string& session) const {
         const auto found = leases.find(session);
         return found == leases.end() ? std::string{} : found->second.value;
     }
-    std::string preferred_for(const std::string& session) const { return std::string(preferred_owner(live, session)); }
+    std::string preferred_for(const std::string& session) const {
+        return std::string(preferred_owner(live, session, hash));
+    }
 };
 
 Result<Picture> look(Store& store, const OwnOptions& own) {
     Picture picture;
+    if (own.hash == "fnv1a") picture.hash = RendezvousHash::fnv1a;
     const auto nodes = store.scan(node_key_prefix);
     if (!nodes) return nodes.error();
     auto held = store.read(node_key_prefix, *nodes);

@@ -124,6 +124,7 @@ struct OwnOptions {
     std::optional<Duration> restart_wait;
     std::vector<std::string> command;  ///< `{}` in it stands for the session
     bool leave_daemons = false;        ///< as in TakeOptions
+    std::string hash = "xxh64";        ///< or fnv1a
 };
 
 /// What `elect` is told; how to take the lease is in TakeOptions.

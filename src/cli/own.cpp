@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
+#include <set>
 #include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <sys/wait.h>
@@ -87,9 +88,11 @@ class Own {
     explicit Own(const Arguments& arguments)
         : options_(arguments.own),
           screen_(arguments.common),
+          file_(options_.sessions),
           signals_({SIGTERM, SIGINT, SIGHUP, SIGPIPE}),
           manager_({.redis = options_.redis,
                     .timings = timings_of(options_),
+                    .hash = options_.hash == "fnv1a" ? PreferenceHash::fnv1a : PreferenceHash::xxh64,
                     .any_session_id = options_.any_id,
                     .on_change = [this](const OwnershipChange& change) { inbox_.put(change); },
                     .on_connection = [this](const std::optional<Failure>& trouble) { inbox_.put(trouble); }}),
@@ -100,6 +103,7 @@ class Own {
                   .leave_daemons = options_.leave_daemons}) {}
 
     int run() {
+        file_.remember();
         const auto sessions = read_sessions(options_.sessions, options_.any_id);
         if (!sessions) return complain(sessions.error(), exit_usage);
         // A command must not wait for input, least of all for what was meant to be the list of sessions.
@@ -128,7 +132,7 @@ class Own {
 
     void say_started(std::size_t sessions) const {
         if (screen_.json())
-            screen_.show({{"event", "started"}, {"instance", manager_.instance_id()}, {"sessions", sessions}});
+            show("started", {{"sessions", sessions}});
         else
             screen_.note("instance " + manager_.instance_id() + " looks after " + std::to_string(sessions) +
                          " session(s)");
@@ -138,7 +142,8 @@ class Own {
 
     void turn() {
         while (const auto signal = signals_.take())
-            if (*signal != SIGPIPE) stop();
+            hear(*signal);
+        if (!stopping_since_ && file_.look(holder_clock_now())) read_again();
         report();
         for (const auto& ended : polls_.attend())
             on_ended(ended);
@@ -146,6 +151,53 @@ class Own {
             press();
         else
             begin_due();
+    }
+
+    void hear(int signal) {
+        if (signal == SIGPIPE) return;
+        if (signal == SIGHUP && file_ && !stopping_since_) return read_again();
+        stop();
+    }
+
+    /// A list that cannot be read changes nothing.
+    void read_again() {
+        file_.remember();
+        const auto sessions = read_sessions(options_.sessions, options_.any_id);
+        if (!sessions) {
+            screen_.complain("the list of sessions stays as it was: " + sessions.error().message);
+            return;
+        }
+        const std::set<std::string> wanted{sessions->begin(), sessions->end()};
+        std::vector<std::string> added;
+        for (const std::string& session : wanted)
+            if (!next_poll_.contains(session)) added.push_back(session);
+        std::vector<std::string> removed;
+        for (const auto& [session, at] : next_poll_)
+            if (!wanted.contains(session)) removed.push_back(session);
+        for (const std::string& session : removed) {
+            next_poll_.erase(session);
+            manager_.release(session);  // once its poll in hand has ended
+        }
+        if (const auto problem = manager_.add(added)) screen_.complain(problem->message);
+        for (const std::string& session : added)
+            next_poll_[session] = holder_clock_now();
+        say_read_again(added.size(), removed.size());
+    }
+
+    void say_read_again(std::size_t added, std::size_t removed) const {
+        if (screen_.json())
+            show("sessions", {{"sessions", next_poll_.size()}, {"added", added}, {"removed", removed}});
+        else
+            screen_.note("looks after " + std::to_string(next_poll_.size()) + " session(s): " + std::to_string(added) +
+                         " added, " + std::to_string(removed) + " removed");
+    }
+
+    /// Every event says when and by whom.
+    void show(std::string_view event, const json::object& more, std::int64_t at_ms = wall_clock_ms()) const {
+        json::object all{{"event", event}, {"at", format_wall_time(at_ms)}, {"instance", manager_.instance_id()}};
+        for (const auto& [name, value] : more)
+            all[name] = value;
+        screen_.show(all);
     }
 
     /// The first signal lets polls finish, the next one asks them to stop at once, the one after that kills them.
@@ -193,9 +245,9 @@ class Own {
         if (ended.cannot_run != 0) return cannot_run(ended.cannot_run);
         const bool exited = WIFEXITED(ended.status);
         if (screen_.json()) {
-            json::object event{{"event", "poll"}, {"session", ended.session}, {"forced", ended.forced}};
+            json::object event{{"session", ended.session}, {"forced", ended.forced}};
             event[exited ? "exit_code" : "signal"] = exited ? WEXITSTATUS(ended.status) : WTERMSIG(ended.status);
-            screen_.show(event);
+            show("poll", event);
         } else if (ended.forced) {
             screen_.note("the poll of " + ended.session + " was stopped, because the session could not be kept");
         } else if (ended.status != 0) {
@@ -223,10 +275,12 @@ class Own {
         }
         if (!screen_.json()) return;
         for (const auto& change : changes)
-            screen_.show({{"event", "ownership"},
-                          {"session", change.session},
-                          {"from", to_string(change.from)},
-                          {"to", to_string(change.to)}});
+            show("ownership",
+                 {{"session", change.session},
+                  {"from", to_string(change.from)},
+                  {"to", to_string(change.to)},
+                  {"owner", change.owner.empty() ? json::value(nullptr) : json::value(change.owner)}},
+                 std::chrono::duration_cast<std::chrono::milliseconds>(change.at.time_since_epoch()).count());
     }
 
     void wait() const {
@@ -244,6 +298,7 @@ class Own {
 
     const OwnOptions& options_;
     const Screen screen_;
+    SessionFile file_;
     SignalInbox signals_;
     Inbox inbox_;
     LeaseManager manager_;

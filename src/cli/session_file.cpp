@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <set>
+#include <sys/stat.h>
 
 #include "cli/table.h"
 #include "client/instance_id.h"
@@ -12,6 +13,8 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t sessions_max = 100'000;
+constexpr Duration look_every = 200ms;
+constexpr Duration quiet_before_reading = 1s;
 constexpr const char* blanks = " \t\r";
 
 Error wrong(const std::string& path, std::size_t line, const std::string& what) {
@@ -40,6 +43,32 @@ Result<std::vector<std::string>> read(std::istream& input, const std::string& pa
 }
 
 }  // namespace
+
+std::optional<SessionFile::Mark> SessionFile::mark() const {
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) != 0) return std::nullopt;
+    return Mark{static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+                static_cast<std::int64_t>(status.st_size),
+                std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+void SessionFile::remember() {
+    known_ = seen_ = mark();
+}
+
+bool SessionFile::look(HolderInstant now) {
+    if (path_ == "-" || now < next_look_) return false;
+    next_look_ = now + look_every;
+    const auto found = mark();
+    if (!found) return false;
+    if (found != seen_) {
+        seen_ = found;
+        seen_since_ = now;
+    }
+    if (seen_ == known_ || now < seen_since_ + quiet_before_reading) return false;
+    known_ = seen_;
+    return true;
+}
 
 Result<std::vector<std::string>> read_sessions(const std::string& path, bool any_id) {
     if (path == "-") return read(std::cin, path, any_id);

@@ -16,13 +16,25 @@ Failure refused(std::string code, std::string message) {
     return {.outcome = Outcome::refused, .code = std::move(code), .message = std::move(message)};
 }
 
-SessionLeases::Rules lease_rules(const std::string& instance, const OwnershipTimings& timings) {
+RendezvousHash hash_of(PreferenceHash hash) {
+    return hash == PreferenceHash::fnv1a ? RendezvousHash::fnv1a : RendezvousHash::xxh64;
+}
+
+/// An instant of the holder's clock by the wall clock, for display.
+std::chrono::system_clock::time_point wall_time_of(HolderInstant instant, HolderInstant now) {
+    return std::chrono::system_clock::now() -
+           std::chrono::duration_cast<std::chrono::system_clock::duration>(now - instant);
+}
+
+SessionLeases::Rules lease_rules(const std::string& instance, const LeaseManagerOptions& options) {
+    const OwnershipTimings& timings = options.timings;
     return {.instance = instance,
             .ttl = timings.lease_ttl,
             .renew_every = timings.renew_every,
             .look_every = timings.refresh_every,
             .try_every = timings.try_every,
-            .chance = timings.chance.count() > 0 ? timings.chance : timings.refresh_every};
+            .chance = timings.chance.count() > 0 ? timings.chance : timings.refresh_every,
+            .hash = hash_of(options.hash)};
 }
 
 }  // namespace
@@ -32,7 +44,7 @@ LeaseManager::Core::Core(LeaseManagerOptions given, const RedisAddress& address)
       instance(options.instance_id.empty() ? fresh_instance_id() : options.instance_id),
       commands_(instance, options.timings.lease_ttl, options.timings.node_ttl),
       connection_(address),
-      leases_(lease_rules(instance, options.timings), holder_clock_now()),
+      leases_(lease_rules(instance, options), holder_clock_now()),
       roll_({instance, options.timings.heartbeat_every, options.timings.refresh_every}, holder_clock_now()),
       random_(random_seed()) {}
 
@@ -207,19 +219,24 @@ std::vector<std::string> LeaseManager::Core::live_nodes() const {
 
 std::string LeaseManager::Core::preferred_owner(const std::string& session) const {
     const Lock lock(mutex_);
-    return std::string(holdfast::preferred_owner(leases_.live(), session));
+    return std::string(holdfast::preferred_owner(leases_.live(), session, hash_of(options.hash)));
 }
 
 SessionInfo LeaseManager::Core::info_of(const std::string& session, const SessionLeases::Session& known,
                                         HolderInstant now) const {
     const bool held = known.held() && now < known.end;
-    return {.session = session,
-            .state = known.held() && !held ? Ownership::unknown : known.state,
-            .owner = known.owner,
-            .preferred = known.preferred,
-            .remaining = held ? known.end - now : Duration{0},
-            .polls = known.polls,
-            .handing_over = known.handing};
+    SessionInfo info{.session = session,
+                     .state = known.held() && !held ? Ownership::unknown : known.state,
+                     .owner = known.owner,
+                     .preferred = known.preferred,
+                     .remaining = held ? known.end - now : Duration{0},
+                     .polls = known.polls,
+                     .handing_over = known.handing};
+    if (held) {
+        info.acquired_at = wall_time_of(known.acquired, now);
+        info.renewed_at = wall_time_of(known.renewed, now);
+    }
+    return info;
 }
 
 SessionInfo LeaseManager::Core::info(const std::string& session) const {
@@ -227,7 +244,7 @@ SessionInfo LeaseManager::Core::info(const std::string& session) const {
     const auto* known = leases_.find(session);
     if (known != nullptr) return info_of(session, *known, holder_clock_now());
     SessionInfo unknown{.session = session};
-    unknown.preferred = holdfast::preferred_owner(leases_.live(), session);
+    unknown.preferred = holdfast::preferred_owner(leases_.live(), session, hash_of(options.hash));
     return unknown;
 }
 

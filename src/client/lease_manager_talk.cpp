@@ -246,7 +246,13 @@ void LeaseManager::Core::apply_changes(HolderInstant now) {
             table_.add(change.session)->hold_until(change.end, now);
         else if (const auto until = table_.get(change.session))
             until->finish();
-        if (change.from != change.to) news_.push_back({OwnershipChange{change.session, change.from, change.to}, {}});
+        if (change.from != change.to)
+            news_.push_back({OwnershipChange{.session = change.session,
+                                             .from = change.from,
+                                             .to = change.to,
+                                             .owner = change.owner,
+                                             .at = std::chrono::system_clock::now()},
+                             {}});
     }
 }
 

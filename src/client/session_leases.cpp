@@ -17,7 +17,7 @@ constexpr int memory = 3;
 
 SessionLeases::Entry& SessionLeases::entry(const std::string& session) {
     const auto [at, made] = sessions_.try_emplace(session);
-    if (made) at->second.preferred = preferred_owner(live_, session);
+    if (made) at->second.preferred = preferred_owner(live_, session, rules_.hash);
     return at->second;
 }
 
@@ -84,7 +84,8 @@ void SessionLeases::set_live(std::set<std::string> live, HolderInstant now) {
     if (live == live_) return;
     live_ = std::move(live);
     for (auto& [session, one] : sessions_) {
-        const std::string before = std::exchange(one.preferred, std::string(preferred_owner(live_, session)));
+        const std::string before =
+            std::exchange(one.preferred, std::string(preferred_owner(live_, session, rules_.hash)));
         hand_over_if_due(session, one, now);
         if (before == one.preferred) continue;
         if (!is_preferred(one) && one.free_since) one.free_since = now;  // who is preferred now has a chance too
@@ -188,19 +189,19 @@ void SessionLeases::forget(const std::string& session) {
     steps_.remove(session);
     ends_.remove(session);
     sessions_.erase(found);
-    changes_.push_back({session, from, Ownership::unknown, {}, true});
+    changes_.push_back({session, from, Ownership::unknown, {}, true, {}});
 }
 
 void SessionLeases::set_state(const std::string& session, Entry& one, Ownership to) {
     const Ownership from = std::exchange(one.state, to);
     if (from == to && to != Ownership::owned) return;
-    changes_.push_back({session, from, to, one.held() ? one.end : HolderInstant{}});
+    changes_.push_back({session, from, to, one.held() ? one.end : HolderInstant{}, false, one.owner});
 }
 
-void SessionLeases::drop(const std::string& session, Entry& one, Ownership to) {
+void SessionLeases::drop(const std::string& session, Entry& one, Ownership to, const std::string& owner) {
     ends_.remove(session);
     one.handing = false;
-    one.owner.clear();
+    one.owner = owner;
     set_state(session, one, to);
 }
 

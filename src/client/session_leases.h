@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rendezvous.h"
 #include "base/time.h"
 #include "client/agenda.h"
 
@@ -42,6 +43,7 @@ class SessionLeases {
         Duration look_every = 10s;  ///< at a session that another has and is preferred for
         Duration try_every = 1s;    ///< for a session that this instance is preferred for and another has
         Duration chance = 10s;      ///< of the preferred owner
+        RendezvousHash hash = RendezvousHash::xxh64;
     };
     struct Change {
         std::string session;
@@ -49,12 +51,15 @@ class SessionLeases {
         Ownership to = Ownership::unknown;
         HolderInstant end{};     ///< of ownership, if it is owned or uncertain
         bool forgotten = false;  ///< it is not looked after any more
+        std::string owner{};     ///< from then on, as far as is known
     };
     struct Session {
         Ownership state = Ownership::unknown;
-        std::string owner{};      ///< by the last answer
-        std::string preferred{};  ///< empty: nobody is known to live
-        HolderInstant end{};      ///< the local deadline, if it is owned or uncertain
+        std::string owner{};       ///< by the last answer
+        std::string preferred{};   ///< empty: nobody is known to live
+        HolderInstant end{};       ///< the local deadline, if it is owned or uncertain
+        HolderInstant acquired{};  ///< when the request that took it was sent, likewise
+        HolderInstant renewed{};   ///< and the last one that kept it
         int polls = 0;
         bool handing = false;        ///< to its preferred owner, when the polls in hand have ended
         std::uint64_t verdicts = 0;  ///< how often it became clear whether it is ours, or that nobody answers
@@ -130,7 +135,7 @@ class SessionLeases {
     void read_after_failure(const std::string& session, Entry& entry, HolderInstant now);
     void forget(const std::string& session);
     void set_state(const std::string& session, Entry& entry, Ownership to);
-    void drop(const std::string& session, Entry& entry, Ownership to);
+    void drop(const std::string& session, Entry& entry, Ownership to, const std::string& owner = {});
     void own(const LeaseRequest& request, Entry& entry, HolderInstant now);
     void hand_over_if_due(const std::string& session, Entry& entry, HolderInstant now);
     bool may_take(const Entry& entry, HolderInstant now) const;

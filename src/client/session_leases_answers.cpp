@@ -40,11 +40,13 @@ void SessionLeases::own(const LeaseRequest& request, Entry& one, HolderInstant n
     ++one.verdicts;
     one.unanswered = false;
     if (!one.held()) {
+        one.acquired = request.sent_at;
         one.declined_by = std::exchange(one.handed_to, {});
         one.declined_until = now + declined_for * rules_.chance;
     }
     if (one.gone && one.polls == 0) return plan(session, one, Step::release, now);
     one.end = end;
+    one.renewed = request.sent_at;
     ends_.put(session, end);
     set_state(session, one, Ownership::owned);
     plan(session, one, Step::renew, next_renewal(now));
@@ -117,11 +119,12 @@ void SessionLeases::found_others(const LeaseRequest& request, Entry& one, const 
     one.free_since.reset();
     one.handed_to.clear();
     one.declined_by.clear();
-    if (one.held())
-        drop(request.session, one, Ownership::other);
-    else
+    if (one.held()) {
+        drop(request.session, one, Ownership::other, owner);
+    } else {
+        one.owner = owner;
         set_state(request.session, one, Ownership::other);
-    one.owner = owner;
+    }
     look_again(request.session, one, now);
 }
 

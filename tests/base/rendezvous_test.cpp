@@ -38,6 +38,30 @@ TEST(Rendezvous, weighs_the_instance_a_slash_and_the_session_as_others_do) {
               0xdcde6586db9b405b);
 }
 
+TEST(Rendezvous, hashes_as_fnv1a_is_published) {
+    EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325);
+    EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8c);
+    EXPECT_EQ(fnv1a("foobar"), 0x85944171f73967e8);
+}
+
+TEST(Rendezvous, weighs_by_fnv1a_what_follows_each_other_without_a_mark) {
+    const auto weight = rendezvous_weight("host-1-0a1b2c3d", "lobby", RendezvousHash::fnv1a);
+    EXPECT_EQ(weight, fnv1a("host-1-0a1b2c3dlobby"));
+    EXPECT_NE(weight, rendezvous_weight("host-1-0a1b2c3d", "lobby"));
+}
+
+TEST(Rendezvous, shares_by_fnv1a_as_evenly_as_chance_does) {
+    const auto instances = some_instances(3, 7);
+    std::map<std::string_view, int> shares;
+    for (const auto& session : some_sessions(3000, 8))
+        ++shares[preferred_owner(instances, session, RendezvousHash::fnv1a)];
+    ASSERT_EQ(shares.size(), 3U);
+    for (const auto& [instance, share] : shares) {
+        EXPECT_GT(share, 800) << instance;
+        EXPECT_LT(share, 1200) << instance;
+    }
+}
+
 TEST(Rendezvous, prefers_nobody_where_nobody_lives) {
     EXPECT_EQ(preferred_owner({}, "session"), "");
     EXPECT_EQ(preferred_owner({"only"}, "session"), "only");

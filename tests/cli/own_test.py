@@ -161,13 +161,87 @@ class OwnTest(HoldfastTest):
 
     def test_prints_events_as_json(self):
         own = self.own("true", options=("--json",))
-        own.out.find(r'"event":"started"')
-        own.out.find(rf'"event":"ownership","session":"{self.sessions[1]}","from":"unknown","to":"owned"')
-        own.out.find(rf'"event":"poll","session":"{self.sessions[1]}","forced":false,"exit_code":0')
+        started = json.loads(own.out.find(r'.*"event":"started".*').group(0))
+        owned = json.loads(own.out.find(rf'.*"session":"{self.sessions[1]}","from":"unknown","to":"owned".*').group(0))
+        self.assertEqual((owned["event"], owned["owner"]), ("ownership", started["instance"]))
+        own.out.find(rf'"event":"poll",.*"session":"{self.sessions[1]}","forced":false,"exit_code":0')
         own.terminate()
         self.assertEqual(self.ends(own), 0)
+        released = [json.loads(line) for line in own.out.lines if '"from":"owned","to":"unknown"' in line]
+        self.assertEqual([one["owner"] for one in released], [None] * 3)
         for line in own.out.lines:
-            json.loads(line)
+            event = json.loads(line)
+            self.assertEqual(event["instance"], started["instance"])
+            self.assertRegex(event["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+
+    # The list of sessions
+
+    def write_sessions(self, sessions):
+        with open(self.file + ".new", "w") as file:
+            file.write("\n".join(sessions) + "\n")
+        os.rename(self.file + ".new", self.file)
+
+    def owners(self):
+        shown = json.loads(self.ok("nodes", "--json", "--redis", self.url))
+        return {one["session"] for one in shown["sessions"]} & {*self.sessions, *self.others}
+
+    def test_reads_its_list_again_when_it_changes_and_on_sighup(self):
+        self.others = [str(uuid.uuid4()) for _ in range(2)]
+        own = self.own("echo", "{}")
+        own.out.find(self.sessions[0])
+        self.write_sessions([self.sessions[0], self.others[0]])
+        own.err.find(r"looks after 2 session\(s\): 1 added, 2 removed")
+        own.out.find(self.others[0])
+        eventually(lambda: self.owners() == {self.sessions[0], self.others[0]}, "the others are given up")
+        self.write_sessions([self.others[1]])
+        own.send_signal(signal.SIGHUP)
+        own.err.find(r"looks after 1 session\(s\): 1 added, 2 removed")
+        own.out.find(self.others[1])
+        eventually(lambda: self.owners() == {self.others[1]}, "the others are given up")
+        self.write_sessions(["lobby"])
+        own.send_signal(signal.SIGHUP)
+        own.err.find(r"the list of sessions stays as it was: .*:1: 'lobby' is no UUID")
+        self.assertIsNone(own.poll())
+        self.assertEqual(self.owners(), {self.others[1]})
+        own.terminate()
+        self.assertEqual(self.ends(own), 0)
+
+    def test_a_session_that_is_taken_off_the_list_is_given_up_when_its_poll_has_ended(self):
+        self.others = []
+        own = self.own("sh", "-c", f"echo pid {{}} $$; until [ -e {self.scratch}/go ]; do sleep 0.05; done; echo ended {{}}")
+        own.out.find(f"pid {self.sessions[1]}")
+        self.write_sessions([self.sessions[0]])
+        own.err.find("2 removed")
+        self.assertIn(self.sessions[1], self.owners(), "its poll is in hand")
+        open(self.scratch + "/go", "w").close()
+        own.out.find(f"ended {self.sessions[1]}")
+        eventually(lambda: self.sessions[1] not in self.owners(), "it is given up")
+        own.terminate()
+        self.assertEqual(self.ends(own), 0)
+
+    # The hash
+
+    @staticmethod
+    def fnv1a(text):
+        value = 0xcbf29ce484222325
+        for byte in text.encode():
+            value = (value ^ byte) * 0x100000001b3 % 2**64
+        return value
+
+    def test_prefers_by_fnv1a_if_told_to(self):
+        both = [self.own("true", options=("--hash", "fnv1a", "--refresh-every", "300ms")) for _ in range(2)]
+        names = [self.instance_of(own) for own in both]
+        wanted = {session: max(names, key=lambda name: self.fnv1a(name + session)) for session in self.sessions}
+
+        def shown(key):
+            answer = json.loads(self.ok("nodes", "--json", "--hash", "fnv1a", "--redis", self.url, "--sessions", self.file))
+            return {one["session"]: one[key] for one in answer["sessions"]}
+        eventually(lambda: shown("preferred") == wanted, "both are seen")
+        eventually(lambda: shown("owner") == wanted, "each has what it should have")
+        for own in both:
+            own.terminate()
+            self.assertEqual(self.ends(own), 0)
+        self.assertEqual(self.holdfast("own", "--sessions", self.file, "--hash", "md5", "--", "true").returncode, 2)
 
     def test_nodes_shows_instances_and_who_owns_and_should_own_what(self):
         own = self.own("true")

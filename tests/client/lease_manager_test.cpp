@@ -69,7 +69,11 @@ TEST(LeaseManager, writes_the_keys_that_others_read) {
     EXPECT_EQ(info.state, Ownership::owned);
     EXPECT_EQ(info.owner, manager.instance_id());
     EXPECT_GT(info.remaining.count(), 0);
+    ASSERT_TRUE(info.acquired_at && info.renewed_at);
+    EXPECT_LE(*info.acquired_at, std::chrono::system_clock::now());
+    EXPECT_TRUE(eventually([&] { return manager.info("s").renewed_at > info.renewed_at; }));
     EXPECT_TRUE(manager.stop());
+    EXPECT_FALSE(manager.info("s").acquired_at);
     EXPECT_FALSE(manager.is_owned("s"));
     EXPECT_EQ(ask(redis, {"EXISTS", "poll:lease:s", "poll:node:" + manager.instance_id()}).number, 0);
 }

@@ -114,6 +114,55 @@ TEST_F(SessionLeasesTest, renews_at_whole_intervals_so_that_all_go_together) {
     EXPECT_EQ(leases.next(), start + 20s);
 }
 
+TEST_F(SessionLeasesTest, remembers_when_it_was_acquired_and_when_renewed) {
+    now += 3s;
+    own_mine();
+    EXPECT_EQ(leases.find(mine)->acquired, start + 3s);
+    EXPECT_EQ(leases.find(mine)->renewed, start + 3s);
+    to_next();
+    yes(Ask::renew);
+    EXPECT_EQ(leases.find(mine)->acquired, start + 3s);
+    EXPECT_EQ(leases.find(mine)->renewed, start + 10s);
+}
+
+TEST_F(SessionLeasesTest, says_with_each_change_whose_the_session_is_then) {
+    own_mine();
+    auto changes = leases.take_changes();
+    ASSERT_EQ(changes.size(), 1U);
+    EXPECT_EQ(changes[0].owner, me);
+    to_next();
+    say(expect(Ask::renew), LeaseAnswer::Kind::no);
+    say_owner(expect(Ask::read), other);
+    changes = leases.take_changes();
+    ASSERT_FALSE(changes.empty());
+    EXPECT_EQ(changes.back().to, Ownership::other);
+    EXPECT_EQ(changes.back().owner, other);
+    now += 10s;
+    say(expect(Ask::acquire), LeaseAnswer::Kind::no);
+    say_owner(expect(Ask::read), "");
+    changes = leases.take_changes();
+    ASSERT_FALSE(changes.empty());
+    EXPECT_EQ(changes.back().to, Ownership::unknown);
+    EXPECT_EQ(changes.back().owner, "");
+}
+
+TEST_F(SessionLeasesTest, prefers_by_the_hash_that_it_is_told) {
+    const std::set<std::string> live{me, other};
+    std::string session;
+    for (int i = 0; session.empty(); ++i) {
+        const std::string name = "session-" + std::to_string(i);
+        if (preferred_owner(live, name) == other && preferred_owner(live, name, RendezvousHash::fnv1a) == me)
+            session = name;
+    }
+    SessionLeases by_fnv1a{{.instance = me, .hash = RendezvousHash::fnv1a}, start};
+    by_fnv1a.set_live(live, now);
+    by_fnv1a.want(session, now);
+    EXPECT_EQ(by_fnv1a.find(session)->preferred, me);
+    by_fnv1a.set_live({me}, now);
+    by_fnv1a.set_live(live, now);
+    EXPECT_EQ(by_fnv1a.find(session)->preferred, me);
+}
+
 TEST_F(SessionLeasesTest, leaves_a_free_session_to_its_preferred_owner_for_a_chance) {
     leases.set_live({me, other}, now);
     leases.want(theirs, now);
