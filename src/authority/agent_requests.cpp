@@ -32,7 +32,7 @@ void Authority::Impl::tell_agent(const std::string& id, bool created, Callback<A
 
 void Authority::put_agent(AgentRequest request, Callback<Answer<AgentAnswer>> reply) {
     if (const auto barred = bar_to(impl_->policy(), request.id, {}); barred == Code::banned)
-        return reply(refused(Code::banned));
+        return reply(refused_under(impl_->policy(), Code::banned, request.id));
     const Agent* known = impl_->agents.find(request.id);
     const bool changes_priority = known != nullptr && request.priority && *request.priority != known->priority;
     if (changes_priority && known->deaths > 0) return reply(refused(Code::priority_fixed));

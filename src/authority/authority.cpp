@@ -71,7 +71,8 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
     const Policy& policy = policy_for(request.caller);
     for (const Intent& intent : request.intents) {
         if (const auto refusal = not_for(request.caller, intent.resource)) return *refusal;
-        if (const auto code = bar_to(policy, request.holder, intent.resource)) return refused(*code);
+        if (const auto code = bar_to(policy, request.holder, intent.resource))
+            return refused_under(policy, *code, request.holder);
     }
     const auto decision = decide_ttl(policy, request.ttl);
     if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
@@ -120,7 +121,8 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
             auto verdict = core::renew(
                 record, {name.token, request->holder, name.resource, request->ttl, request->leases[i].progress},
                 policy_for(request->caller), at);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict)) return Ruling<Renewal>{refused(rejected->code)};
+            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+                return Ruling<Renewal>{refused_under(policy(), rejected->code, request->holder)};
             Renewed& renewed = std::get<Renewed>(verdict);
             const Timeline timeline = timeline_of(renewed.lease, at);
             const auto cut =

@@ -11,6 +11,13 @@
 
 namespace holdfast::core {
 
+/// What the policy refuses; of a ban with the admin's reason, so that it reaches the one that it is about.
+inline Refused refused_under(const Policy& policy, Code code, std::string_view holder) {
+    const auto ban = code == Code::banned ? policy.bans.find(holder) : policy.bans.end();
+    if (ban == policy.bans.end() || ban->second.reason.empty()) return refused(code);
+    return {code, std::string(advice_of(code)) + " (the admin's reason: " + ban->second.reason + ")", {}};
+}
+
 /// Answers that come one by one and are given together, in order.
 template <class T, class Reply>
 struct Gathering {

@@ -117,6 +117,7 @@ QuickAnswer& QuickDesk::answer() {
 
 std::optional<Code> QuickDesk::refuse(Code code) const {
     call_.answer.refused = code;
+    if (code == Code::banned) call_.answer.detail = refused_under(policy(), code, call_.holder).detail;
     return code;
 }
 

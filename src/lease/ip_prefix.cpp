@@ -48,6 +48,22 @@ std::optional<IpPrefix> parse_ip_prefix(std::string_view text) {
     return cut(*prefix, first + static_cast<unsigned>(*length));
 }
 
+bool is_malformed_address(std::string_view text) {
+    if (parse_ip_prefix(text)) return false;
+    const std::size_t slash = text.find('/');
+    const std::string_view before = text.substr(0, slash);
+    if (parse_address(before)) return true;  // with a length that it cannot have
+    const auto only = [&](std::string_view allowed) {
+        return !before.empty() && before.find_first_not_of(allowed) == std::string_view::npos;
+    };
+    const auto dots = std::count(before.begin(), before.end(), '.');
+    const auto colons = std::count(before.begin(), before.end(), ':');
+    const bool has_length = slash != std::string_view::npos && parse_number(text.substr(slash + 1)).has_value();
+    if (only("0123456789.") && (dots == 3 || (dots > 0 && has_length))) return true;
+    const bool like_ipv6 = before.find("::") != std::string_view::npos || colons == 7 || (colons > 0 && has_length);
+    return only("0123456789abcdefABCDEF:.") && like_ipv6;
+}
+
 std::string to_string(const IpPrefix& prefix) {
     const bool ipv4 = is_ipv4(prefix);
     std::array<char, INET6_ADDRSTRLEN> text{};

@@ -156,6 +156,11 @@ TEST(Authority, bars_and_revokes_and_bans) {  // R7
     ASSERT_TRUE(desk.durable.saved);
     EXPECT_TRUE(desk.durable.saved->bans.contains("alice"));
     std::optional<bool> was_banned;
+    desk.authority.ban("alice", {"too many builds", 0}, [](const Answer<Ban>&) {});
+    const Refused told = std::get<Refused>(*desk.ask(Desk::request("alice", {{"b"}})));
+    EXPECT_NE(told.detail.find("too many builds"), std::string::npos) << "the reason reaches the banned";
+    const Refused renewal = std::get<Refused>(renew_all(desk, "alice")[0].result);
+    EXPECT_NE(renewal.detail.find("too many builds"), std::string::npos) << renewal.detail;
     desk.authority.unban("alice", [&](const Answer<bool>& answer) { was_banned = std::get<bool>(answer); });
     EXPECT_EQ(was_banned, true);
     EXPECT_NE(desk.lock("alice", "b"), 0U);

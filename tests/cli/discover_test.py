@@ -61,8 +61,11 @@ class DiscoverTest(HoldfastTest):
     def test_watch_is_for_people_too(self):
         watch = self.start("discover", "people-*", "--watch")
         watch.err.find("no services yet")
-        self.enter(self.publisher("anna"), "people-1")
+        anna = self.publisher("anna")
+        token = self.enter(anna, "people-1")["token"]
         watch.out.find(r"registered +people-1 +[a-z2-7]{32} +stale")
+        anna.say("unregister", "people-1", token=token)
+        watch.out.find(r"gone +people-1 +[a-z2-7]{32}$")
         watch.send_signal(signal.SIGINT)
         self.assertEqual(self.ends(watch), 0)
 
@@ -85,6 +88,29 @@ class DiscoverTest(HoldfastTest):
         self.assertEqual(self.holdfast("discover", "address-1").returncode, 106)
         self.assertEqual(self.ok("unban", "127.0.0.0/8"), "127.0.0.0/8 unbanned\n")
         self.enter(anna, "address-2")
+        for malformed in ("300.1.1.1", "10.0.0.0/99"):
+            refused = self.holdfast("ban", malformed)
+            self.assertEqual(refused.returncode, 106)
+            self.assertIn("looks like an IP address", refused.stderr)
+
+    def test_a_name_is_denied_reserved_and_allowed_again(self):
+        anna, ben = self.publisher("anna"), self.publisher("ben")
+        self.enter(anna, "rule-1")
+        owner = self.json("discover", "rule-1")["service"]["identity"]
+        self.assertEqual(self.ok("service", "deny", "rule-1", "--identity", owner, "--reason", "the shop's"),
+                         f"rule-1 is denied to {owner}\n")
+        self.assertEqual(self.holdfast("discover", "rule-1").returncode, 106)
+        self.assertEqual(self.refused(anna, "rule-1"), "name_denied")
+        self.ok("service", "reserve", "rule-2", "--identity", owner)
+        self.assertEqual(self.refused(ben, "rule-2"), "name_denied")
+        self.enter(anna, "rule-2")
+        self.assertRegex(self.ok("service"), r"(?s)rule-1 +denied .*the shop's.*rule-2 +reserved ")
+        self.assertEqual(self.ok("service", "allow", "rule-1"), "the rule about rule-1 is lifted\n")
+        self.assertEqual(self.ok("service", "allow", "rule-2", "--identity", owner),
+                         "the rule about rule-2 is lifted\n")
+        self.enter(anna, "rule-1")
+        self.assertEqual(self.holdfast("service", "reserve", "rule-3").returncode, 2, "for whom?")
+        self.assertEqual(self.holdfast("service", "deny", "a/b").returncode, 106)
 
     def test_policy_bounds_names_and_times_and_a_bad_pattern_changes_nothing(self):
         anna = self.publisher("anna")

@@ -27,6 +27,16 @@ TEST(IpPrefix, is_nothing_else) {
     }
 }
 
+TEST(IpPrefix, that_is_malformed_is_told_from_the_name_of_a_holder) {
+    for (const char* text :
+         {"300.1.1.1", "10.1.2.256", "10.0.0.0/99", "10.0.0.0/", "10.0.0.0/x", "10.0/8", "10.1.2.3/8/8",
+          "2001:db8::/129", "fe80:::1", "::1::", "1:2:3:4:5:6:7:8888888", "2001:db8/32"})
+        EXPECT_TRUE(is_malformed_address(text)) << text;
+    for (const char* text : {"", "mallory", "10.1.2.3", "10.0.0.0/8", "fe80::1", "v1.2", "1.2", "10/3", "a:b:c",
+                             "team/7", "anna@10.1.2.3", "10.1.2.3:80", "build.1.2.3"})
+        EXPECT_FALSE(is_malformed_address(text)) << text;
+}
+
 TEST(IpPrefix, of_a_caller_is_its_address_without_the_port) {
     for (const char* text : {"10.1.2.3", "10.1.2.3:80", "[::ffff:10.1.2.3]:80", "::ffff:10.1.2.3"})
         EXPECT_EQ(to_string(parse_caller_address(text).value()), "10.1.2.3") << text;

@@ -50,6 +50,7 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
 
     Result<std::string> listen();
     void admit(tcp::socket socket);
+    void refuse_banned(RelaySession& session);
     void take_turn();
     void turn_soon();
     void handle(RelaySession& session);
@@ -118,8 +119,12 @@ void RelayDoor::Impl::admit(tcp::socket socket) {
     if (!poller.add(bare, made.get())) return;
     RelaySession& session = roll.add(std::move(made));
     if (roll.strangers() > options.strangers_most) depart(roll.oldest_stranger());
-    if (directory.address_banned(session.peer()))
-        desk->fail(session, "banned", "an admin has banned the address you come from");
+    if (directory.address_banned(session.peer())) refuse_banned(session);
+}
+
+void RelayDoor::Impl::refuse_banned(RelaySession& session) {
+    const std::string reason = directory.reason_of_address_ban(session.peer());
+    desk->fail(session, "banned", reason.empty() ? "an admin has banned the address you come from" : reason);
 }
 
 void RelayDoor::Impl::is_now(RelaySession& session, Role role) {

@@ -338,6 +338,10 @@ bool Directory::address_banned(std::string_view address) const {
     return parsed && impl_->address_bans.covers(*parsed);
 }
 
+std::string Directory::reason_of_address_ban(std::string_view address) const {
+    return impl_->reason_of(Code::banned, {}, {}, parse_caller_address(address));
+}
+
 std::vector<Directory::Waiting> Directory::awaiting_approval() const {
     return impl_->applicants.all();
 }

@@ -117,6 +117,8 @@ class Directory {
 
     /// True if an admin banned the address, alone or by a prefix.
     bool address_banned(std::string_view address) const;
+    /// What the admin said about that, for the one that comes from there; empty if nothing.
+    std::string reason_of_address_ban(std::string_view address) const;
 
     /// Those who were refused for want of an approval, latest last; the oldest make room.
     struct Waiting {

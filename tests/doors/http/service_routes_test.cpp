@@ -263,6 +263,18 @@ TEST(BanRoutes, take_an_address_or_a_prefix_in_any_spelling_and_keep_one) {
     EXPECT_EQ(anna.enter("db").status, 201);
 }
 
+TEST(BanRoutes, refuse_an_address_that_is_none) {
+    TestDoor door;
+    TestClient client = door.connect();
+    for (const char* malformed : {"300.1.1.1", "10.0.0.0/99", "2001:db8::/129"}) {
+        const Answer refused = client.ask("PUT", "/v1/bans/" + percent_encode(malformed), "{}");
+        EXPECT_EQ(refused.status, 400) << refused.body;
+        EXPECT_EQ(refused.code(), "invalid_argument");
+    }
+    EXPECT_EQ(client.ask("GET", "/v1/bans").size("/bans"), 0U);
+    EXPECT_EQ(client.ask("PUT", "/v1/bans/mallory", "{}").status, 200);
+}
+
 TEST(ServiceRoutes, are_counted) {
     TestDoor door;
     HttpPublisher anna(door.connect());
