@@ -27,6 +27,9 @@ bool is_expected(Role role, const discovery::Message& message) {
            std::holds_alternative<discovery::StreamAccept>(message);
 }
 
+constexpr std::size_t words_bytes_most = 32 * 1024;
+constexpr std::size_t notices_bytes_most = 128 * 1024;
+
 constexpr std::string_view no_version = "the message names no version of the protocol";
 
 }  // namespace
@@ -91,13 +94,16 @@ void RelayDesk::answer(std::uint64_t id, discovery::UpdateResponse response) {
 void RelayDesk::withdraw(const core::Withdrawal& withdrawal) {
     RelaySession* session = door_->find(withdrawal.connection);
     if (session == nullptr || session->role != Role::publisher) return;
-    session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, withdrawal.message});
+    // Of a thousand at once the code must do: a publisher that has too much unread is cut off.
+    const std::string& message = session->unsent() < words_bytes_most ? withdrawal.message : std::string();
+    session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
     door_->wake(*session);
 }
 
 void RelayDesk::may_retry(const core::RetryNotice& notice) {
     RelaySession* session = door_->find(notice.connection);
     if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
+    if (session->unsent() > notices_bytes_most) return;  // it asks by itself, later
     session->append(discovery::MayRetry{notice.name, notice.within});
     door_->wake(*session);
 }

@@ -127,7 +127,8 @@ void Directory::Impl::tell(const Notice& notice) {
     const Service& service = notice.service;
     if (notice.withdrawn) {
         // Who was told that it is hidden may go on when it is not.
-        if (*notice.withdrawn == Code::banned || *notice.withdrawn == Code::name_denied)
+        const bool is_hidden = *notice.withdrawn == Code::banned || *notice.withdrawn == Code::name_denied;
+        if (is_hidden && book.is_open(service.connection))
             stand_bys.refused({service.connection, notice.name, service.identity, service.from, *notice.withdrawn});
         if (withdraw)
             withdraw({service.connection, notice.name, service.token, std::string(name_of(*notice.withdrawn)),

@@ -238,6 +238,25 @@ TEST(RetryNotice, comes_to_nobody_that_has_left_or_has_what_it_wanted) {
     EXPECT_EQ(desk.take(), Told{});
 }
 
+TEST(RetryNotice, is_not_kept_for_a_connection_that_closes_when_it_hears_of_the_ban) {
+    DirectoryDesk desk;
+    desk.directory.reset();
+    std::unique_ptr<Directory>& directory = desk.directory;
+    int notices = 0;
+    directory = std::make_unique<Directory>(
+        Directory::Parts{.authority = desk.authority,
+                         .relay = DirectoryDesk::life,
+                         .started_at = desk.now,
+                         .withdraw = [&](const Withdrawal& lost) { directory->connection_closed(lost.connection); },
+                         .may_retry = [&](const RetryNotice&) { ++notices; }});
+    desk.pass(0s);
+    for (const char* name : {"a", "b", "c"})
+        ASSERT_EQ(desk.enter("anna", name).code, "ok");
+    desk.ban(desk.id("anna"));
+    desk.unban(desk.id("anna"));
+    EXPECT_EQ(notices, 0);
+}
+
 TEST(RetryNotice, is_kept_for_so_many_names_of_a_connection) {
     Retries desk;
     desk.ban(desk.id("anna"));
