@@ -111,7 +111,8 @@ void add_serve_options(CLI::App* serve, ServeOptions& options) {
     add_duration(serve, "--resp-idle-timeout", options.resp_idle_timeout,
                  "likewise of the Redis protocol; default never")
         ->envname("HOLDFAST_RESP_IDLE_TIMEOUT");
-    add_duration(serve, "--read-timeout", options.read_timeout, "close a connection whose request takes so long")
+    add_duration(serve, "--read-timeout", options.read_timeout,
+                 "close a connection whose request or command takes so long to arrive")
         ->default_str("10s")
         ->envname("HOLDFAST_READ_TIMEOUT");
     add_text(serve, "--log-level", options.log_level, "what to log")

@@ -44,6 +44,7 @@ RespDoorOptions resp_options(const ServeOptions& options) {
     door.address = options.resp;
     door.max_connections = options.max_connections;
     door.idle_timeout = options.resp_idle_timeout;
+    door.read_timeout = options.read_timeout;
     door.version = HOLDFAST_VERSION;
     return door;
 }

@@ -13,6 +13,7 @@
 #include "server/local_home.h"
 #include "server/log.h"
 #include "server/open_files.h"
+#include "server/wall_clock.h"
 #include "store/state/state_db.h"
 #include "store/state/state_dir.h"
 
@@ -107,6 +108,7 @@ int run_server(const ServeOptions& given) {
     ServeOptions options = given;
     auto log = Log::open({.level = options.log_level, .json = options.log_json});
     if (!log) return refuse(options, log.error());
+    if (const auto checked = check_wall_clock(wall_clock_ms()); !checked) return refuse(options, checked.error());
     if (const auto allowed = check_listen_address(options.http, options.insecure); !allowed)
         return refuse(options, allowed.error());
     if (options.resp.empty()) options.resp = address_beside(options.http, 1);

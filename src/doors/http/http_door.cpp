@@ -58,8 +58,10 @@ Result<std::string> HttpDoor::Impl::listen() {
 void HttpDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
-    const bool full = shared->sessions.size() - shared->refused >= shared->options.max_connections;
-    if (error || (full && shared->refused >= refused_max)) return;
+    const bool full = shared->sessions.size() - shared->refused >= shared->options.max_connections ||
+                      leaves_fewer_files(socket.native_handle(), files_left_by_http);
+    const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_http / 2);
+    if (error || scarce || (full && shared->refused >= refused_max)) return;
     auto session = std::make_shared<http::Session>(std::move(socket), shared, text_of(peer), ++connections);
     shared->sessions.emplace(session.get(), session);
     if (full) {

@@ -30,6 +30,12 @@ core::Code code_for(beast::error_code error) {
     return core::Code::bad_request;
 }
 
+/// True if a field of the header goes on in the next line (RFC 9112, 5.2), which readers understand differently.
+bool is_folded(std::string_view header) {
+    header = header.substr(0, header.find("\r\n\r\n"));
+    return header.find("\n ") != std::string_view::npos || header.find("\n\t") != std::string_view::npos;
+}
+
 /// Splits the target, which may also be a whole URL; then its authority counts as the Host (RFC 9112, 3.2.2).
 void split_target(std::string target, Request& request) {
     static constexpr std::string_view scheme = "http://";
@@ -84,6 +90,8 @@ RequestReader::Step RequestReader::feed(std::string_view& input) {
         const bool in_header = !parser.is_header_done();
         beast::error_code error;
         const std::size_t used = parser.put(boost::asio::const_buffer(input.data(), input.size()), error);
+        if (in_header && is_folded(input.substr(0, used)))
+            return fail(core::Code::bad_request, "a header field goes on in the next line; write each in one line");
         input.remove_prefix(used);
         // The parser's own limit is for the request line and for the fields, one by one.
         if (in_header) impl_->header_bytes += used;

@@ -113,6 +113,7 @@ Result<std::string> RelayDoor::Impl::listen() {
 void RelayDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint peer = plain_endpoint(socket.remote_endpoint(error));
+    if (leaves_fewer_files(socket.native_handle(), files_left_by_others)) return;
     const int bare = error ? -1 : take_out(socket);
     if (bare < 0) return;
     auto made = std::make_unique<RelaySession>(bare, ++last_id, text_of(peer), poller);

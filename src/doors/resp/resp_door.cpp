@@ -79,8 +79,10 @@ Result<std::string> RespDoor::Impl::listen() {
 void RespDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
-    const bool full = parts->sessions.size() - parts->refused >= parts->options.max_connections;
-    if (error || (full && parts->refused >= refused_most)) return;
+    const bool full = parts->sessions.size() - parts->refused >= parts->options.max_connections ||
+                      leaves_fewer_files(socket.native_handle(), files_left_by_others);
+    const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_others / 2);
+    if (error || scarce || (full && parts->refused >= refused_most)) return;
     const int bare = take_out(socket);
     if (bare < 0) return;
     parts->now = Clock::now();
@@ -149,7 +151,7 @@ void RespDoor::Impl::check_sessions() {
     parts->turn.begins();
     for_each_session([&](RespSession& session) { session.check(parts->now); });
     parts->turn.ends();
-    Duration shortest = parts->options.write_timeout;
+    Duration shortest = std::min(parts->options.write_timeout, parts->options.read_timeout);
     if (parts->options.idle_timeout > Duration::zero()) shortest = std::min(shortest, parts->options.idle_timeout);
     check_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, 1s));
     check_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {

@@ -142,6 +142,10 @@ void RespSession::handle_commands() {
     }
     handling_ = false;
     stopped_short_ = begin_ < end_ && !ending_ && outcome == Outcome::command;
+    if (outcome != Outcome::more)
+        half_since_.reset();
+    else if (!half_since_ || handled > 0)
+        half_since_ = parts_->now;
     parts_->commands_handled += handled;
     if (begin_ == end_ || ending_) give_up_input();
 }
@@ -377,10 +381,21 @@ void RespSession::refuse_connection(std::string_view error) {
     send();
 }
 
+/// The rest of a command did not come. If others are under way, its error would have to wait for theirs.
+void RespSession::give_up_on_command() {
+    half_since_.reset();
+    if (first_ != nullptr || ending_) return close();
+    refuse_command("ERR Protocol error:", "the command did not arrive in time");
+    ending_ = true;
+    give_up_input();
+    send();
+}
+
 void RespSession::check(Clock::time_point now) {
     if (is_closed()) return;
     if (lingering_ && now >= linger_until_) return close();
     if (sent_ < output_.size() && now >= progress_at_ + parts_->options.write_timeout) return close();
+    if (half_since_ && now >= *half_since_ + parts_->options.read_timeout) return give_up_on_command();
     const Duration idle = parts_->options.idle_timeout;
     const bool idles = first_ == nullptr && subscriptions_.size() == 0;
     if (idle > Duration::zero() && idles && now >= active_at_ + idle) close();

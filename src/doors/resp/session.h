@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,6 +107,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void leave();
     void cancel_waits();
     void linger();
+    void give_up_on_command();
     void look_for(Poller::Interest interest);
     std::size_t waiting_bytes() const { return output_.size() - sent_ + pushes_.size(); }
 
@@ -139,6 +141,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
 
     Poller::Interest interest_;
     Clock::time_point since_, active_at_, progress_at_, linger_until_;
+    std::optional<Clock::time_point> half_since_;  // there is a part of a command
     bool handling_ = false;
     bool ended_ = false;      // the peer's sending half
     bool ending_ = false;     // ours, once all is sent

@@ -1,9 +1,11 @@
 #include "doors/tcp/listener.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/text.h"
@@ -16,6 +18,8 @@ using boost::asio::ip::tcp;
 
 constexpr auto accept_pause = 100ms;     // after the system refused, which it will go on doing for a while
 constexpr int keep_alive_seconds = 300;  // of silence before a dead peer is looked for, as Redis does
+
+constexpr rlim_t files_of_full_reserves = 640;  // a process that may have fewer reserves fewer, in proportion
 
 struct HostPort {
     std::string host;
@@ -54,6 +58,13 @@ int take_out(tcp::socket& socket) {
     ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPIDLE, &keep_alive_seconds, sizeof keep_alive_seconds);
     ::fcntl(bare, F_SETFL, ::fcntl(bare, F_GETFL) | O_NONBLOCK);
     return bare;
+}
+
+bool leaves_fewer_files(int socket, std::size_t reserved) {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return false;
+    const rlim_t least = std::min<rlim_t>(reserved, files.rlim_cur * reserved / files_of_full_reserves);
+    return static_cast<rlim_t>(socket) + least >= files.rlim_cur;
 }
 
 struct Listener::Impl : std::enable_shared_from_this<Impl> {

@@ -19,6 +19,13 @@ boost::asio::ip::tcp::endpoint plain_endpoint(const boost::asio::ip::tcp::endpoi
 /// in time that the other end is dead. -1 if it cannot be had.
 int take_out(boost::asio::ip::tcp::socket& socket);
 
+/// True if the process has fewer free files than that besides this socket: the system gives out the lowest number that
+/// is free. So that one door does not take the last ones, each leaves some to those that are needed more: clients of
+/// Redis and of the relay to HTTP, which tells how the server is, and HTTP to the other nodes of a cluster.
+bool leaves_fewer_files(int socket, std::size_t reserved);
+inline constexpr std::size_t files_left_by_http = 32;
+inline constexpr std::size_t files_left_by_others = 160;
+
 /// Listens on one address and hands over whoever connects, from the loop, until it is closed. When the system refuses
 /// to accept, as it does without a free file, it asks again after a pause.
 class Listener {

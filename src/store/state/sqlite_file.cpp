@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 
 #include "store/state/state_dir.h"
 
@@ -16,12 +18,29 @@ std::int64_t newest(const SqliteFile& kind) {
     return 1 + static_cast<std::int64_t>(kind.upgrades.size());
 }
 
+/// What is in it concerns nobody but its owner, whoever may enter the directory. The journals that SQLite makes beside
+/// a file get its mode. A file system without modes has to be protected by other means.
+void keep_private(const std::string& path) {
+    std::error_code ignored;
+    for (const char* beside : {"", "-wal", "-shm", "-journal"})
+        fs::permissions(path + beside, fs::perms::owner_read | fs::perms::owner_write, ignored);
+}
+
+/// An empty file for SQLite to begin with, so that it is never anybody else's to read.
+Result<void> make_private(const std::string& path) {
+    const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0) return Error{"storage_failed", "cannot create " + path + ": " + std::strerror(errno)};
+    ::close(file);
+    return {};
+}
+
 /// Under another name first: a crash in the middle leaves no half-made file, so one that is empty is never ours.
 Result<void> create(const SqliteFile& kind, const std::string& path) {
     const std::string fresh = path + ".new";
     std::error_code failed;
     fs::remove(fresh, failed);
     fs::remove(fresh + "-journal", failed);
+    if (auto made = make_private(fresh); !made) return made;
     {
         Sqlite database(fresh, kind.called);
         database.run("PRAGMA synchronous = EXTRA");
@@ -78,6 +97,7 @@ Result<std::unique_ptr<Sqlite>> open_file(const SqliteFile& kind, const std::str
                 kind, {"state_corrupt", std::string(kind.called) + " " + path + " is gone but its journal is there"});
         if (auto created = create(kind, path); !created) return created.error();
     }
+    keep_private(path);
     auto database = std::make_unique<Sqlite>(path, kind.called);
     database->run("PRAGMA locking_mode = EXCLUSIVE");
     if (auto checked = check(kind, *database); !checked) return with_advice(kind, checked.error());

@@ -178,6 +178,9 @@ TEST(HttpConnection, refuses_what_is_not_http_1_1) {
          {"hello\r\n\r\n", "GET /health\r\n\r\n", "GET /health HTTP/2.0\r\n\r\n", "GET /health HTTP/1.1\r\n\r\n",
           "GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
           "GET /health HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n",
+          "GET /health HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n c\r\n\r\n",
+          "GET /health HTTP/1.1\r\nHost: localhost\r\nX-A:\r\n\tc\r\n\r\n",
+          "GET /health HTTP/1.1\r\n Host: localhost\r\n\r\n",
           "POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: "
           "chunked\r\n\r\n0\r\n\r\n",
           "POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: "

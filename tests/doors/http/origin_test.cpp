@@ -8,10 +8,10 @@
 namespace holdfast::http {
 namespace {
 
-const std::vector<std::string> names{"leases.example", "box"};
+const std::vector<std::string> allowed_names{"leases.example", "box"};
 
 bool is_answered(const Request& request) {
-    return origin_problem(request, names).empty();
+    return origin_problem(request, allowed_names).empty();
 }
 
 Request called(std::string_view host) {
@@ -76,7 +76,9 @@ TEST(Origin, is_checked_by_the_host_that_was_called) {
              {"[::1%]", false},
              {"[::1%@evil.example]", false},
              {"::1", false},
-             {"l\xc3\xb6calhost", false},
+             {"l\xc3\xb6"
+              "calhost",
+              false},
              {"*", false},
              {".", false},
              {":7400", false},

@@ -1,4 +1,6 @@
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 #include "doors/resp/resp_fixture.h"
 #include "wire/resp_command.h"
@@ -139,6 +141,72 @@ TEST(RespConnection, refuses_a_connection_over_the_limit_and_takes_one_when_ther
         again.try_send("PING\r\n");
         if (again.read().text == "PONG") break;
     }
+}
+
+TEST(RespConnection, closes_one_whose_command_does_not_arrive_in_time_but_none_between_commands) {
+    TestRespDoor door({.address = "127.0.0.1:0", .read_timeout = 100ms, .version = "test"});
+    auto between = door.connect();
+    EXPECT_EQ(between.ask({"PING"}).text, "PONG");
+    for (const std::string half :
+         {"*1\r\n", "*2\r\n$4\r\nECHO\r\n$100000\r\nabc", "PIN", "*1\r\n$4\r\nPING\r\n*1\r\n$4\r\n"}) {
+        auto client = door.connect();
+        client.send(half);
+        Value reply = client.read();
+        if (half.find("PING") != std::string::npos) reply = client.read();
+        EXPECT_EQ(reply.text, "ERR Protocol error: the command did not arrive in time") << half;
+        EXPECT_TRUE(client.ends());
+    }
+    EXPECT_EQ(between.ask({"PING"}).text, "PONG");
+}
+
+TEST(RespConnection, ends_a_wait_behind_which_a_command_does_not_arrive_in_time) {
+    TestRespDoor door({.address = "127.0.0.1:0", .read_timeout = 100ms, .version = "test"});
+    auto holder = door.connect();
+    take(holder, "r", "bob");
+    auto client = door.connect();
+    client.command({"LEASE.ACQUIRE", "r", "alice", "60000", "WAIT", "60000"});
+    door.wait_for_waiters(1);
+    client.send("*1\r\n");
+    EXPECT_TRUE(client.ends());
+    door.wait_for_waiters(0);
+}
+
+/// Lets the process have so many more files, for as long as this lives.
+class FewFiles {
+ public:
+    explicit FewFiles(rlim_t more) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int next = ::dup(0);
+        ::close(next);
+        rlimit few = before_;
+        few.rlim_cur = static_cast<rlim_t>(next) + more;
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    FewFiles(const FewFiles&) = delete;
+    FewFiles& operator=(const FewFiles&) = delete;
+
+ private:
+    rlimit before_{};
+};
+
+TEST(RespConnection, leaves_some_files_to_others) {
+    TestRespDoor door;
+    const FewFiles few(240);
+    std::vector<RespTestClient> clients;
+    std::string told = "PONG";
+    while (told == "PONG" && clients.size() < 240) {
+        clients.push_back(door.connect());
+        clients.back().send("PING\r\n");  // the door does not wait for it to refuse
+        told = clients.back().read().text;
+    }
+    EXPECT_EQ(told, "ERR max number of clients reached");
+    std::vector<int> free;
+    for (int file = ::dup(0); file >= 0; file = ::dup(0))
+        free.push_back(file);
+    EXPECT_GE(free.size(), 50U);  // of the 160, in proportion to the limit
+    for (const int file : free)
+        ::close(file);
 }
 
 TEST(RespConnection, closes_an_idle_connection_if_told_to_but_no_subscriber) {

@@ -1,6 +1,7 @@
 #include "store/state/state_dir.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <map>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "store/state/scratch_dir.h"
+#include "store/state/state_file.h"
 
 namespace holdfast {
 namespace {
@@ -21,6 +23,33 @@ TEST(StateDir, is_created_with_its_parents_for_its_owner_only) {
     ASSERT_EQ(::stat(scratch.file("a/b/c").c_str(), &found), 0);
     EXPECT_TRUE(S_ISDIR(found.st_mode));
     EXPECT_EQ(found.st_mode & 0777, 0700U);
+}
+
+unsigned mode_of(const std::string& path) {
+    struct stat found {};
+    EXPECT_EQ(::stat(path.c_str(), &found), 0) << path;
+    return found.st_mode & 0777U;
+}
+
+TEST(StateFile, and_its_journal_are_their_owners_only_and_become_so) {
+    const ScratchDir scratch;
+    const std::string path = scratch.file("state.db");
+    const mode_t before = ::umask(0);
+    for (int opened = 0; opened < 2; ++opened) {
+        const auto database = open_state_file(path);
+        ASSERT_TRUE(database) << database.error().message;
+        (*database)->run("CREATE TABLE IF NOT EXISTS written(a)");
+        EXPECT_EQ(mode_of(path), 0600U);
+        EXPECT_EQ(mode_of(path + "-wal"), 0600U);
+        std::filesystem::permissions(path, std::filesystem::perms(0666));  // as an older server left it
+    }
+    std::ofstream(path + "-wal").flush();
+    std::filesystem::permissions(path + "-wal", std::filesystem::perms(0666));
+    const auto database = open_state_file(path);
+    ::umask(before);
+    ASSERT_TRUE(database) << database.error().message;
+    EXPECT_EQ(mode_of(path), 0600U);
+    EXPECT_EQ(mode_of(path + "-wal"), 0600U);
 }
 
 TEST(StateDir, refuses_a_second_server_and_names_the_first) {
