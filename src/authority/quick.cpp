@@ -135,12 +135,12 @@ Owner QuickDesk::owner() const {
 std::optional<Code> QuickDesk::admitted() const {
     const Authority::Impl& impl = call_.authority();
     if (impl.stopping) return Code::stopping;
+    const Agent* agent = call_.agent();
+    if (agent != nullptr && agent->restarting) return Code::agent_restarting;
     if (const Owner of = owner(); of != Owner::nobody && of != Owner::leaders) {
         call_.answer.detail = advice_of(of);
         return refusal_of(of);
     }
-    const Agent* agent = call_.agent();
-    if (agent != nullptr && agent->restarting) return Code::agent_restarting;
     return bar_to(impl.policy(), call_.holder, call_.resource);
 }
 
@@ -196,7 +196,10 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
 }
 
 std::optional<Code> QuickDesk::replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata) {
-    HOLDFAST_ASSERT(owner() == Owner::nobody);
+    if (const Owner of = owner(); of != Owner::nobody) {
+        call_.answer.detail = advice_of(of);
+        return refuse(refusal_of(of));
+    }
     const auto own = [&](const Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
     std::vector<Lease> others;
     for (const Lease& lease : record_.leases)

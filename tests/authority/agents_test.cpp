@@ -173,12 +173,14 @@ TEST_F(AgentsDesk, refuses_an_older_life_and_ends_its_waiting) {
     EXPECT_NE(lock_as("old", "free", 2), 0U);
     EXPECT_EQ(code(first_life), Code::stale_epoch);
     EXPECT_EQ(code(wait("old", {{"other"}}, 1)), Code::stale_epoch);
-    desk.authority.renew_all({{}, "old", 1, {}, {}, {}}, [](const Answer<RenewAllAnswer>& answer) {
-        EXPECT_EQ(std::get<Refused>(answer).code, Code::stale_epoch);
+    std::vector<Code> codes;
+    desk.authority.renew_all({{}, "old", 1, {}, {}, {}}, [&](const Answer<RenewAllAnswer>& answer) {
+        codes.push_back(std::get<Refused>(answer).code);
     });
-    desk.authority.verify_all("old", 1, [](const Answer<std::vector<VerifyAnswer>>& answer) {
-        EXPECT_EQ(std::get<Refused>(answer).code, Code::stale_epoch);
+    desk.authority.verify_all("old", 1, [&](const Answer<std::vector<VerifyAnswer>>& answer) {
+        codes.push_back(std::get<Refused>(answer).code);
     });
+    EXPECT_EQ(codes, (std::vector<Code>{Code::stale_epoch, Code::stale_epoch}));
     EXPECT_EQ(desk.durable.agents.at("old").epoch, 2U) << "and the newer one is written down";
 }
 
@@ -239,8 +241,9 @@ TEST_F(AgentsDesk, changes_nothing_when_the_disk_refuses) {
     desk.durable.outcome = Error{"storage_failed", "no room"};
     EXPECT_FALSE(desk.agent("new", 5));
     EXPECT_FALSE(desk.agent("old", 5));
-    desk.authority.forget_agent(
-        "young", [](const Answer<bool>& answer) { EXPECT_EQ(std::get<Refused>(answer).code, Code::storage_failed); });
+    std::optional<Code> refused;
+    desk.authority.forget_agent("young", [&](const Answer<bool>& answer) { refused = std::get<Refused>(answer).code; });
+    EXPECT_EQ(refused, Code::storage_failed);
     desk.durable.outcome = {};
     const AgentPage page = desk.authority.agents("", 10);
     ASSERT_EQ(page.agents.size(), 3U);

@@ -133,11 +133,13 @@ void TestRelay::after_each_turn(std::function<void(std::size_t)> function) {
 }
 
 void TestRelay::ban(const std::string& whom) {
+    bool banned = false;
     run([&] {
-        behind_->authority.ban(whom, core::Ban{}, [](const core::Answer<core::Ban>& answer) {
-            EXPECT_TRUE(std::holds_alternative<core::Ban>(answer));
+        behind_->authority.ban(whom, core::Ban{}, [&](const core::Answer<core::Ban>& answer) {
+            banned = std::holds_alternative<core::Ban>(answer);
         });
     });
+    EXPECT_TRUE(banned);
 }
 
 std::size_t TestRelay::connected_services() {

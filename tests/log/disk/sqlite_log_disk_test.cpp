@@ -43,6 +43,7 @@ class SqliteLogDiskTest : public testing::Test {
         disk_->stop();
         run_posted();
         disk_.reset();
+        EXPECT_EQ(answered_, asked_);
     }
     void post(Callback<> function) {
         const std::lock_guard lock(mutex_);
@@ -62,7 +63,11 @@ class SqliteLogDiskTest : public testing::Test {
         run_posted();
     }
     void write(LogWrite write) {
-        disk_->write(std::move(write), [](const Result<void>& outcome) { EXPECT_TRUE(outcome); });
+        ++asked_;
+        disk_->write(std::move(write), [this](const Result<void>& outcome) {
+            EXPECT_TRUE(outcome);
+            ++answered_;
+        });
     }
     std::string refusal() {
         const auto file = LogFile::open(path());
@@ -74,6 +79,7 @@ class SqliteLogDiskTest : public testing::Test {
     std::mutex mutex_;
     std::vector<Callback<>> posted_;
     std::vector<Error> failures_;
+    int asked_ = 0, answered_ = 0;
     std::optional<SqliteLogDisk> disk_;
 };
 

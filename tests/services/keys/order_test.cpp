@@ -132,6 +132,7 @@ TEST(Orders, have_deadlines_in_order_also_when_the_last_heartbeat_is_long_ago) {
 TEST(Orders, are_never_late_whatever_the_delay_of_what_the_drone_says) {
     // The drone reads its clock before it sends: what arrives is behind, and so is what is made of it.
     ControllerDesk desk;
+    int answers = 0;
     for (const std::uint64_t delay_ms : {0, 1, 500, 40'000}) {
         const std::string drone = "d" + std::to_string(delay_ms);
         Heartbeat heartbeat = desk.word_of(drone);
@@ -147,8 +148,10 @@ TEST(Orders, are_never_late_whatever_the_delay_of_what_the_drone_says) {
             const auto& deadlines = std::get<OrdersAnswer>(answer).orders.at(0).deadlines;
             const auto now = static_cast<std::int64_t>(desk.clock_ms());
             EXPECT_EQ(deadlines.hard_terminate_at_ms, now + 50'000 - static_cast<std::int64_t>(delay_ms));
+            ++answers;
         });
     }
+    EXPECT_EQ(answers, 4);
 }
 
 TEST(Orders, of_a_key_that_has_run_out_are_dropped) {

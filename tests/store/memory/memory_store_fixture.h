@@ -20,12 +20,14 @@ class MemoryStoreTest : public ::testing::Test, protected StoreListener {
     /// Runs a rule that returns the effect.
     template <class Rule>
     void apply(const std::string& resource, Rule rule) {
+        bool applied = false;
         apply_rule(
             store, resource,
             [&](Record& record, const Neighbours& neighbours, Instant now) {
                 return Ruling<bool>{true, rule(record, neighbours, now)};
             },
-            [](const Result<bool>&) {});
+            [&](const Result<bool>&) { applied = true; });
+        EXPECT_TRUE(applied);
     }
 
     static Claim claim_of(const std::string& holder, Predicate predicate, Duration ttl = 60s) {

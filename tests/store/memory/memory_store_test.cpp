@@ -294,6 +294,7 @@ TEST_F(MemoryStoreTest, forgets_what_a_change_made_of_a_record_and_did_not_want_
         record.ended.resize(1);
         record.waiters.resize(1);
         record.reserved.push_back({Lease{}, now + 1h});
+        record.past.push_back({"alice", now, 1h});
         return Effect::none;
     });
     for (const char* resource : {"a", "b"})
