@@ -7,7 +7,7 @@ import subprocess
 import threading
 import unittest
 
-from key_world import BIN, LONG_TTL_MS, PATIENCE, Connection, KeyTest, clean_environment, eventually
+from key_world import BIN, LONG_TTL_MS, PATIENCE, Connection, KeyTest, clean_environment, eventually, quoted
 
 
 class ConnectTest(KeyTest):
@@ -108,6 +108,21 @@ class EndTest(KeyTest):
         self.assertEqual(len(asked), 1, "it was asked")
         self.assertGreater(len(stamps) - asked[0], 5, "and went on, until it was killed")
         self.connect("room", "ignore", after=first["token"])
+        self.assert_one_at_a_time("room", 2)
+
+    def test_revoked_key_stays_taken_until_its_backend_is_dead(self):
+        self.serve_with_drones("default", ttl_ms=LONG_TTL_MS)
+        first = self.connect("room", "ignore")
+        lease = "/v1/leases/" + quoted(f"KEY:room#{first['token']}")
+        status, answer = self.server.ask("DELETE", lease + "?holder=default")
+        self.assertEqual((status, answer["error"]["code"]), (403, "service_lease"))
+        status, answer = self.server.ask("POST", lease + "/revoke", {})
+        self.assertEqual((status, answer["lease"]["renewable"]), (200, False))
+        self.wait_for_stamp("room", "term")
+        self.assertEqual(self.try_connect("room", wait_s=0)[1]["token"], first["token"], "it goes on, and has the key")
+        self.server.ask("POST", f"/v1/backends/{first['backend_id']}/terminate", {"how": "hard"})
+        self.wait_for_end(first["backend_id"], "terminated")
+        self.connect("room", after=first["token"])
         self.assert_one_at_a_time("room", 2)
 
     def test_child_that_detached_dies_with_its_backend(self):
