@@ -16,6 +16,8 @@ struct Acquisitions::Request {
     Priority priority = 0;  // of an agent fixed when it came (G5); of a plain request once it is queued: stands()
     bool agent = false;
     Callback<AcquireAnswer> reply;
+    Instant received_at;                  // the transmission that is answered
+    Instant tried_at;                     // the attempt that is under way, or the last
     std::vector<std::size_t> order;       // the intents by the name of their resource
     std::vector<HeldLease> held;          // what was taken in this attempt, by intent
     Standing standing;                    // who was in the way in this attempt

@@ -5,6 +5,8 @@
 
 #include "authority/acquisition.h"
 #include "authority/store_call.h"
+#include "base/mutant.h"
+#include "lease/skew_margin.h"
 
 namespace holdfast::core {
 
@@ -30,6 +32,9 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     if (!asked.idempotency_key.empty()) {
         auto seen = idempotency_.look_up(asked, now);
         if (auto* first_answer = std::get_if<AcquireAnswer>(&seen)) {
+            // This transmission has not waited (T3).
+            auto* granted = std::get_if<AcquireGranted>(first_answer);
+            if (granted != nullptr && !mutant("first_wait_told_again")) granted->waited = Duration::zero();
             tell_again(std::make_shared<Retelling>(std::move(*first_answer), std::move(reply)), 0);
             return 0;
         }
@@ -38,6 +43,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     request->id = next_id_++;
     request->asked = std::move(asked);
     request->reply = std::move(reply);
+    request->received_at = now;
     if (const Agent* agent = parts_.agents.find(request->asked.holder)) {
         request->agent = true;
         request->priority = agent->priority;
@@ -97,6 +103,7 @@ void Acquisitions::try_again(const RequestPtr& request) {
     }
     request->trying = true;
     request->again = false;
+    request->tried_at = now_;
     request->standing = {};
     auto terms = parts_.admit(request->asked);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
@@ -246,7 +253,9 @@ void Acquisitions::give_back(const RequestPtr& request) {
 }
 
 void Acquisitions::grant(const RequestPtr& request) {
-    AcquireGranted granted{std::move(request->held), request->terms.ttl_cut};
+    // No store has begun to count before the attempt began.
+    const Duration waited = surely_waited(request->tried_at - request->received_at, parts_.rho);
+    AcquireGranted granted{std::move(request->held), request->terms.ttl_cut, waited};
     for (std::size_t i = 0; i < granted.leases.size(); ++i) {
         HeldLease& held = granted.leases[i];
         held.resource = request->asked.intents[i].resource;

@@ -49,6 +49,7 @@ class Acquisitions {
         std::function<Priority()> arrival;  ///< what a plain request is as old as: now, as a timestamp
         std::uint64_t first_request = 1;
         std::uint64_t seed = 0;  ///< of the names of sessions that belong to one request
+        double rho = 0;          ///< how far the rate of a clock may be wrong
     };
     explicit Acquisitions(Parts parts)
         : parts_(std::move(parts)), next_id_(parts_.first_request), random_(parts_.seed) {}

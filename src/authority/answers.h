@@ -24,6 +24,9 @@ struct TtlCut {
 struct AcquireGranted {
     std::vector<HeldLease> leases;  ///< in the order of the manifest
     std::optional<TtlCut> ttl_cut;
+    /// How long this very transmission of the request waited for its turn, as the holder's clock has surely counted: it
+    /// counts from its sending of that and this (T3).
+    Duration waited{};
 };
 struct NamedConflict {
     std::string resource;

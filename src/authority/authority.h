@@ -17,6 +17,7 @@
 #include "base/callback.h"
 #include "base/result.h"
 #include "lease/reassertion.h"
+#include "lease/skew_margin.h"
 #include "store/durable.h"
 #include "store/store.h"
 
@@ -46,6 +47,7 @@ class Authority : private StoreListener {
         std::uint64_t first_request = 1;
         Events::Teller teller = Events::Teller::authority;
         bool store_gives_tokens = false;  ///< above its own, whatever a claim brings along (G3)
+        double rho = default_rho;         ///< how far the rate of a clock may be wrong, here and at the holders (T3)
     };
     explicit Authority(Parts parts);
     ~Authority() override;

@@ -49,7 +49,7 @@ struct Authority::Impl {
           recovering_until(parts.recovering_until),
           issued_before(parts.tokens_issued),
           acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
-                        [this] { return timestamp(); }, parts.first_request, parts.seed}),
+                        [this] { return timestamp(); }, parts.first_request, parts.seed, parts.rho}),
           quick(authority) {}
 
     const Policy& policy() const { return book.policy(); }

@@ -70,15 +70,15 @@ std::optional<Failure> Acquiring::problem() const {
 Acquired Acquiring::run() {
     if (auto wrong = problem()) return std::move(*wrong);
     while (true) {
-        Asked asked = ask();
-        if (auto* nothing = std::get_if<NoAnswer>(&asked.reply)) return unreachable(std::move(nothing->message));
+        AcquireReply reply = ask();
+        if (auto* nothing = std::get_if<NoAnswer>(&reply)) return unreachable(std::move(nothing->message));
         Failure failure;
-        if (const auto* grants = std::get_if<std::vector<TimedGrant>>(&asked.reply)) {
-            auto settled = settle(*grants, asked.sent_at);
+        if (const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply)) {
+            auto settled = settle(*grants);
             if (auto* lease = std::get_if<Lease>(&settled)) return std::move(*lease);
             failure = std::move(std::get<Failure>(settled));
         } else {
-            failure = std::move(std::get<Failure>(asked.reply));
+            failure = std::move(std::get<Failure>(reply));
         }
         if (!may_ask_again(failure)) return failure;
         pause(pause_after(failure));
@@ -92,20 +92,19 @@ bool Acquiring::may_ask_again(const Failure& failure) const {
 
 /// Asks until there is an answer, with one key. Once the wait is over it repeats an unanswered ask only once, to learn
 /// what came of it.
-Acquiring::Asked Acquiring::ask() {
-    const HolderInstant sent_at = holder_clock_now();
+AcquireReply Acquiring::ask() {
     ask_.idempotency_key = random_hex(16);
-    ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - sent_at, Duration::zero()));
+    ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
     Duration wait_before_next = pause_min;
     for (bool last = false;;) {
         AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now());
         const auto* failure = std::get_if<Failure>(&reply);
         const bool pending = failure != nullptr && failure->code == "idempotency_in_progress";
-        if (!pending && !std::holds_alternative<NoAnswer>(reply)) return {sent_at, std::move(reply)};
+        if (!pending && !std::holds_alternative<NoAnswer>(reply)) return reply;
         const HolderInstant now = holder_clock_now();
-        if (last || now >= stop_at_) return {sent_at, std::move(reply)};
+        if (last || now >= stop_at_) return reply;
         const auto* nothing = std::get_if<NoAnswer>(&reply);
-        if (nothing != nullptr && !goes_on(unreachable(nothing->message))) return {sent_at, std::move(reply)};
+        if (nothing != nullptr && !goes_on(unreachable(nothing->message))) return reply;
         last = now >= give_up_at_;
         if (!last) pause(wait_before_next);
         wait_before_next = std::min(wait_before_next * 2, pause_max);
@@ -118,14 +117,19 @@ void Acquiring::pause(Duration at_most) {
     std::this_thread::sleep_for(std::min(left, jittered));
 }
 
-/// Makes a lease of a grant, if it is still of use. One that waited for its turn, or whose answer was slow, has used up
-/// much of its time by the holder's count: it is renewed first (T3).
-std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed, HolderInstant sent_at) {
+/// Makes a lease of a grant, if it is still of use. One that waited for long, so that the clocks may differ by much, or
+/// whose answer was slow, has used up much of its time by the holder's count: it is renewed first (T3).
+std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed) {
+    // Whatever the authority says of a wait, nothing was granted after its answer had come.
+    const HolderInstant now = holder_clock_now();
+    const auto counted = [now](const TimedGrant& one) {
+        return deadlines_of({std::min(one.counts_from, now), one.timing.timeline, one.timing.ttl});
+    };
     std::vector<Grant> grants;
-    auto deadlines = deadlines_of({sent_at, timed.front().timing.timeline, timed.front().timing.ttl});
-    for (const auto& [grant, timing] : timed) {
-        grants.push_back(grant);
-        deadlines = earlier_of(deadlines, deadlines_of({sent_at, timing.timeline, timing.ttl}));
+    auto deadlines = counted(timed.front());
+    for (const TimedGrant& one : timed) {
+        grants.push_back(one.grant);
+        deadlines = earlier_of(deadlines, counted(one));
     }
     std::optional<Failure> failure;
     if (holder_clock_now() >= deadlines.renew) failure = confirm(grants, deadlines);

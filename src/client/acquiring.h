@@ -37,12 +37,8 @@ class Acquiring {
     Acquired run();
 
  private:
-    struct Asked {
-        HolderInstant sent_at;  ///< the first time (T3)
-        AcquireReply reply;
-    };
-    Asked ask();
-    std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants, HolderInstant sent_at);
+    AcquireReply ask();
+    std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants);
     std::optional<Failure> confirm(const std::vector<Grant>& grants, Deadlines& deadlines);
     bool may_ask_again(const Failure& failure) const;
     bool goes_on(const Failure& failure) const { return !goes_on_ || goes_on_(failure); }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "client/line_splitter.h"
 #include "client/server_address.h"
 
@@ -55,8 +56,8 @@ http::request<http::string_body> to_beast(const HttpRequest& request, const std:
     return message;
 }
 
-HttpResponse to_response(http::response_parser<http::string_body>& parser) {
-    return {static_cast<int>(parser.get().result_int()), std::move(parser.get().body())};
+HttpResponse to_response(http::response_parser<http::string_body>& parser, HolderInstant sent_at) {
+    return {static_cast<int>(parser.get().result_int()), std::move(parser.get().body()), sent_at};
 }
 
 /// A host that vanished without a word must not hold a waiting request for ever.
@@ -104,6 +105,7 @@ struct HttpLink::Impl {
     tcp::resolver resolver{io};
     boost::beast::flat_buffer buffer;
     std::chrono::steady_clock::time_point last_used{};
+    HolderInstant sent_at{};  // the request that was sent last
     std::atomic<bool> stopped = false;
 };
 
@@ -209,6 +211,7 @@ Error HttpLink::Impl::unreachable(error_code why) const {
 error_code HttpLink::Impl::write(const HttpRequest& request, SteadyTime deadline) {
     if (const error_code error = connect(deadline)) return error;
     const auto message = to_beast(request, address.authority());
+    sent_at = holder_clock_now();
     return perform(deadline, [&](auto done) { http::async_write(socket, message, done); });
 }
 
@@ -224,7 +227,7 @@ Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime
     }
     last_used = std::chrono::steady_clock::now();
     if (!parser.get().keep_alive()) close();
-    return to_response(parser);
+    return to_response(parser, sent_at);
 }
 
 error_code HttpLink::Impl::read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line) {
@@ -259,7 +262,7 @@ Result<HttpResponse> HttpLink::Impl::stream(const HttpRequest& request,
     close();
     if (error && !stopped) return unreachable(error);
     if (streaming || stopped) return HttpResponse{200, {}};
-    return to_response(parser);
+    return to_response(parser, sent_at);
 }
 
 void HttpLink::Impl::stop() {

@@ -23,6 +23,7 @@ struct HttpRequest {
 struct HttpResponse {
     int status = 0;
     std::string body{};
+    HolderInstant sent_at{};  ///< when the request that it answers was sent
 };
 
 /// One keep-alive connection to one server at a time, used by one thread at a time. Blocking, with a deadline on every

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "client/messages.h"
 #include "lease/code.h"
 #include "lease/limits.h"
@@ -56,13 +57,14 @@ Timing timing_of(const core::HeldLease& held) {
     return {held.timeline, held.lease.ttl};
 }
 
-AcquireReply to_reply(const core::AcquireGranted& granted) {
+AcquireReply to_reply(const core::AcquireGranted& granted, HolderInstant sent_at) {
     std::vector<TimedGrant> grants;
     for (const auto& held : granted.leases)
         grants.push_back({{core::to_string(core::LeaseName{held.resource, held.lease.token}),
                            std::string(core::split_name(held.resource).resource),
                            std::string(core::to_string(held.lease.predicate)), held.lease.token},
-                          timing_of(held)});
+                          timing_of(held),
+                          sent_at + granted.waited});
     return grants;
 }
 
@@ -121,10 +123,13 @@ AcquireReply LocalTransport::acquire(const AcquireAsk& ask, Duration) {
         if (stopped_) return NoAnswer{"the client was stopped"};
         waiting_.insert(&waiting);
     }
+    const HolderInstant sent_at = holder_clock_now();
     const auto answer = local_->acquire(std::move(*request), waiting);
     const std::lock_guard lock(mutex_);
     waiting_.erase(&waiting);
-    return std::visit([](const auto& given) { return to_reply(given); }, answer);
+    if (const auto* granted = std::get_if<core::AcquireGranted>(&answer)) return to_reply(*granted, sent_at);
+    if (const auto* busy = std::get_if<core::AcquireBusy>(&answer)) return to_reply(*busy);
+    return to_reply(std::get<core::Refused>(answer));
 }
 
 Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases, Duration) {

@@ -45,6 +45,7 @@ struct Timing {
 struct TimedGrant {
     Grant grant;
     Timing timing;
+    HolderInstant counts_from;  ///< when the transmission that was answered was sent, and what it then waited (T3)
 };
 /// Granted; or the authority's no; or no answer that makes sense, and so nothing is known.
 struct NoAnswer {

@@ -42,7 +42,8 @@ class LocalHome final : public Home {
                 .agents = node->state ? (*node->state)->agents() : found.agents,
                 .seed = random_seed(),
                 .first_request = is_node ? core::first_request(parts.cluster->members.self, found.boot) : 1,
-                .teller = is_node ? core::Events::Teller::store : core::Events::Teller::authority};
+                .teller = is_node ? core::Events::Teller::store : core::Events::Teller::authority,
+                .rho = is_node ? parts.cluster->rho : core::default_rho};
     }
 
     core::DrivenStore& open(core::Authority& using_it) override {

@@ -39,6 +39,12 @@ std::string key_of(const Request& request) {
     return at == std::string::npos ? "" : request.body.substr(at + 19, 32);
 }
 
+/// How long after `begun` the lease ends by its holder's count; a little more if the machine is slow.
+std::chrono::nanoseconds end_after(std::chrono::steady_clock::time_point begun, const Lease& lease) {
+    const auto remaining = lease.remaining();
+    return remaining + (std::chrono::steady_clock::now() - begun);
+}
+
 Client client_of(const ScriptedServer& server, std::chrono::milliseconds timeout = 10s) {
     return Client({.server = server.url(), .holder = "alice", .timeout = timeout});
 }
@@ -156,7 +162,46 @@ TEST(ClientFailures, a_late_grant_that_the_server_no_longer_honours_is_lost) {
     EXPECT_EQ(acquired.failure().code, "lease_expired");
 }
 
-TEST(ClientFailures, a_grant_that_waited_for_its_turn_is_renewed_before_it_is_handed_out) {
+TEST(ClientFailures, a_grant_that_waited_for_its_turn_counts_from_its_turn) {  // T3
+    ScriptedServer server([](const Request& request) {
+        if (is_release(request)) return released();
+        if (is_heartbeat(request)) return Reply{"", true};
+        std::this_thread::sleep_for(2s);
+        return Reply{granted_answer("a", 7, 60'000, 1900)};
+    });
+    const auto begun = std::chrono::steady_clock::now();
+    auto acquired = client_of(server).acquire("a", {.wait = 60s});
+    ASSERT_TRUE(acquired) << acquired.failure().message;
+    EXPECT_GT(end_after(begun, acquired.lease()), 61s) << "59.4 s, had it not waited";
+}
+
+TEST(ClientFailures, a_grant_counts_from_its_answer_at_the_latest_whatever_is_said_of_a_wait) {
+    ScriptedServer server([](const Request& request) {
+        if (is_release(request)) return released();
+        return Reply{granted_answer("a", 7, 60'000, 600'000)};
+    });
+    auto acquired = client_of(server).acquire("a", {.wait = 60s});
+    ASSERT_TRUE(acquired) << acquired.failure().message;
+    EXPECT_LE(acquired.lease().remaining(), 60s);
+}
+
+TEST(ClientFailures, a_grant_counts_from_the_transmission_that_was_answered) {  // T3
+    std::atomic<int> asked = 0;
+    ScriptedServer server([&](const Request& request) {
+        if (is_release(request)) return released();
+        if (is_heartbeat(request)) return Reply{"", true};
+        if (++asked > 1) return Reply{granted_answer("a", 7, 60'000)};
+        std::this_thread::sleep_for(2s);
+        return Reply{"", true};
+    });
+    const auto begun = std::chrono::steady_clock::now();
+    auto acquired = client_of(server).acquire("a", {.wait = 60s});
+    ASSERT_TRUE(acquired) << acquired.failure().message;
+    EXPECT_EQ(asked, 2);
+    EXPECT_GT(end_after(begun, acquired.lease()), 61s) << "59.4 s, had it counted from the first";
+}
+
+TEST(ClientFailures, a_grant_whose_answer_was_slow_is_renewed_before_it_is_handed_out) {
     std::atomic<int> heartbeats = 0;
     ScriptedServer server([&](const Request& request) {
         if (is_release(request)) return released();

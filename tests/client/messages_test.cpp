@@ -58,6 +58,21 @@ TEST(Messages, take_the_grant_out_of_an_answer) {
     EXPECT_EQ(grants->front().timing.timeline, (core::Timeline{20s, 40s, 50s, 60s}));
 }
 
+TEST(Messages, count_a_grant_from_the_sending_of_its_request_and_the_wait_at_the_server) {  // T3
+    const std::string lease =
+        R"("leases": [{"id": "a#7", "resource": "a", "predicate": "MUTATES", "token": 7, "ttl_ms": 6,
+        "timeline": {"renew_in_ms": 1, "soft_terminate_in_ms": 2, "hard_terminate_in_ms": 3, "expires_in_ms": 6}}])";
+    const HolderInstant sent_at{100s};
+    const auto counts_from = [&](const std::string& fields) {
+        const auto reply = read_acquire(one_resource, {201, "{" + fields + lease + "}", sent_at});
+        const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply);
+        return grants != nullptr ? grants->front().counts_from : HolderInstant::max();
+    };
+    EXPECT_EQ(counts_from(R"("waited_ms": 6000, )"), sent_at + 6s);
+    EXPECT_EQ(counts_from(""), sent_at);
+    EXPECT_EQ(counts_from(R"("waited_ms": -1, )"), HolderInstant::max()) << "no answer that makes sense";
+}
+
 TEST(Messages, take_a_grant_that_makes_no_sense_for_no_answer) {
     const std::string good =
         R"({"leases": [{"id": "a#7", "resource": "a", "predicate": "MUTATES", "token": 7, "ttl_ms": 6,

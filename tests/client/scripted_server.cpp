@@ -116,8 +116,9 @@ std::string http_answer(int status, const std::string& body, const std::string& 
            more_headers + "\r\n" + body;
 }
 
-std::string granted_answer(const std::string& resource, std::uint64_t token, int ttl_ms) {
-    return http_answer(201, R"({"verdict": "GRANTED", "leases": [{"id": ")" + resource + "#" + std::to_string(token) +
+std::string granted_answer(const std::string& resource, std::uint64_t token, int ttl_ms, int waited_ms) {
+    return http_answer(201, R"({"verdict": "GRANTED", "waited_ms": )" + std::to_string(waited_ms) +
+                                R"(, "leases": [{"id": ")" + resource + "#" + std::to_string(token) +
                                 R"(", "resource": ")" + resource + R"(", "predicate": "MUTATES", "token": )" +
                                 std::to_string(token) + ", " + timeline(ttl_ms) + "}]}");
 }

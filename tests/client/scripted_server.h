@@ -61,7 +61,7 @@ class ScriptedServer {
 std::string http_answer(int status, const std::string& body, const std::string& more_headers = {});
 
 /// A grant of `resource` with this token, with the timeline of the TTL.
-std::string granted_answer(const std::string& resource, std::uint64_t token, int ttl_ms);
+std::string granted_answer(const std::string& resource, std::uint64_t token, int ttl_ms, int waited_ms = 0);
 /// The answer to a heartbeat that renews this one lease.
 std::string renewed_answer(const std::string& id, int ttl_ms);
 /// The answer to a heartbeat that rejects this one lease.

@@ -83,7 +83,9 @@ void put_ttl_cut(JsonWriter& json, const std::optional<core::TtlCut>& cut) {
 Response granted(const core::AcquireGranted& answer, ClientTime client_time, const Moment& moment) {
     Response response{.status = 201};
     JsonWriter json(response.body);
-    json.open_object().field("verdict", "GRANTED").key("leases").open_array();
+    json.open_object().field("verdict", "GRANTED").field("waited_ms", to_ms(answer.waited));
+    if (client_time) *client_time += static_cast<std::uint64_t>(to_ms(answer.waited));
+    json.key("leases").open_array();
     for (const core::HeldLease& held : answer.leases)
         put_lease(json, {held.resource, held.lease, held.timeline, true}, client_time, moment);
     json.close_array();

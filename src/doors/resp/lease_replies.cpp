@@ -79,7 +79,8 @@ void put_busy(resp::ReplyWriter& reply, const AcquireBusy& busy) {
 
 void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
     const Timeline timeline = timeline_of(told.lease, now);
-    reply.map(told.cut_from ? 8 : 7);
+    const bool waited = told.waited > Duration::zero();
+    reply.map(7U + (told.cut_from ? 1U : 0U) + (waited ? 1U : 0U));
     pair(reply, "resource", told.resource);
     pair(reply, "token", static_cast<std::int64_t>(told.lease.token));
     pair(reply, "ttl_ms", to_ms(told.lease.ttl));
@@ -88,6 +89,7 @@ void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
     pair(reply, "hard_terminate_in_ms", to_ms(timeline.hard_terminate_in));
     pair(reply, "expires_in_ms", to_ms(timeline.expires_in));
     if (told.cut_from) pair(reply, "ttl_cut_from_ms", to_ms(*told.cut_from));
+    if (waited) pair(reply, "waited_ms", to_ms(told.waited));
 }
 
 void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant now) {
@@ -96,7 +98,7 @@ void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant
     const AcquireGranted& granted = std::get<AcquireGranted>(answer);
     const HeldLease& held = granted.leases.front();
     const auto cut = granted.ttl_cut ? std::optional(granted.ttl_cut->requested) : std::nullopt;
-    put_told(reply, {held.resource, held.lease, cut}, now);
+    put_told(reply, {held.resource, held.lease, cut, granted.waited}, now);
 }
 
 void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer) {

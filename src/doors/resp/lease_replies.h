@@ -26,6 +26,7 @@ struct ToldLease {
     std::string_view resource;
     const core::Lease& lease;
     std::optional<Duration> cut_from;
+    Duration waited{};  ///< AcquireGranted::waited
 };
 void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now);
 

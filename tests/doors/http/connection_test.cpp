@@ -96,6 +96,25 @@ TEST(HttpConnection, that_is_half_closed_gets_its_answers) {
     EXPECT_EQ(client.read_to_end(), "");
 }
 
+TEST(HttpConnection, that_waited_is_told_for_how_long) {  // T3
+    TestDoor door;
+    TestClient other = door.connect();
+    const std::string id = take(other, "r", "bob");
+    TestClient client = door.connect();
+    const std::string body =
+        R"({"holder":"alice","resource":"r","ttl_ms":6000,"wait_ms":60000,"client_time_ms":1000000})";
+    client.send("POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body);
+    door.wait_for_waiters(1);
+    door.advance(10s);
+    EXPECT_EQ(other.ask("DELETE", lease_path(id) + "?holder=bob").status, 200);
+    const Answer answer = client.read();
+    ASSERT_EQ(answer.status, 201) << answer.body;
+    EXPECT_EQ(answer.number("/waited_ms"), 9801) << "10 s, either of the clocks being wrong by 1 %";
+    EXPECT_EQ(answer.number("/leases/0/timeline/expires_in_ms"), 6000);
+    EXPECT_EQ(answer.number("/leases/0/timeline/renew_at_ms"), 1'011'801);
+}
+
 TEST(HttpConnection, that_is_half_closed_while_it_waits_leaves_the_queue) {
     TestDoor door;
     TestClient other = door.connect();
