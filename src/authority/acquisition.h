@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "authority/acquisitions.h"
+#include "base/mutant.h"
 
 namespace holdfast::core {
 
@@ -30,6 +31,9 @@ struct Acquisitions::Request {
     std::size_t missing = 0;               // answers, of those that were asked for at once
     Callback<> then;                       // what comes after them
     std::optional<Refused> failure;        // of one of them
+
+    /// It waits, and nobody is there to be told of a grant (G6).
+    bool is_left() const { return wait_until && asked.reachable && !asked.reachable() && !mutant("granted_to_nobody"); }
 
     Steps all() const { return {0, order.size()}; }
     /// True if everything before this step was taken.

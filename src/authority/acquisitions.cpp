@@ -105,6 +105,8 @@ void Acquisitions::try_again(const RequestPtr& request) {
     request->again = false;
     request->tried_at = now_;
     request->standing = {};
+    if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
+    if (request->ending) return busy(request);
     auto terms = parts_.admit(request->asked);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
     request->terms = std::get<Terms>(terms);
@@ -182,6 +184,8 @@ void Acquisitions::take_steps(const RequestPtr& request, Steps steps) {
     at_steps(
         request, steps, [this, request](std::size_t step) { take_at(request, step); },
         [this, request, taken = steps.end] {
+            // Nobody has been told yet, so it can be given back.
+            if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
             if (request->ending || !request->holds(taken)) return give_back(request);
             if (taken == request->order.size()) return grant(request);
             take_steps(request, {taken, request->order.size()});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct AcquireRequest {
     std::string reason;
     std::string metadata;
     std::string idempotency_key;
+    std::function<bool()> reachable;  ///< whether whoever waits can still be told (G6); none: always
 };
 
 struct LeaseToRenew {

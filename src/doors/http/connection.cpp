@@ -20,6 +20,11 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, Duration write_timeo
     socket_.set_option(boost::asio::socket_base::keep_alive(true), ignored);
 }
 
+bool Connection::peer_is_there() const {
+    // Asio's handle is not const.
+    return !ended_ && !closed_ && holdfast::peer_is_there(const_cast<Connection*>(this)->socket_.native_handle());
+}
+
 /// Moves what is unread to the front, and grows the buffer if that is not enough. No read is under way here.
 void Connection::make_room() {
     if (begin_ == end_) begin_ = end_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "doors/tcp/peer_watch.h"
 
 namespace holdfast::http {
 
@@ -56,6 +57,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool is_input_full() const { return end_ - begin_ >= input_bytes_max; }
     bool has_ended() const { return ended_; }
     void read_on();
+
+    /// While somebody waits, the end of a host that went away without a word must be noticed soon.
+    void watch_peer(Watch watch) { holdfast::watch_peer(socket_.native_handle(), watch); }
+    bool peer_is_there() const;
 
     std::string& output() { return output_; }
     std::size_t queued() const { return output_.size() + writing_.size() - written_; }

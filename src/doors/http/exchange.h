@@ -32,6 +32,8 @@ class Exchange {
 
     /// True while the request with this number waits for its answer and somebody may still read it.
     virtual bool open(std::uint64_t number) const = 0;
+    /// True if, moreover, the client's host is there, as far as the connection tells.
+    virtual bool reachable(std::uint64_t number) const = 0;
     virtual void answer(std::uint64_t number, Response response) = 0;
     /// The request waits; whoever goes away while it does gives it up by this.
     virtual void wait(std::uint64_t number, std::function<void()> give_up) = 0;
@@ -49,6 +51,10 @@ class Reply {
     bool open() const {
         const auto exchange = exchange_.lock();
         return exchange && exchange->open(number_);
+    }
+    bool reachable() const {
+        const auto exchange = exchange_.lock();
+        return exchange && exchange->reachable(number_);
     }
     void operator()(Response response) const {
         if (const auto exchange = exchange_.lock()) exchange->answer(number_, std::move(response));

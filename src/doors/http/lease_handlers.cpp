@@ -18,6 +18,7 @@ void handle_acquire(Services& services, const Request& request, const std::strin
     auto decoded = decode_acquire(request);
     if (!decoded) return reply(failure(decoded.error()));
     const ClientTime client_time = decoded->client_time_ms;
+    if (decoded->request.wait > Duration::zero()) decoded->request.reachable = [reply] { return reply.reachable(); };
     const auto ticket = services.authority.acquire(
         std::move(decoded->request), [reply, client_time, &services](const core::AcquireAnswer& answer) {
             if (reply.open()) reply(answer_acquire(answer, client_time, moment_of(services)));

@@ -165,7 +165,7 @@ void Session::dispatch(const Request& request) {
 void Session::answer(std::uint64_t number, Response response) {
     if (!open(number)) return;
     busy_ = false;
-    give_up_ = nullptr;
+    if (std::exchange(give_up_, nullptr)) watch_peer(Watch::usual);
     keep_alive_ = keep_alive_ && !shared_->stopping;
     send(response);
     deadline_ = Clock::now() + shared_->options.idle_timeout;
@@ -193,6 +193,7 @@ void Session::reject(core::Code code, std::string_view detail) {
 void Session::wait(std::uint64_t number, std::function<void()> give_up) {
     if (!open(number)) return;
     give_up_ = std::move(give_up);
+    watch_peer(Watch::close);
     if (has_ended()) give_up_waiting();
 }
 

@@ -54,6 +54,7 @@ class Session final : public Connection, public Exchange, private EventSink {
     void stop();
 
     bool open(std::uint64_t number) const override { return busy_ && number == number_ && !is_closed(); }
+    bool reachable(std::uint64_t number) const override { return open(number) && peer_is_there(); }
     void answer(std::uint64_t number, Response response) override;
     void wait(std::uint64_t number, std::function<void()> give_up) override;
     void stream(std::uint64_t number, EventFilter filter) override;

@@ -1,6 +1,7 @@
 #include "doors/resp/exchange.h"
 
 #include "doors/resp/slot.h"
+#include "doors/tcp/peer_watch.h"
 
 namespace holdfast {
 namespace {
@@ -23,7 +24,14 @@ void Exchange::finish() {
 }
 
 void Exchange::waits(std::uint64_t ticket) {
-    slot_of<RespSession::Slot>(*this).ticket = ticket;
+    auto& slot = slot_of<RespSession::Slot>(*this);
+    slot.ticket = ticket;
+    if (ticket != 0) slot.owner.watch_closely();
+}
+
+bool Exchange::reachable() const {
+    const RespSession& session = slot_of<const RespSession::Slot>(*this).owner;
+    return !session.is_gone() && !session.is_closed() && peer_is_there(session.socket());
 }
 
 bool Exchange::gone() const {

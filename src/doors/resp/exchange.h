@@ -33,6 +33,9 @@ class Exchange {
     /// not wait.
     void waits(std::uint64_t ticket);
 
+    /// True if the client's host is there, as far as the connection tells.
+    bool reachable() const;
+
     /// Of a connection that went away: finish() is all that is left to do.
     bool gone() const;
 

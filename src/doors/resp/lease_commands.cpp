@@ -37,6 +37,7 @@ void acquire_quickly(Exchange& exchange, const AcquireArguments& asked, std::str
 }
 
 void acquire_with_patience(Exchange& exchange, AcquireRequest request, bool scoped) {
+    if (request.wait > Duration::zero()) request.reachable = [&exchange] { return exchange.reachable(); };
     const auto ticket =
         exchange.authority().acquire(std::move(request), [&exchange, scoped](const AcquireAnswer& answer) {
             const auto* granted = std::get_if<AcquireGranted>(&answer);

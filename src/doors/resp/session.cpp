@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "doors/resp/redis_call.h"
 #include "doors/resp/slot.h"
+#include "doors/tcp/peer_watch.h"
 #include "lease/manifest.h"
 
 namespace holdfast {
@@ -272,6 +273,7 @@ void RespSession::finished(Slot& slot) {
     HOLDFAST_ASSERT(!slot.done);
     slot.done = true;
     slot.ticket = 0;
+    if (watched_) watch_less();
     if (slot.direct || handling_) return;  // whoever handles commands looks at once
     if (is_closed()) return move_on();
     parts_->wake_up(*this);
@@ -339,6 +341,20 @@ void RespSession::leave() {
     subscriptions_.clear();
     cancel_waits();
     scoped_.release_all();
+}
+
+/// As long as something waits (peer_watch.h).
+void RespSession::watch_closely() {
+    if (watched_ || is_closed()) return;
+    watched_ = true;
+    watch_peer(socket_, Watch::close);
+}
+
+void RespSession::watch_less() {
+    for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
+        if (slot->ticket != 0) return;
+    watched_ = false;
+    if (!is_closed()) watch_peer(socket_, Watch::usual);
 }
 
 void RespSession::cancel_waits() {

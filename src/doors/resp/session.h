@@ -106,6 +106,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void send();
     void leave();
     void cancel_waits();
+    void watch_closely();
+    void watch_less();
     void linger();
     void give_up_on_command();
     void look_for(Poller::Interest interest);
@@ -149,6 +151,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     bool broken_ = false;
     bool left_ = false;
     bool refused_ = false;
+    bool watched_ = false;        // closely, for the sake of what waits
     bool stopped_short_ = false;  // there are commands that were not looked at for want of room
 };
 
