@@ -455,8 +455,15 @@ void add_commands(CLI::App& app, Arguments& arguments) {
         arguments);
     CLI::App* quorum = add_command(app, arguments, "quorum", "how the cluster is; without more, show it");
     quorum->require_subcommand(0, 1);
-    add_command(*quorum, arguments, "status",
-                "show members, who reaches whom, and who leads; 0 if a majority is reached");
+    CLI::App* status =
+        add_command(*quorum, arguments, "status",
+                    "show members, who is connected and who votes, and who leads; 0 if a majority votes");
+    status
+        ->add_flag("--wait-voting", arguments.quorum.wait_voting,
+                   "first wait until every member is connected and votes; 1 if that does not come in time")
+        ->envname("HOLDFAST_QUORUM_WAIT_VOTING");
+    add_duration(status, "--timeout", arguments.quorum.timeout, "how long to wait for that (default 10m)")
+        ->envname("HOLDFAST_QUORUM_TIMEOUT");
     add_sim_options(add_command(app, arguments, "sim", "run simulated clusters and look for broken rules"),
                     arguments.sim);
     add_command(app, arguments, "health", "show how the server is");

@@ -91,6 +91,7 @@ int health_command(const Arguments& arguments) {
     }
     const std::string status = text_of(answer->body, "status");
     const auto left = std::chrono::milliseconds{number_of(answer->body, "recovering_for_ms")};
+    const std::string reason = text_of(answer->body, "reason");
     Table table{{"STATUS", "VERSION", "ACTIVE LEASES", "WAITERS"}};
     table.add({{status == "recovering" ? status + " for " + format_duration(left) : status,
                 status == "ok" ? Colour::green : Colour::yellow},
@@ -98,6 +99,7 @@ int health_command(const Arguments& arguments) {
                {std::to_string(number_of(answer->body, "active_leases"))},
                {std::to_string(number_of(answer->body, "waiters"))}});
     screen.show(table);
+    if (!reason.empty()) screen.line(printable(reason));
     return exit_ok;
 }
 

@@ -193,6 +193,12 @@ struct SimOptions {
     bool exhaustive = false;
 };
 
+/// `quorum status`.
+struct QuorumOptions {
+    bool wait_voting = false;
+    Duration timeout = 10min;
+};
+
 /// A whole command line, understood.
 struct Arguments {
     std::string command;  ///< `list`, `policy set`, …
@@ -210,6 +216,7 @@ struct Arguments {
     GuardOptions guard;
     OwnOptions own;
     ElectOptions elect;
+    QuorumOptions quorum;
     DroneArguments drone;
     BackendArguments backend;
     AdvertiseArguments advertise;

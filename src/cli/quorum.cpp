@@ -1,5 +1,7 @@
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "base/text.h"
 #include "cli/api.h"
@@ -10,6 +12,8 @@ namespace holdfast {
 namespace {
 
 namespace json = boost::json;
+
+constexpr auto ask_again_after = 200ms;
 
 std::string duration_of(const json::value& object, std::string_view field) {
     return format_duration(std::chrono::milliseconds{number_of(object, field)});
@@ -26,8 +30,10 @@ std::string round_trip_of(const json::value& member) {
 
 Table::Cell member_state(const json::value& member) {
     const std::string refusal = text_of(member, "refusal");
-    if (flag_of(member, "self")) return {"itself", Colour::dim};
-    if (flag_of(member, "connected")) return {"connected", Colour::green};
+    const bool silent = number_of(member, "silent_for_ms") > 0;
+    const std::string silence = silent ? ", silent for " + duration_of(member, "silent_for_ms") : "";
+    if (flag_of(member, "self")) return {"itself" + silence, silent ? Colour::yellow : Colour::dim};
+    if (flag_of(member, "connected")) return {"connected" + silence, silent ? Colour::yellow : Colour::green};
     return {refusal.empty() ? "not connected" : "refused: " + refusal, Colour::red};
 }
 
@@ -49,15 +55,26 @@ Table members_table(const json::value& status) {
     return table;
 }
 
+/// Members that are connected and take part in decisions. A server of an earlier version knows only who is connected.
+std::int64_t voting(const json::value& status) {
+    return number_of(status, field_of(status, "voting").is_number() ? "voting" : "reachable");
+}
+
 bool has_majority(const json::value& status) {
-    return number_of(status, "reachable") >= number_of(status, "majority");
+    return voting(status) >= number_of(status, "majority");
+}
+
+bool all_vote(const json::value& status) {
+    return flag_of(status, "founded") &&
+           voting(status) == static_cast<std::int64_t>(array_of(status, "members").size());
 }
 
 std::string describe_reach(const json::value& status, bool colours) {
     const std::string verdict = has_majority(status) ? "a majority" : "no majority";
     return printable(text_of(status, "node")) + " reaches " + count_of(status, "reachable") + " of " +
-           std::to_string(array_of(status, "members").size()) +
-           " nodes: " + coloured(verdict, has_majority(status) ? Colour::green : Colour::red, colours);
+           std::to_string(array_of(status, "members").size()) + " nodes, and " + std::to_string(voting(status)) +
+           (voting(status) == 1 ? " votes: " : " vote: ") +
+           coloured(verdict, has_majority(status) ? Colour::green : Colour::red, colours);
 }
 
 std::string describe_log(const json::value& status) {
@@ -98,13 +115,22 @@ void show(const Screen& screen, const json::value& status) {
 int quorum_status_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    const auto answer = api.get("/v1/quorum");
+    const bool waits = arguments.quorum.wait_voting;
+    const auto deadline = std::chrono::steady_clock::now() + arguments.quorum.timeout;
+    auto answer = api.get("/v1/quorum");
+    // A node that restarts is away for a moment; a server that is alone stays so.
+    while (waits && (!answer || (answer->ok() && !all_vote(answer->body))) &&
+           std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(ask_again_after);
+        answer = api.get("/v1/quorum");
+    }
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
     if (screen.json())
         screen.show(answer->body);
     else
         show(screen, answer->body);
+    if (waits) return all_vote(answer->body) ? exit_ok : exit_failed;
     return has_majority(answer->body) && flag_of(answer->body, "founded") ? exit_ok : exit_failed;
 }
 

@@ -95,6 +95,13 @@ void LogSubmissions::lost_leadership() {
     bytes_ = 0;
 }
 
+void LogSubmissions::disk_failed(const Error& why) {
+    const Error told{"storage_failed",
+                     why.message + "; the change is not in force, and will be once the disk takes it"};
+    for (auto& [index, waiting] : std::exchange(placed_, {}))
+        answer(std::move(waiting.asker), told);
+}
+
 Instant LogSubmissions::due() const {
     Instant due = Instant::max();
     if (!queued_.empty()) due = std::min(due, queued_.front().give_up_at);

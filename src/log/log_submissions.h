@@ -52,6 +52,8 @@ class LogSubmissions {
     void give_up(Instant now);
     /// This node does not lead any more: what is in the log may still be chosen, what is queued will not be.
     void lost_leadership();
+    /// The only disk that counts has refused.
+    void disk_failed(const Error& why);
     Instant due() const;
 
     /// What is to be said, in order.

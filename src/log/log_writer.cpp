@@ -67,6 +67,7 @@ void LogWriter::finished(const Result<void>& outcome) {
     }
     not_before_ = now_ + parts_.retry_after;
     take_back(std::move(write));
+    if (parts_.on_failed) parts_.on_failed(outcome.error());
 }
 
 /// What has come about since is newer.

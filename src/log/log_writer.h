@@ -18,6 +18,7 @@ class LogWriter {
         LogDisk& disk;
         Duration retry_after;
         std::function<void(const LogWrite&)> on_durable;
+        std::function<void(const Error&)> on_failed = {};  ///< what was asked for is tried again
     };
     explicit LogWriter(Parts parts) : parts_(std::move(parts)) {}
 

@@ -92,7 +92,8 @@ LogFound known_by(std::uint8_t members, LogFound found) {
 ReplicatedLog::Impl::Impl(Parts given)
     : parts(std::move(given)),
       entries(known_by(parts.members, std::move(parts.found))),
-      writer({parts.disk, parts.resend_after, [this](const LogWrite& write) { on_durable(write); }}),
+      writer({parts.disk, parts.resend_after, [this](const LogWrite& write) { on_durable(write); },
+              [this](const Error& error) { on_disk_failed(error); }}),
       submissions(Random(parts.seed).next() >> 16) {
     HOLDFAST_ASSERT(parts.members > 0 && parts.node < parts.members);
     if (entries.snapshot()) parts.install(entries.snapshot()->state);
@@ -251,6 +252,12 @@ void ReplicatedLog::Impl::on_durable(const LogWrite& write) {
         take_over_if_promised();
     }
     if (role == Role::leading) commit_what_a_majority_has();
+    settle();
+}
+
+/// Whoever is alone has no other disk that could make a majority: nobody waits for it in vain.
+void ReplicatedLog::Impl::on_disk_failed(const Error& error) {
+    if (parts.members == 1) submissions.disk_failed(error);
     settle();
 }
 

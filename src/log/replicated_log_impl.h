@@ -60,6 +60,7 @@ struct ReplicatedLog::Impl {
     void apply_committed();
     void fold();
     void on_durable(const LogWrite& write);
+    void on_disk_failed(const Error& error);
 
     // ---- the leader: take over, append, bring the others along ----
     void lead(Token term);

@@ -95,6 +95,9 @@ struct Cluster::Impl {
                 .on_peer = [this](core::NodeIndex peer, std::optional<core::BootNumber> boot) { on_peer(peer, boot); },
                 .on_messages = [this](peer::Life from,
                                       std::vector<peer::Message> messages) { on_messages(from, messages); },
+                .silent_for = [this] { return store.acceptor().silent_for(); },
+                .on_silence = [this](core::NodeIndex peer,
+                                     Duration left) { store.set_silence(peer, store_clock_now() + left); },
                 .founders = &known};
     }
 
@@ -205,6 +208,8 @@ struct Cluster::Impl {
         return read.record.leases.front();
     }
 
+    QuorumStatus quorum_status();
+
     Parts parts;
     const core::QuorumConfig config;
     const Instant silent_till;
@@ -267,18 +272,90 @@ void Cluster::stop(std::function<void()> done) {
     impl_->door.stop(std::move(done));
 }
 
-std::string Cluster::status() {
-    QuorumStatus status{.settings = impl_->parts.settings,
-                        .peers = impl_->door.status(),
+QuorumStatus Cluster::Impl::quorum_status() {
+    QuorumStatus status{.settings = parts.settings,
+                        .peers = door.status(),
                         .now = store_clock_now(),
-                        .founded = impl_->known.founding.founded(),
-                        .silent_for = impl_->store.acceptor().silent_for(),
-                        .leader = impl_->leader(),
+                        .founded = known.founding.founded(),
+                        .votes = {},
+                        .silent_for = store.acceptor().silent_for(),
+                        .leader = leader(),
                         .log = {},
-                        .attempts = impl_->store.counts()};
-    status.peers.peers[impl_->config.node].boot = impl_->config.boot;
-    if (impl_->parts.log_status) status.log = impl_->parts.log_status();
-    return status.to_json();
+                        .attempts = store.counts()};
+    PeerStatus& own = status.peers.peers[config.node];
+    own.boot = config.boot;
+    own.silent_for = status.silent_for;
+    for (core::NodeIndex node = 0; node < peers.size(); ++node)
+        status.votes.push_back(status.founded && store.votes(node));
+    if (parts.log_status) status.log = parts.log_status();
+    return status;
+}
+
+std::string Cluster::status() {
+    return impl_->quorum_status().to_json();
+}
+
+std::optional<Trouble> Cluster::trouble() {
+    const QuorumStatus status = impl_->quorum_status();
+    const std::size_t members = status.peers.peers.size();
+    const std::size_t majority = impl_->config.majority();
+    if (status.founded && status.voting() >= majority) return std::nullopt;
+    for (const PeerStatus& peer : status.peers.peers)
+        if (!peer.boot && !peer.last_refusal.empty())
+            return Trouble{"refused", "this node and " + peer.id + " do not talk to each other: " + peer.last_refusal +
+                                          "; the log says what to do (docs/cluster.md)"};
+    if (!status.founded)
+        return Trouble{"not_founded",
+                       "the cluster begins once all of its members have met; start those that are missing"};
+    const std::string counted = std::to_string(status.voting()) + " of " + std::to_string(members) + " members vote, " +
+                                std::to_string(majority) + " are needed";
+    if (status.reachable() >= majority)
+        return Trouble{"silent",
+                       counted +
+                           ": others are connected, but silent after an unclean stop until no lease can be alive "
+                           "that they have forgotten; wait, and restart nothing",
+                       impl_->store.decides_in()};
+    return Trouble{"no_majority", counted + ", and this node reaches only " + std::to_string(status.reachable()) +
+                                      "; start the others, or see what parts them"};
+}
+
+void Cluster::add_numbers(MetricNumbers& numbers) {
+    const QuorumStatus status = impl_->quorum_status();
+    const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
+    const auto add = [&](const char* name, const char* help, double value) { numbers.push_back({name, help, value}); };
+    add("holdfast_quorum_members", "Members of the cluster", static_cast<double>(status.peers.peers.size()));
+    add("holdfast_quorum_majority", "How many of them have to agree", static_cast<double>(impl_->config.majority()));
+    add("holdfast_quorum_reachable", "Members that are connected, this one included",
+        static_cast<double>(status.reachable()));
+    add("holdfast_quorum_voting", "Members that are connected and take part in decisions, this one included",
+        static_cast<double>(status.voting()));
+    add("holdfast_quorum_silent_seconds", "How long this node takes part in no decision", seconds(status.silent_for));
+    add("holdfast_quorum_leads_log", "Whether this node leads the replicated log",
+        status.log && status.log->leads ? 1 : 0);
+    add("holdfast_quorum_log_led", "Whether this node knows who leads the replicated log", status.leader ? 1 : 0);
+    for (std::size_t member = 0; member < status.peers.peers.size(); ++member) {
+        const PeerStatus& peer = status.peers.peers[member];
+        if (peer.self) continue;
+        const std::map<std::string, std::string> labels{{"peer", peer.id}};
+        numbers.push_back(
+            {"holdfast_quorum_peer_connected", "Whether the peer is connected", peer.boot ? 1.0 : 0.0, false, labels});
+        numbers.push_back({"holdfast_quorum_peer_voting", "Whether the peer takes part in decisions",
+                           status.votes[member] ? 1.0 : 0.0, false, labels});
+        if (peer.round_trip)
+            numbers.push_back({"holdfast_quorum_peer_round_trip_seconds", "The way to the peer and back, smoothed",
+                               seconds(*peer.round_trip), false, labels});
+        numbers.push_back({"holdfast_quorum_peer_dropped_total",
+                           "Messages to the peer that were lost for want of a connection or of room",
+                           static_cast<double>(peer.messages_dropped), true, labels});
+    }
+    const auto count = [&](const char* name, const char* help, std::uint64_t value) {
+        numbers.push_back({name, help, static_cast<double>(value), true});
+    };
+    count("holdfast_quorum_attempts_total", "Rounds of voting that this node began", status.attempts.attempts);
+    count("holdfast_quorum_attempts_failed_total", "Those that failed", status.attempts.failed);
+    count("holdfast_quorum_given_up_total", "Updates that were given up", status.attempts.given_up);
+    add("holdfast_token_headroom", "Tokens that may be granted before the disk has to reserve more",
+        static_cast<double>(impl_->store.acceptor().token_headroom()));
 }
 
 void Cluster::send(core::NodeIndex to, const core::LogMessage& message) {

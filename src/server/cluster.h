@@ -61,6 +61,8 @@ class Cluster final : public StoreHost {
     void stop(std::function<void()> done) override;
 
     std::string status() override;
+    std::optional<Trouble> trouble() override;
+    void add_numbers(MetricNumbers& numbers) override;
 
     /// Carries it to another member, or loses it.
     void send(core::NodeIndex to, const core::LogMessage& message);

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "authority/authority.h"
 #include "base/result.h"
+#include "doors/http/readiness.h"
 #include "server/driver.h"
 #include "store/store.h"
 
@@ -52,6 +54,9 @@ class Home {
     virtual std::string store_status() = 0;
     /// Why the store cannot be used at the moment; none if it can.
     virtual const Error* trouble() const { return nullptr; }
+    /// What is wrong besides, if something is; and numbers for GET /metrics.
+    virtual std::optional<Trouble> own_trouble() { return std::nullopt; }
+    virtual void add_numbers(MetricNumbers&) {}
 };
 
 }  // namespace holdfast

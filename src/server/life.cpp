@@ -17,6 +17,7 @@
 #include "server/driver.h"
 #include "server/greeting.h"
 #include "server/listen_address.h"
+#include "server/process_numbers.h"
 #include "server/service_manager.h"
 #include "server/signals.h"
 #include "services/discovery/directory.h"
@@ -110,6 +111,13 @@ struct Life::Impl {
         if (!parts.home.quorum_status().empty()) http.quorum_status = [this] { return parts.home.quorum_status(); };
         http.store_status = [this] { return parts.home.store_status(); };
         http.store_trouble = [this] { return parts.home.trouble(); };
+        http.own_trouble = [this] { return parts.home.own_trouble(); };
+        http.numbers = [this] {
+            MetricNumbers numbers;
+            parts.home.add_numbers(numbers);
+            add_process_numbers(numbers);
+            return numbers;
+        };
         const HttpDoorServices behind{authority, controller, directory};
         door.emplace(loop, behind, registry, std::move(http), [this] { driver->tick(); });
         const auto address = door->listen();

@@ -26,7 +26,8 @@ class LocalHome final : public Home {
                                          : found.recovering_until),
           durable({.db = parts.db,
                    .post = [this](Callback<> function) { post(std::move(function)); },
-                   .on_failure = [this](const Error& error) { on_write_failed(error); }}),
+                   .on_failure = [this](const Error& error) { on_write_failed(error); },
+                   .on_written = [this] { on_written(); }}),
           node(make_node()) {}
 
     ~LocalHome() override { leave(); }
@@ -109,6 +110,24 @@ class LocalHome final : public Home {
     std::string store_status() override {
         return parts.cluster ? R"({"engine":"quorum","reachable":true})" : R"({"engine":"memory","reachable":true})";
     }
+    std::optional<Trouble> own_trouble() override {
+        if (auto trouble = host->trouble()) return trouble;
+        if (!disk_failure) return std::nullopt;
+        return Trouble{"storage_failed",
+                       disk_failure->message +
+                           ". Leases are granted and renewed, but the policy cannot be changed, and a stop would be "
+                           "an unclean one; see to the disk",
+                       std::nullopt, true};
+    }
+    void add_numbers(MetricNumbers& numbers) override {
+        host->add_numbers(numbers);
+        const auto since = std::chrono::duration<double>(store_clock_now() - written_at).count();
+        numbers.push_back({"holdfast_disk_last_write_age_seconds", "How long ago the disk took something", since});
+        numbers.push_back({"holdfast_disk_failing", "Whether the disk refused what it was last asked to write",
+                           disk_failure ? 1.0 : 0.0});
+        numbers.push_back(
+            {"holdfast_disk_failures_total", "Writes that the disk refused", static_cast<double>(disk_failures), true});
+    }
     std::string quorum_status() override { return parts.cluster ? host->status() : std::string(); }
 
  private:
@@ -132,6 +151,7 @@ class LocalHome final : public Home {
              .local = durable,
              .send = [this](core::NodeIndex to, core::LogMessage message) { node->cluster->send(to, message); },
              .on_failure = [this](const Error& error) { on_write_failed(error); },
+             .on_written = [this] { on_written(); },
              .leader_ttl = parts.cluster ? std::min<Duration>(10s, parts.cluster->longest_ttl) : Duration{10s},
              .seed = random_seed()},
             std::move(local))});
@@ -203,9 +223,18 @@ class LocalHome final : public Home {
                 format_duration(recovering_until - parts.started_at));
     }
 
+    void on_written() {
+        written_at = store_clock_now();
+        disk_failure.reset();
+    }
+
     /// A disk that fails is asked again with every request; the log need not say so each time.
     void on_write_failed(const Error& error) {
         write_failed = error;
+        if (error.code == "storage_failed") {
+            disk_failure = error;
+            ++disk_failures;
+        }
         const Instant now = store_clock_now();
         if (now < quiet_until) return;
         quiet_until = now + 10s;
@@ -222,6 +251,9 @@ class LocalHome final : public Home {
     std::unique_ptr<StoreHost> host;
     Instant quiet_until{};
     std::optional<Error> write_failed;
+    Instant written_at = store_clock_now();
+    std::optional<Error> disk_failure;  ///< of the last write, if it failed
+    std::uint64_t disk_failures = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "server/quorum_status.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/time.h"
@@ -16,10 +17,12 @@ std::string decimal(double number) {
     return text;
 }
 
-void write_member(JsonWriter& json, const PeerStatus& peer) {
+void write_member(JsonWriter& json, const PeerStatus& peer, bool votes) {
     const bool connected = peer.self || peer.boot.has_value();
     json.open_object().field("id", peer.id).field("address", peer.address);
-    json.flag("self", peer.self).flag("connected", connected);
+    json.flag("self", peer.self).flag("connected", connected).flag("voting", votes);
+    json.key("silent_for_ms");
+    peer.silent_for ? json.number(to_ms_up(*peer.silent_for)) : json.null();
     json.key("boot");
     peer.boot ? json.number(std::uint64_t{*peer.boot}) : json.null();
     json.key("rtt_ms");
@@ -39,14 +42,19 @@ std::size_t QuorumStatus::reachable() const {
     return count;
 }
 
+std::size_t QuorumStatus::voting() const {
+    return static_cast<std::size_t>(std::count(votes.begin(), votes.end(), true));
+}
+
 std::string QuorumStatus::to_json() const {
     std::string text;
     JsonWriter json(text);
     json.open_object().field("node", settings.members.own().id).key("members").open_array();
-    for (const PeerStatus& peer : peers.peers)
-        write_member(json, peer);
+    for (std::size_t member = 0; member < peers.peers.size(); ++member)
+        write_member(json, peers.peers[member], votes[member]);
     json.close_array().field("majority", std::uint64_t{settings.config(1).majority()});
-    json.field("reachable", std::uint64_t{reachable()}).flag("founded", founded);
+    json.field("reachable", std::uint64_t{reachable()}).field("voting", std::uint64_t{voting()});
+    json.flag("founded", founded);
     json.field("silent_for_ms", to_ms_up(silent_for)).key("leader");
     if (leader) {
         json.open_object().field("id", leader->holder).field("token", leader->token);

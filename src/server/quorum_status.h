@@ -22,12 +22,14 @@ struct QuorumStatus {
     PeerDoorStatus peers;
     Instant now;
     bool founded = true;
+    std::vector<bool> votes;  ///< by member: it is connected and takes part in decisions
     Duration silent_for{};
     std::optional<core::Lease> leader;  ///< the lease of who leads the log
     std::optional<LogStatus> log;
     core::QuorumStore::Counts attempts;
 
     std::size_t reachable() const;  ///< members, this one included
+    std::size_t voting() const;     ///< likewise
     std::string to_json() const;    ///< the answer of GET /v1/quorum
 };
 

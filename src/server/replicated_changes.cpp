@@ -23,7 +23,8 @@ std::optional<Error> ReplicatedState::Impl::refusal() const {
 
 void ReplicatedState::Impl::append(std::string entry, Callback<Result<void>> done) {
     log->append(std::move(entry), [done = std::move(done)](const Result<LogIndex>& at) mutable {
-        done(at ? Result<void>() : Result<void>(not_available(at.error().message)));
+        if (at) return done({});
+        done(at.error().code == "storage_failed" ? at.error() : not_available(at.error().message));
     });
 }
 

@@ -74,6 +74,7 @@ void ReplicatedState::Impl::Disk::write(core::LogWrite write, Callback<Result<vo
     impl_.parts.disk->write(std::move(write), [&impl = impl_, weak = std::weak_ptr(impl_.alive),
                                                done = std::move(done)](Result<void> outcome) mutable {
         if (weak.expired()) return;
+        if (outcome && impl.parts.on_written) impl.parts.on_written();
         done(std::move(outcome));
         impl.deliver();
     });

@@ -41,6 +41,7 @@ class ReplicatedState final : public core::Durable {
         core::LogFound found = {};                      ///< on it; of a single node: what founding_alone() makes
         std::function<void(core::NodeIndex to, core::LogMessage message)> send = {};  ///< must not call back
         std::function<void(const Error&)> on_failure = {};
+        std::function<void()> on_written = {};  ///< the disk of the log took something
         std::function<void(core::LogIndex index, const std::string& entry)> on_applied = {};  ///< must not call back
         std::size_t entries_before_snapshot = 1000;
         Duration leader_ttl = 10s;  ///< of the lease `leader:log`; no longer than any lease of this cluster may be

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "doors/http/readiness.h"
 #include "server/driver.h"
 #include "store/state/state_db.h"
 #include "store/store.h"
@@ -37,6 +38,9 @@ class StoreHost {
 
     /// The answer of GET /v1/quorum; empty if there is no quorum.
     virtual std::string status() { return {}; }
+    /// Why nothing can be granted at the moment, if so; and numbers for GET /metrics.
+    virtual std::optional<Trouble> trouble() { return std::nullopt; }
+    virtual void add_numbers(MetricNumbers&) {}
 };
 
 /// The store of a server that is alone.

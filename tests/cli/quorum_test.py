@@ -10,14 +10,14 @@ from processes import HoldfastTest
 STATUS = {
     "node": "a",
     "members": [
-        {"id": "a", "address": "10.0.0.1:7402", "self": True, "connected": True, "boot": 3, "rtt_ms": None,
+        {"id": "a", "address": "10.0.0.1:7402", "self": True, "connected": True, "voting": True, "silent_for_ms": 0, "boot": 3, "rtt_ms": None,
          "queued_bytes": 0, "dropped": 0, "refusal": None},
-        {"id": "b", "address": "10.0.0.2:7402", "self": False, "connected": True, "boot": 12, "rtt_ms": 0.42,
+        {"id": "b", "address": "10.0.0.2:7402", "self": False, "connected": True, "voting": True, "silent_for_ms": 0, "boot": 12, "rtt_ms": 0.42,
          "queued_bytes": 17, "dropped": 4, "refusal": None},
-        {"id": "c", "address": "10.0.0.3:7402", "self": False, "connected": False, "boot": None, "rtt_ms": None,
+        {"id": "c", "address": "10.0.0.3:7402", "self": False, "connected": False, "voting": False, "silent_for_ms": None, "boot": None, "rtt_ms": None,
          "queued_bytes": 0, "dropped": 0, "refusal": "another longest TTL"},
     ],
-    "majority": 2, "reachable": 2, "founded": True, "silent_for_ms": 0,
+    "majority": 2, "reachable": 2, "voting": 2, "founded": True, "silent_for_ms": 0,
     "leader": {"id": "b", "token": 17, "expires_in_ms": 9000},
     "log": {"committed": 10, "applied": 9, "leads": False},
     "attempts": {"all": 100, "one_round": 80, "failed": 1, "given_up": 2},
@@ -65,23 +65,42 @@ class QuorumTest(HoldfastTest):
         self.assertEqual(lines[2].split(), ["b", "10.0.0.2:7402", "connected", "0.42ms", "12", "17", "4", "leads"])
         self.assertRegex(lines[3], r"^c +10\.0\.0\.3:7402 +refused: another longest TTL +- +- +0 +0 *$")
         self.assertEqual(lines[4:], [
-            "a reaches 2 of 3 nodes: a majority",
+            "a reaches 2 of 3 nodes, and 2 vote: a majority",
             "log: led by b with token 17 for another 9.0s unless renewed; 10 committed, 9 applied here",
             "attempts: 100, of which 80 took one round, 1 failed and 2 were given up"])
 
     def test_says_1_without_a_majority_and_that_nobody_leads(self):
-        with Node({**STATUS, "reachable": 1, "leader": None, "log": None, "silent_for_ms": 4200}) as url:
+        with Node({**STATUS, "reachable": 1, "voting": 1, "leader": None, "log": None, "silent_for_ms": 4200}) as url:
             done = self.holdfast("quorum", "--server", url)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("a reaches 1 of 3 nodes: no majority\n", done.stdout)
+        self.assertIn("a reaches 1 of 3 nodes, and 1 votes: no majority\n", done.stdout)
         self.assertIn("silent for another 4.2s, since it lost what it knew in a restart\n", done.stdout)
         self.assertIn("log: led by nobody\n", done.stdout)
 
     def test_passes_the_answer_on_as_json_with_the_same_exit_code(self):
         with Node(STATUS) as url:
             self.assertEqual(self.json("quorum", "status", "--server", url), STATUS)
-        with Node({**STATUS, "reachable": 1}) as url:
+        with Node({**STATUS, "reachable": 1, "voting": 1}) as url:
             self.assertEqual(self.json("quorum", "status", "--server", url, code=1)["reachable"], 1)
+
+    def test_a_member_that_is_connected_and_silent_makes_no_majority(self):
+        silent = {**STATUS["members"][1], "voting": False, "silent_for_ms": 61000}
+        members = [STATUS["members"][0], silent, STATUS["members"][2]]
+        with Node({**STATUS, "members": members, "voting": 1}) as url:
+            done = self.holdfast("quorum", "status", "--server", url)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("connected, silent for 1m01s", done.stdout)
+        self.assertIn("a reaches 2 of 3 nodes, and 1 votes: no majority\n", done.stdout)
+
+    def test_waits_until_every_member_votes_and_says_1_if_that_does_not_come(self):
+        all_vote = [{**member, "connected": True, "voting": True} for member in STATUS["members"]]
+        waiting = ("quorum", "status", "--wait-voting", "--timeout")
+        with Node({**STATUS, "members": all_vote, "reachable": 3, "voting": 3}) as url:
+            self.ok(*waiting, "1m", "--server", url)
+        with Node(STATUS) as url:  # a majority is not enough: the next restart could take it away
+            self.assertEqual(self.holdfast(*waiting, "300ms", "--server", url).returncode, 1)
+        self.assertEqual(self.holdfast(*waiting, "300ms", "--server", "http://127.0.0.1:1").returncode, 105)
+        self.assertEqual(self.holdfast(*waiting, "1m").returncode, 106, "one that is alone is not waited for")
 
     def test_does_not_let_a_node_steer_the_terminal(self):
         members = [{**STATUS["members"][0], "id": "a\x1b[2J"}]

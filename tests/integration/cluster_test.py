@@ -300,6 +300,38 @@ class FailOver(ClusterTest):
         self.assertEqual(status, 201, answer)
 
 
+class Readiness(ClusterTest):
+    longest_ttl = 4 * PATIENCE  # a silence that does not end meanwhile
+
+    def ready(self, node):
+        status, answer = node.ask("GET", "/ready")
+        self.assertEqual(answer["ready"], status == 200, answer)
+        self.assertEqual(node.health()["status"], answer["code"])
+        return answer["code"]
+
+    def test_a_node_says_whether_a_majority_votes_and_refuses_at_once_what_cannot_be(self):
+        a, b, c = self.start_cluster()
+        self.until("all vote", lambda: all(self.quorum(node)["voting"] == 3 for node in (a, b, c)))
+        self.assertEqual(self.ready(a), "ok")
+        b.kill()
+        c.kill()
+        self.until("a is alone", lambda: self.ready(a) == "no_majority")
+        b, c = self.start_node("b"), self.start_node("c")
+        self.wait_until_together()
+        for node in (a, b, c):
+            self.until("the others have said that they are silent", lambda: self.ready(node) == "silent")
+            told = self.quorum(node)
+            self.assertEqual((told["reachable"], told["voting"]), (3, 1))
+            self.assertEqual([member["voting"] for member in told["members"]], [True, False, False])
+        status, refused = a.acquire("alice", "r")
+        self.assertEqual((status, refused["error"]["code"]), (503, "unavailable"), refused)
+        self.assertIn("votes at the moment", refused["error"]["message"])  # and not that nobody answered in time
+        self.assertGreater(refused["retry_in_ms"], 2 * PATIENCE * 1000)
+        done = subprocess.run([BIN, "quorum", "status", "--server", f"http://127.0.0.1:{a.port}"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("and 1 votes: no majority", done.stdout)
+
+
 class Refusals(ClusterTest):
     def test_a_node_with_another_secret_is_refused_and_both_say_so(self):
         a = self.start_node("a")

@@ -2,9 +2,10 @@
 
 import os
 import sqlite3
+import subprocess
 import unittest
 
-from harness import ServerTest
+from harness import ServerTest, eventually
 
 
 class Policy(ServerTest):
@@ -48,6 +49,35 @@ class Policy(ServerTest):
         server = self.start()
         self.assertEqual(server.ask("GET", "/v1/bans")[1]["bans"], [])
         self.assertNotIn("agent-0", self.agents(server))
+
+
+class FullDisk(ServerTest):
+    def small_disk(self):
+        """A directory with room for a few hundred kilobytes."""
+        directory = self.directory()
+        os.mkdir(directory)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", directory], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("to mount a small file system takes root")
+        self.addCleanup(subprocess.run, ["umount", directory], check=True)
+        return directory
+
+    def test_is_called_that_while_leases_go_on_and_changes_take_effect_once_there_is_room(self):
+        directory = self.small_disk()
+        server = self.start(directory)
+        filler = os.path.join(directory, "filler")
+        with open(filler, "wb", buffering=0) as file, self.assertRaises(OSError):
+            while True:
+                file.write(bytes(4096))
+        status, refused = server.ask("PATCH", "/v1/policy", {"ttl_max_ms": 100_000})
+        self.assertEqual((status, refused["error"]["code"]), (500, "storage_failed"), refused)
+        self.assertEqual(server.health()["status"], "storage_failed")
+        self.assertEqual(server.ask("GET", "/ready")[0], 200)
+        server.grant("alice", "r")
+        os.remove(filler)
+        eventually("the disk takes it", lambda: server.health()["status"] == "ok")
+        eventually("it is in force", lambda: server.ask("GET", "/v1/policy")[1]["ttl_max_ms"] == 100_000)
+        server.stop()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,17 @@ TEST(LogSubmissions, are_answered_when_their_place_is_applied) {
     EXPECT_TRUE(submissions.has_queued());
 }
 
+TEST(LogSubmissions, are_refused_when_the_only_disk_has_refused_them) {
+    LogSubmissions submissions(1);
+    for (std::uint64_t number : {1, 2})
+        submissions.queue(waiting(number));
+    EXPECT_EQ(submissions.place(10), "v");
+    submissions.disk_failed({"storage_failed", "the disk is full"});
+    EXPECT_EQ(answers(submissions), Said{"1:storage_failed"}) << "not certainly never: the disk is asked again";
+    submissions.applied_to(10);
+    EXPECT_EQ(answers(submissions), Said{});
+}
+
 TEST(LogSubmissions, that_were_forwarded_wait_until_this_node_has_applied_them) {
     LogSubmissions submissions(7);
     EXPECT_EQ(submissions.forward(waiting(1)), 7U);

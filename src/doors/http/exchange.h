@@ -7,6 +7,7 @@
 
 #include "authority/authority.h"
 #include "doors/http/decode.h"
+#include "doors/http/readiness.h"
 #include "doors/http/response.h"
 #include "services/discovery/directory.h"
 #include "services/keys/controller.h"
@@ -85,6 +86,8 @@ struct Services {
     std::function<std::string()> store_status;
     std::function<const Error*()> store_trouble;
     bool spawns = true;  ///< a request may say what to run on a drone
+    std::function<std::optional<Trouble>()> own_trouble;
+    std::function<MetricNumbers()> numbers;
 };
 
 }  // namespace holdfast::http

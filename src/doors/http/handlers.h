@@ -66,6 +66,7 @@ void handle_audit(Services&, const Request&, const std::string&, Reply);
 
 void handle_events(Services&, const Request&, const std::string&, Reply);
 void handle_health(Services&, const Request&, const std::string&, Reply);
+void handle_ready(Services&, const Request&, const std::string&, Reply);
 void handle_metrics(Services&, const Request&, const std::string&, Reply);
 void handle_openapi(Services&, const Request&, const std::string&, Reply);
 

@@ -9,6 +9,7 @@
 #include "authority/authority.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "doors/http/readiness.h"
 
 namespace boost::asio {
 class io_context;
@@ -38,6 +39,9 @@ struct HttpDoorOptions {
     /// The JSON of GET /v1/store, and why the store cannot be used at the moment.
     std::function<std::string()> store_status = [] { return std::string(R"({"engine":"memory","reachable":true})"); };
     std::function<const Error*()> store_trouble = [] { return nullptr; };
+    /// What else is wrong, if something is; and numbers for GET /metrics. Either may be empty.
+    std::function<std::optional<Trouble>()> own_trouble{};
+    std::function<MetricNumbers()> numbers{};
 };
 
 /// What is behind the door.

@@ -14,6 +14,21 @@ Moment moment_of(const Services& services) {
 
 }  // namespace
 
+namespace {
+
+/// If it cannot be now, and it is known for how long, that is what the answer says.
+core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Services& services) {
+    const auto* refused = std::get_if<core::Refused>(&answer);
+    if (refused == nullptr || refused->code != core::Code::unavailable || !services.own_trouble) return answer;
+    const std::optional<Trouble> trouble = services.own_trouble();
+    if (!trouble || !trouble->left) return answer;
+    core::Refused told = *refused;
+    told.retry_in = trouble->left;
+    return told;
+}
+
+}  // namespace
+
 void handle_acquire(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_acquire(request);
     if (!decoded) return reply(failure(decoded.error()));
@@ -21,7 +36,8 @@ void handle_acquire(Services& services, const Request& request, const std::strin
     if (decoded->request.wait > Duration::zero()) decoded->request.reachable = [reply] { return reply.reachable(); };
     const auto ticket = services.authority.acquire(
         std::move(decoded->request), [reply, client_time, &services](const core::AcquireAnswer& answer) {
-            if (reply.open()) reply(answer_acquire(answer, client_time, moment_of(services)));
+            if (reply.open())
+                reply(answer_acquire(with_known_wait(answer, services), client_time, moment_of(services)));
         });
     if (ticket != 0) reply.wait([&services, ticket] { services.authority.cancel(ticket); });
 }

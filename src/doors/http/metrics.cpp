@@ -116,6 +116,23 @@ void Metrics::set_services(const core::Directory::Counts& counts) {
     raise("refused", counts.refused);
 }
 
+void Metrics::set(const MetricNumbers& numbers) {
+    for (const MetricNumber& one : numbers) {
+        if (!one.counts_up) {
+            prometheus::BuildGauge()
+                .Name(one.name)
+                .Help(one.help)
+                .Register(impl_->registry)
+                .Add(one.labels)
+                .Set(one.value);
+            continue;
+        }
+        prometheus::Counter& counter =
+            prometheus::BuildCounter().Name(one.name).Help(one.help).Register(impl_->registry).Add(one.labels);
+        counter.Increment(one.value - counter.Value());
+    }
+}
+
 void Metrics::observe_expiry_lateness(Duration late) {
     impl_->expiry_lateness.Observe(seconds(late));
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "doors/http/readiness.h"
 #include "doors/http/routes.h"
 #include "lease/code.h"
 
@@ -26,6 +27,7 @@ class Metrics {
     void set_leases(std::size_t active, std::size_t waiters);
     void set_keys(const core::Controller::Counts& counts);
     void set_services(const core::Directory::Counts& counts);
+    void set(const MetricNumbers& numbers);
     void observe_expiry_lateness(Duration late);
     void observe_loop_delay(Duration delay);
 

@@ -59,6 +59,7 @@ constexpr std::array table{
     Route{"DELETE", "/v1/bans/{holder}", "unban", handle_unban},
     Route{"GET", "/v1/audit", "audit", handle_audit},
     Route{"GET", "/health", "health", handle_health},
+    Route{"GET", "/ready", "ready", handle_ready},
     Route{"GET", "/metrics", "metrics", handle_metrics},
     Route{"GET", "/openapi.json", "openapi", handle_openapi},
 };

@@ -7,10 +7,17 @@
 namespace holdfast::http {
 namespace {
 
-std::string_view status_of(const core::Authority& authority, const Error* trouble) {
-    if (authority.stopping()) return "stopping";
-    if (trouble != nullptr) return "store_unavailable";
-    return authority.recovering_for() > Duration::zero() ? "recovering" : "ok";
+/// What is wrong with this server; the first of them if several are.
+std::optional<Trouble> trouble_of(const Services& services) {
+    const core::Authority& authority = services.authority;
+    if (authority.stopping()) return Trouble{"stopping", "the server is stopping"};
+    if (const Error* away = services.store_trouble()) return Trouble{"store_unavailable", away->message};
+    if (const Duration left = authority.recovering_for(); left > Duration::zero())
+        return Trouble{"recovering",
+                       "leases that were granted before an unclean stop may still be held, so nothing is granted until "
+                       "they have ended; wait, and do not restart it",
+                       left};
+    return services.own_trouble ? services.own_trouble() : std::nullopt;
 }
 
 }  // namespace
@@ -18,14 +25,33 @@ std::string_view status_of(const core::Authority& authority, const Error* troubl
 void handle_health(Services& services, const Request& request, const std::string&, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     const core::Authority& authority = services.authority;
-    const Error* trouble = services.store_trouble();
+    const std::optional<Trouble> trouble = trouble_of(services);
     Response response;
     JsonWriter json(response.body);
-    json.open_object().field("status", status_of(authority, trouble));
-    if (trouble != nullptr) json.field("trouble", trouble->message);
+    json.open_object().field("status", trouble ? trouble->code : "ok").flag("ready", !trouble || trouble->grants);
+    if (trouble) json.field("reason", trouble->reason);
+    if (const Error* away = services.store_trouble()) json.field("trouble", away->message);
     json.field("recovering_for_ms", to_ms_up(authority.recovering_for())).field("version", services.version);
     json.field("active_leases", authority.active_leases()).field("waiters", authority.waiters());
     if (services.quorum_status) json.key("quorum").raw(services.quorum_status());
+    json.close_object();
+    reply(std::move(response));
+}
+
+void handle_ready(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    const std::optional<Trouble> trouble = trouble_of(services);
+    const bool ready = !trouble || trouble->grants;
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().flag("ready", ready).field("code", trouble ? trouble->code : "ok");
+    if (trouble) json.field("reason", trouble->reason);
+    if (!ready) {
+        response.status = 503;
+        response.code = core::Code::unavailable;
+        response.retry_in = trouble->left;
+    }
+    if (trouble && trouble->left) json.field("retry_in_ms", to_ms_up(*trouble->left));
     json.close_object();
     reply(std::move(response));
 }
@@ -42,6 +68,13 @@ void handle_metrics(Services& services, const Request& request, const std::strin
     services.metrics.set_leases(services.authority.active_leases(), services.authority.waiters());
     services.metrics.set_keys(services.controller.counts());
     services.metrics.set_services(services.directory.counts());
+    const std::optional<Trouble> trouble = trouble_of(services);
+    MetricNumbers numbers;
+    if (services.numbers) numbers = services.numbers();
+    numbers.push_back({"holdfast_ready", "Whether leases can be granted", !trouble || trouble->grants ? 1.0 : 0.0});
+    numbers.push_back({"holdfast_recovering_seconds", "How long nothing is granted after an unclean stop",
+                       std::chrono::duration<double>(services.authority.recovering_for()).count()});
+    services.metrics.set(numbers);
     Response response;
     response.body = services.metrics.text();
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";

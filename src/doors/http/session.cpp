@@ -31,8 +31,9 @@ Shared::Shared(const HttpDoorServices& behind, prometheus::Registry& registry, H
                std::function<void()> tell_time)
     : options(std::move(given)),
       metrics(registry),
-      services{behind.authority, behind.controller,     behind.directory,     metrics,
-               options.version,  options.quorum_status, options.store_status, options.store_trouble},
+      services{behind.authority,    behind.controller,     behind.directory,     metrics,
+               options.version,     options.quorum_status, options.store_status, options.store_trouble,
+               options.own_trouble, options.numbers},
       hub(behind.authority),
       before_request(std::move(tell_time)) {}
 

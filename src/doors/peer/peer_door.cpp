@@ -65,6 +65,7 @@ struct PeerDoor::Impl final : std::enable_shared_from_this<Impl>, PeerLink::Owne
     void on_refused(PeerLink& link) override;
     void on_messages(PeerLink& link, std::vector<peer::Message> messages) override;
     void on_rejected(PeerLink& link, const std::string& why) override;
+    void on_silence(PeerLink& link, Duration left) override;
     void on_closed(PeerLink& link, const std::string& why) override;
 
     void unreachable(core::NodeIndex index, const std::string& why);
@@ -134,7 +135,7 @@ void PeerDoor::Impl::make_dialer(core::NodeIndex index) {
 }
 
 std::shared_ptr<PeerLink> PeerDoor::Impl::make_link(tcp::socket socket, Handshake::Side side, std::string address) {
-    const PeerLink::Parts link_parts{*this, terms, parts.limits, parts.clock, encoder, decoder};
+    const PeerLink::Parts link_parts{*this, terms, parts.limits, parts.clock, encoder, decoder, parts.silent_for};
     auto link = std::make_shared<PeerLink>(std::move(socket), side, std::move(address), link_parts);
     links.insert(link);
     return link;
@@ -193,6 +194,10 @@ void PeerDoor::Impl::on_open(PeerLink& link) {
 
 void PeerDoor::Impl::on_messages(PeerLink& link, std::vector<peer::Message> messages) {
     if (!stopping) parts.on_messages(*link.peer(), std::move(messages));
+}
+
+void PeerDoor::Impl::on_silence(PeerLink& link, Duration left) {
+    if (!stopping && parts.on_silence) parts.on_silence(link.peer()->node, left);
 }
 
 void PeerDoor::Impl::on_rejected(PeerLink& link, const std::string& why) {
@@ -293,6 +298,7 @@ PeerStatus PeerDoor::Impl::status_of(std::size_t index) const {
     status.boot = peer.link->peer()->boot;
     status.connected_since = peer.link->open_since();
     status.round_trip = peer.link->round_trip();
+    status.silent_for = peer.link->silent_for(parts.clock());
     status.bytes_queued = peer.link->bytes_queued();
     return status;
 }

@@ -39,6 +39,7 @@ struct PeerStatus {
     std::optional<core::BootNumber> boot;  ///< of the life that is connected
     std::optional<Instant> connected_since;
     std::optional<Duration> round_trip;  ///< smoothed
+    std::optional<Duration> silent_for;  ///< as it says: for how long it takes part in no decision (Q10)
     std::size_t bytes_queued = 0;
     // Of all connections in this node's life:
     std::uint64_t connections = 0;
@@ -82,6 +83,9 @@ class PeerDoor {
         std::function<void(core::NodeIndex peer, std::optional<core::BootNumber> boot)> on_peer;
         /// What has come together from a life of a peer that is connected.
         std::function<void(peer::Life from, std::vector<peer::Message> messages)> on_messages;
+        /// This node's own, which others are told; and that of a peer, whenever it tells. Either may be empty.
+        std::function<Duration()> silent_for = {};
+        std::function<void(core::NodeIndex peer, Duration left)> on_silence = {};
         PeerDoorLimits limits{};
         std::uint32_t protocol = peer::protocol_version;
         peer::Founders* founders = nullptr;  ///< told of a peer before on_peer is; none: every directory will do

@@ -11,6 +11,7 @@ using boost::asio::ip::tcp;
 
 constexpr std::size_t input_bytes = 64 * 1024;      // to begin with, and to go back to
 constexpr std::size_t content_bytes = 1024 * 1024;  // of a frame, if it is not for one message
+constexpr std::uint64_t most_silent_ms = 30ULL * 24 * 3600 * 1000;
 constexpr std::size_t sealed_bytes_most = frame_bytes_most + Hmac::bytes;
 
 }  // namespace
@@ -124,6 +125,10 @@ bool PeerLink::take_content(std::string_view body, std::vector<Message>& message
         std::move(frame->messages.begin(), frame->messages.end(), std::back_inserter(messages));
     if (frame->pong != 0) on_pong(frame->pong);
     if (frame->ping != 0) {
+        const Duration silence =
+            std::chrono::milliseconds(std::min<std::uint64_t>(frame->silent_for_ms, most_silent_ms));
+        silent_until_ = heard_at_ + silence;
+        parts_.owner.on_silence(*this, silence);
         pong_ = frame->ping;
         flush_soon();
     }
@@ -154,6 +159,9 @@ void PeerLink::flush() {
     counts_.sent += outbox_.take(content_, content_bytes);
     if (state_ == State::open && std::exchange(ping_due_, false)) {
         append_ping(++ping_, content_);
+        if (const Duration silent = parts_.silent_for ? parts_.silent_for() : Duration::zero();
+            silent > Duration::zero())
+            append_silence(static_cast<std::uint64_t>(to_ms_up(silent)), content_);
         pinged_at_ = parts_.clock();
         answered_ = false;
     }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +29,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         virtual void on_open(PeerLink& link) = 0;
         virtual void on_refused(PeerLink& link) = 0;  ///< by either side
         virtual void on_messages(PeerLink& link, std::vector<Message> messages) = 0;
+        virtual void on_silence(PeerLink& link, Duration left) = 0;  ///< as the other end says with each ping
         /// The first message on this connection that says what cannot be.
         virtual void on_rejected(PeerLink& link, const std::string& why) = 0;
         /// Once, as the last.
@@ -39,6 +42,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         const std::function<Instant()>& clock;
         Encoder& encoder;
         Decoder& decoder;
+        const std::function<Duration()>& silent_for;  ///< of this node; may be empty
     };
     PeerLink(boost::asio::ip::tcp::socket socket, Handshake::Side side, std::string address, Parts parts);
 
@@ -69,6 +73,11 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::optional<Refusal> refusal() const { return refusal_; }
     bool refused_by_peer() const { return refused_by_peer_; }
     std::optional<Duration> round_trip() const { return round_trip_; }
+    /// What is left of the other end's silence; nothing before it has said so.
+    std::optional<Duration> silent_for(Instant now) const {
+        if (!silent_until_) return std::nullopt;
+        return std::max(*silent_until_ - now, Duration::zero());
+    }
     Instant open_since() const { return open_since_; }
 
  private:
@@ -117,6 +126,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::uint64_t pong_ = 0;  // to be sent
     bool answered_ = true;
     std::optional<Duration> round_trip_;
+    std::optional<Instant> silent_until_;  // of the other end
     Counts counts_;
 };
 

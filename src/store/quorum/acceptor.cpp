@@ -270,6 +270,11 @@ bool Acceptor::admits_counter(std::uint64_t counter) const {
     return counter <= impl_->ceiling;
 }
 
+Token Acceptor::token_headroom() const {
+    const Token used = std::max(impl_->highest_token, impl_->needed);
+    return impl_->ceiling > used ? impl_->ceiling - used : 0;
+}
+
 Duration Acceptor::silent_for() const {
     return impl_->silent() ? impl_->silent_until - impl_->now : Duration::zero();
 }

@@ -50,6 +50,7 @@ class Acceptor {
     void raise_token_ceiling(Token durable);
     std::optional<Token> wants_ceiling();
     Token highest_token() const;
+    Token token_headroom() const;  ///< below the ceiling
     /// Ballots up to this counter are on their way: the ceiling should be above it.
     void expect_counter(std::uint64_t counter);
     bool admits_counter(std::uint64_t counter) const;

@@ -15,6 +15,8 @@ constexpr std::size_t updates_most = 200'000;   ///< that have not been answered
 constexpr std::size_t abandoned_most = 10'000;  ///< tokens of one register
 
 const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
+const Error undecidable{"unavailable",
+                        "no majority of the nodes can be reached and votes at the moment; what it did is unknown"};
 const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
 const Error too_many{"unavailable", "too many updates are under way on this node"};
 
@@ -75,9 +77,20 @@ void Attempts::take_in_what_waits(Register& reg) {
     });
 }
 
+/// What cannot succeed is not waited for.
+void Attempts::give_up_if_undecidable(Register& reg) {
+    if (reg.batch.empty() || mail_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
+    for (const Pending& pending : reg.batch)
+        finished_.push_back({pending.update, undecidable});
+    counts_.given_up += reg.batch.size();
+    updates_ -= reg.batch.size();
+    reg.batch.clear();
+}
+
 void Attempts::begin(Register& reg) {
     leave(reg);
     take_in_what_waits(reg);
+    give_up_if_undecidable(reg);
     if (reg.batch.empty()) {
         registers_.erase(registers_.find(reg.resource));
         return;

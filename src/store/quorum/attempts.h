@@ -62,6 +62,7 @@ class Attempts {
     Register& open(std::string_view resource);
     void begin(Register& reg);
     void take_in_what_waits(Register& reg);
+    void give_up_if_undecidable(Register& reg);
     bool try_one_round(Register& reg);
     void prepare(Register& reg);
     void start(Register& reg, Ballot ballot, Phase phase);

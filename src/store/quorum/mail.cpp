@@ -28,6 +28,35 @@ void Mail::set_peer(NodeIndex peer, std::optional<BootNumber> boot) {
     if (boot) peers_[peer].last = std::max(peers_[peer].last, *boot);
 }
 
+void Mail::set_silence(NodeIndex peer, Instant until) {
+    if (peer < peers_.size()) peers_[peer].silent_until = until;
+}
+
+bool Mail::votes(NodeIndex peer, Instant now) const {
+    return peer < peers_.size() && peers_[peer].reachable && now >= peers_[peer].silent_until;
+}
+
+bool Mail::may_decide(bool this_one_votes, Instant now) const {
+    std::size_t count = this_one_votes ? 1 : 0;
+    for (NodeIndex peer = 0; peer < peers_.size(); ++peer) {
+        if (peer == config_.node) continue;
+        const Peer& one = peers_[peer];
+        const bool missed_lately = !one.reachable && (now < one.missed_since || now - one.missed_since < gone_after);
+        count += votes(peer, now) || missed_lately ? 1 : 0;
+    }
+    return count >= config_.majority();
+}
+
+std::optional<Duration> Mail::decides_in(Duration own_silence, Instant now) const {
+    std::vector<Duration> silences{own_silence};
+    for (NodeIndex peer = 0; peer < peers_.size(); ++peer)
+        if (peer != config_.node && peers_[peer].reachable)
+            silences.push_back(std::max(peers_[peer].silent_until - now, Duration::zero()));
+    if (silences.size() < config_.majority()) return std::nullopt;
+    std::sort(silences.begin(), silences.end());
+    return silences[config_.majority() - 1];
+}
+
 bool Mail::is_gone(RequestOrigin origin, Instant now) const {
     if (origin.boot == 0 || origin.node >= peers_.size()) return false;
     if (origin.node == config_.node) return !origin.is_of(config_.boot);

@@ -18,6 +18,16 @@ class Mail {
     void set_time(Instant now);
     void set_peer(NodeIndex peer, std::optional<BootNumber> boot);
 
+    /// A peer takes part in no decision before, as it says (Q10).
+    void set_silence(NodeIndex peer, Instant until);
+
+    /// Whether so many others may vote as a majority needs: those that are reachable and not silent, or have been out
+    /// of reach for so short a time that they may be back in a moment.
+    bool may_decide(bool this_one_votes, Instant now) const;
+    /// When a majority of those that are reachable votes: now, at the end of a silence, or nobody knows.
+    std::optional<Duration> decides_in(Duration own_silence, Instant now) const;
+    bool votes(NodeIndex peer, Instant now) const;
+
     /// True if whoever made this request has been out of reach for a while, or is not that life any more.
     bool is_gone(RequestOrigin origin, Instant now) const;
 
@@ -35,6 +45,7 @@ class Mail {
         std::optional<BootNumber> reachable;
         BootNumber last = 0;
         Instant missed_since = Instant::max();  ///< if it is not reachable
+        Instant silent_until{};
     };
 
     const QuorumConfig& config_;

@@ -81,7 +81,9 @@ struct QuorumStore::Impl {
         look.name = asked->holder;
         look.most = static_cast<std::uint32_t>(std::min(asked->most, limits::obstacles));
         looks.ask(std::move(look), now, [this, asked = std::move(asked)](Result<Shown> sight) mutable {
-            if (!sight && now < asked->give_up_at && !looks.stopped()) return ask_for_leases(std::move(asked));
+            const bool decidable = mail.may_decide(acceptor.silent_for() == Duration::zero(), now);
+            if (!sight && decidable && now < asked->give_up_at && !looks.stopped())
+                return ask_for_leases(std::move(asked));
             if (!sight) return asked->reply(sight.error());
             asked->reply(names_in(*sight, asked->most));
         });
@@ -145,6 +147,19 @@ void QuorumStore::receive(Envelope envelope) {
 void QuorumStore::set_peer(NodeIndex peer, std::optional<BootNumber> boot) {
     impl_->mail.set_peer(peer, boot);
     if (boot) impl_->greet(peer);
+}
+
+void QuorumStore::set_silence(NodeIndex peer, Instant until) {
+    impl_->mail.set_silence(peer, until);
+}
+
+bool QuorumStore::votes(NodeIndex node) const {
+    if (node == impl_->config.node) return impl_->acceptor.silent_for() == Duration::zero();
+    return impl_->mail.votes(node, impl_->now);
+}
+
+std::optional<Duration> QuorumStore::decides_in() const {
+    return impl_->mail.decides_in(impl_->acceptor.silent_for(), impl_->now);
 }
 
 void QuorumStore::update(std::string_view resource, Update& update) {

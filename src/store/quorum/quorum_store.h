@@ -33,7 +33,8 @@ namespace holdfast::core {
 ///
 /// An attempt that got no majority in time may have taken effect. The update is then applied again on what is found,
 /// and leases that the failed attempt may have left there, which nobody was told of, are taken out first (Q8). After
-/// `give_up_after` it is done with the error `unavailable`, and what it did is unknown.
+/// `give_up_after`, or as soon as no majority is left that could vote, it is done with the error `unavailable`, and
+/// what it did is unknown.
 class QuorumStore final : public DrivenStore {
  public:
     struct Parts {
@@ -59,6 +60,13 @@ class QuorumStore final : public DrivenStore {
     void receive(Envelope envelope);
     /// The life of a peer that is connected now. Messages go to that one; none if it cannot be reached.
     void set_peer(NodeIndex peer, std::optional<BootNumber> boot);
+
+    /// A peer has said that it takes part in no decision before (Q10).
+    void set_silence(NodeIndex peer, Instant until);
+    /// That member, this one included, is connected and takes part in decisions.
+    bool votes(NodeIndex node) const;
+    /// Until a majority of those that are connected votes: zero if it does, nothing if nobody knows.
+    std::optional<Duration> decides_in() const;
 
     void update(std::string_view resource, Update& update) override;
     void leases_of(std::string_view holder, Which which, std::size_t most,

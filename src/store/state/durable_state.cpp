@@ -6,7 +6,10 @@
 namespace holdfast {
 
 DurableState::DurableState(Parts parts)
-    : db_(parts.db), post_(std::move(parts.post)), on_failure_(std::move(parts.on_failure)) {}
+    : db_(parts.db),
+      post_(std::move(parts.post)),
+      on_failure_(std::move(parts.on_failure)),
+      on_written_(std::move(parts.on_written)) {}
 
 DurableState::~DurableState() {
     stop();
@@ -97,6 +100,7 @@ void DurableState::submit(Work work, Callback<Result<void>> done) {
 void DurableState::answer(Callback<Result<void>> done, Result<void> outcome) {
     post_([this, done = std::move(done), outcome = std::move(outcome)]() mutable {
         if (!outcome && on_failure_) on_failure_(outcome.error());
+        if (outcome && on_written_) on_written_();
         done(std::move(outcome));
     });
 }

@@ -26,6 +26,7 @@ class DurableState final : public core::Durable {
         StateDb& db;
         std::function<void(Callback<>)> post;               ///< runs a function on the loop; callable from any thread
         std::function<void(const Error&)> on_failure = {};  ///< on the loop, for every write that failed
+        std::function<void()> on_written = {};              ///< likewise that succeeded
     };
     explicit DurableState(Parts parts);
     ~DurableState() override;
@@ -69,6 +70,7 @@ class DurableState final : public core::Durable {
     StateDb& db_;
     std::function<void(Callback<>)> post_;
     std::function<void(const Error&)> on_failure_;
+    std::function<void()> on_written_;
 
     // Of the loop.
     LongestTtl longest_ttl_{Duration::zero(), Duration::zero()};

@@ -88,6 +88,10 @@ void append_pong(std::uint64_t number, std::string& frame) {
     FieldWriter(frame).always(pb::Frame::kPongFieldNumber, number);
 }
 
+void append_silence(std::uint64_t ms, std::string& frame) {
+    FieldWriter(frame).always(pb::Frame::kSilentForMsFieldNumber, ms);
+}
+
 struct Decoder::Impl {
     Result<Frame> decode(std::string_view bytes);
 
@@ -123,6 +127,7 @@ Result<Frame> Decoder::Impl::decode(std::string_view bytes) {
     Frame frame;
     frame.ping = wire.ping();
     frame.pong = wire.pong();
+    frame.silent_for_ms = wire.silent_for_ms();
     frame.messages.reserve(count);
     for (const pb::Message& message : wire.messages())
         take(message, frame);

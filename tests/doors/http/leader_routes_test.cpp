@@ -115,6 +115,42 @@ TEST(QuorumRoute, shows_what_the_node_says) {
     EXPECT_EQ(again.number("/asked"), 2) << "as it is now, not as it was";
 }
 
+TEST(ReadyRoute, says_why_nothing_can_be_granted_and_for_how_long) {
+    DoorSetting setting;
+    std::optional<Trouble> trouble;
+    setting.options.own_trouble = [&] { return trouble; };
+    setting.options.numbers = [] {
+        return MetricNumbers{{"holdfast_some", "Some", 7}, {"holdfast_more_total", "More", 9, true}};
+    };
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    Answer ready = client.ask("GET", "/ready");
+    EXPECT_EQ(ready.status, 200);
+    EXPECT_EQ(ready.body, R"({"ready":true,"code":"ok"})");
+
+    trouble = Trouble{"silent", "one of three members votes", 254s};
+    ready = client.ask("GET", "/ready");
+    EXPECT_EQ(ready.status, 503);
+    EXPECT_EQ(ready.text("/code"), "silent");
+    EXPECT_EQ(ready.text("/reason"), "one of three members votes");
+    EXPECT_EQ(ready.number("/retry_in_ms"), 254'000);
+    EXPECT_EQ(ready.headers.at("retry-after"), "254");
+    const Answer health = client.ask("GET", "/health");
+    EXPECT_EQ(health.status, 200) << "nobody is to restart it for that";
+    EXPECT_EQ(health.text("/status"), "silent");
+    EXPECT_EQ(health.text("/reason"), "one of three members votes");
+    EXPECT_NE(client.ask("GET", "/metrics").body.find("holdfast_ready 0"), std::string::npos);
+
+    trouble = Trouble{"storage_failed", "the disk is full", std::nullopt, true};
+    ready = client.ask("GET", "/ready");
+    EXPECT_EQ(ready.status, 200) << "leases are granted all the same";
+    EXPECT_EQ(ready.text("/code"), "storage_failed");
+    EXPECT_EQ(client.ask("GET", "/health").text("/status"), "storage_failed");
+    const std::string metrics = client.ask("GET", "/metrics").body;
+    for (const char* line : {"holdfast_ready 1", "holdfast_some 7", "holdfast_more_total 9"})
+        EXPECT_NE(metrics.find(line), std::string::npos) << line;
+}
+
 TEST(StoreRoute, shows_where_leases_are_kept_and_health_that_it_is_away) {
     DoorSetting setting;
     std::optional<Error> trouble;

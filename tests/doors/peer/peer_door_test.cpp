@@ -210,6 +210,16 @@ TEST_F(PeerTest, a_newer_life_takes_the_place_of_an_older_connection_that_still_
     EXPECT_EQ(c->status(1).boot, 2U);
 }
 
+TEST_F(PeerTest, a_peer_says_for_how_long_it_takes_part_in_nothing) {
+    start_c({.silent_for = 90s});
+    start_b({});
+    ASSERT_TRUE(until([&] { return b->status(2).silent_for.has_value() && c->status(1).silent_for.has_value(); }));
+    EXPECT_GT(*b->status(2).silent_for, 30s);
+    EXPECT_LE(*b->status(2).silent_for, 90s);
+    EXPECT_EQ(*c->status(1).silent_for, Duration::zero());
+    EXPECT_FALSE(c->status(0).silent_for) << "one that is not connected has said nothing";
+}
+
 TEST_F(PeerTest, an_older_life_is_refused_and_both_know_why) {
     start_c({});
     start_b({.boot = 5});

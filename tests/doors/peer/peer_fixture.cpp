@@ -41,6 +41,7 @@ TestNode::TestNode(boost::asio::io_context& loop, core::NodeIndex node, const Ad
                 for (peer::Message& message : messages)
                     heard[from.node].push_back(std::move(message));
             },
+        .silent_for = [silence = options.silent_for] { return silence; },
         .limits = options.limits,
         .protocol = options.protocol});
     const auto bound = door_->start();

@@ -24,6 +24,7 @@ struct TestNodeOptions {
     Duration longest_ttl = 5min;
     double rho = 0.01;
     std::uint32_t protocol = peer::protocol_version;
+    Duration silent_for{};
     PeerDoorLimits limits{};
 };
 

@@ -35,6 +35,35 @@ TEST(QuorumStore, serves_one_register_through_any_node) {  // Q1
     EXPECT_GT(cluster.acquired(1, "r", {"bob"}), token);
 }
 
+TEST(QuorumStore, gives_up_at_once_what_no_majority_can_decide_and_knows_when_one_can) {
+    Cluster cluster;
+    EXPECT_EQ(cluster.store(0).decides_in(), Duration::zero());
+    const Instant now = cluster.local_time(0);
+    cluster.store(0).set_silence(1, now + 30s);
+    cluster.store(0).set_silence(2, now + 20s);
+    EXPECT_FALSE(cluster.store(0).votes(2));
+    EXPECT_EQ(cluster.store(0).decides_in(), Duration{20s});
+    const auto later = cluster.acquire(0, "r", {"alice"});
+    EXPECT_TRUE(later->done) << "nobody is waited for in vain";
+    EXPECT_EQ(later->error, "unavailable");
+    cluster.pass(21s);
+    EXPECT_EQ(cluster.store(0).decides_in(), Duration::zero());
+    EXPECT_NE(cluster.acquired(0, "r", {"alice"}), 0U);
+}
+
+TEST(QuorumStore, waits_for_nodes_that_were_lost_a_moment_ago_and_not_for_those_that_stay_away) {
+    Cluster cluster;
+    cluster.fate = [](const Envelope&) { return Cluster::Fate::lose; };
+    for (const NodeIndex peer : {NodeIndex{1}, NodeIndex{2}})
+        cluster.store(0).set_peer(peer, std::nullopt);
+    EXPECT_FALSE(cluster.store(0).decides_in());
+    const auto first = cluster.acquire(0, "r", {"alice"});
+    EXPECT_FALSE(first->done) << "they may be back in a moment";
+    cluster.pass(3s);
+    EXPECT_EQ(first->error, "unavailable");
+    EXPECT_EQ(cluster.acquire(0, "r", {"alice"})->error, "unavailable") << "at once";
+}
+
 TEST(QuorumStore, serves_with_a_minority_gone_and_not_with_a_majority_gone) {  // Q1
     Cluster cluster;
     cluster.crash(2);
