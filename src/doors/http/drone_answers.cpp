@@ -7,7 +7,7 @@ namespace holdfast::http {
 namespace {
 
 void put_drone(JsonWriter& json, const core::DroneView& drone) {
-    json.open_object().field("id", drone.id).field("life", drone.life).field("pool", drone.pool);
+    json.open_object().field("id", drone.id).field("life", core::shown_life(drone.life)).field("pool", drone.pool);
     json.field_or_null("address", drone.address);
     json.field("capacity", std::uint64_t{drone.capacity}).field("backends", std::uint64_t{drone.backends});
     json.field("orders", std::uint64_t{drone.orders}).flag("draining", drone.draining).flag("healthy", drone.healthy);

@@ -108,7 +108,7 @@ void Connects::take(const std::string& resource) {
     request.intents = {{resource, Predicate::mutates}};
     request.ttl = first.request.ttl;
     request.reason = "key";
-    request.metadata = to_json({id, first.request.key.tag, drone->id, drone->life, first.request.user});
+    request.metadata = to_json({id, first.request.key.tag, drone->id, shown_life(drone->life), first.request.user});
     const Taking taking{resource, id, drone->id, drone->life};
     book_.authority.acquire(std::move(request),
                             book_.guarded([this, taking](const AcquireAnswer& answer) { taken(taking, answer); }));
@@ -201,7 +201,9 @@ Backend Connects::backend_under(const std::string& resource, const Lease& lease)
     const KeyNote note = note_of(lease);
     Key key = key_of(resource).value();
     key.tag = note.tag;
-    Backend backend{note.backend, std::move(key), lease.token, note.drone, note.life, note.user};
+    const Drone* drone = book_.drones.find(note.drone);
+    const bool of_this_life = drone != nullptr && shown_life(drone->life) == note.life;
+    Backend backend{note.backend, std::move(key), lease.token, note.drone, of_this_life ? drone->life : "", note.user};
     backend.since = book_.now;
     if (known != nullptr || book_.backends.full()) return backend;
     const Backend& added = book_.backends.add(std::move(backend));

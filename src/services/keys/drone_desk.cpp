@@ -9,13 +9,14 @@ namespace holdfast::core {
 namespace {
 
 Reassertion reassertion_of(const Heartbeat& heartbeat, const BackendReport& report, std::string user) {
-    return {.resource = resource_of(report.key),
-            .token = report.token,
-            .ttl = report.ttl,
-            .holder = heartbeat.drone,
-            .session = report.id,
-            .reason = "key",
-            .metadata = to_json({report.id, report.key.tag, heartbeat.drone, heartbeat.life, std::move(user)})};
+    return {
+        .resource = resource_of(report.key),
+        .token = report.token,
+        .ttl = report.ttl,
+        .holder = heartbeat.drone,
+        .session = report.id,
+        .reason = "key",
+        .metadata = to_json({report.id, report.key.tag, heartbeat.drone, shown_life(heartbeat.life), std::move(user)})};
 }
 
 Backend backend_of(const Heartbeat& heartbeat, const BackendReport& report, Instant now) {

@@ -1,8 +1,11 @@
 #include "services/keys/key.h"
 
+#include <array>
 #include <boost/json.hpp>
+#include <cstdio>
 
 #include "base/mutant.h"
+#include "base/rendezvous.h"
 #include "lease/code.h"
 #include "lease/manifest.h"
 #include "lease/owner.h"
@@ -51,6 +54,12 @@ std::optional<Key> key_of(std::string_view full_name) {
     const SplitName split = split_name(full_name);
     if (!split.resource.starts_with(key_prefix)) return std::nullopt;
     return Key{std::string(split.name_space), std::string(split.resource.substr(key_prefix.size())), {}};
+}
+
+std::string shown_life(std::string_view life) {
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(xxh64(life)));
+    return digits.data();
 }
 
 std::string to_json(const KeyNote& note) {

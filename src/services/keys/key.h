@@ -35,12 +35,16 @@ std::string resource_of(const Key& key);
 /// The key of a resource, without its tag; nothing if it is not the resource of one.
 std::optional<Key> key_of(std::string_view full_name);
 
+/// A drone's life as it is shown. The life itself is the drone's secret, 128 random bits: whoever names it speaks for
+/// the drone, and so for its keys. Half of that is in the 64 bits that are shown.
+std::string shown_life(std::string_view life);
+
 /// What the lease of a key says of its backend, as the lease's metadata.
 struct KeyNote {
     std::string backend;
     std::string tag;
     std::string drone;
-    std::string life;  ///< of the drone
+    std::string life;  ///< of the drone, as shown_life() has it
     std::string user;  ///< for whom it was started; for people
 };
 std::string to_json(const KeyNote& note);

@@ -31,6 +31,24 @@ TEST(DroneRoutes, register_a_drone_by_its_heartbeat) {
     EXPECT_EQ(client.ask("GET", "/v1/drones/d3").code(), "unknown_drone");
 }
 
+TEST(DroneRoutes, show_nobody_the_life_with_which_a_drone_speaks_for_its_keys) {  // K6
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string secret = "5ec4e75ec4e75ec4e75ec4e75ec4e75e";
+    heartbeat(client, "d1", {}, secret);
+    const Answer connected = connect(client, "room-1");
+    ASSERT_EQ(connected.status, 201) << connected.body;
+    for (const char* target : {"/v1/drones", "/v1/drones/d1", "/v1/leases", "/v1/keys", "/v1/backends"}) {
+        const Answer shown = client.ask("GET", target);
+        EXPECT_EQ(shown.status, 200) << target;
+        EXPECT_EQ(shown.body.find(secret), std::string::npos) << target;
+    }
+    const Answer drone = client.ask("GET", "/v1/drones/d1");
+    const Answer forged = heartbeat(client, "d1", report(connected, "terminated"), drone.text("/drone/life"));
+    EXPECT_EQ(forged.code(), "drone_alive");
+    EXPECT_EQ(connect(client, "room-1").number("/token"), connected.number("/token")) << "the key is still taken";
+}
+
 TEST(DroneRoutes, refuse_an_earlier_life) {
     TestDoor door;
     TestClient client = door.connect();
