@@ -20,6 +20,8 @@ TEST(ManyWorlds, break_no_rule_and_reach_what_is_rare) {
     EXPECT_GT(tally.work.deaths, 500U);
     EXPECT_GT(tally.cluster.restarts, 700U);
     EXPECT_GT(tally.cluster.clean, 100U);
+    EXPECT_GT(tally.cluster.copies, 10U) << "earlier copies of a directory that were put back";
+    EXPECT_GT(tally.cluster.refused, 10U);
     EXPECT_GT(tally.cluster.past_restart, 1'000U);
     EXPECT_GT(tally.log.entries, 20'000U);
     EXPECT_GT(tally.log.leaders, 600U);
