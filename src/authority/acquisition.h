@@ -16,6 +16,7 @@ struct Acquisitions::Request {
     Terms terms;
     Priority priority = 0;  // of an agent fixed when it came (G5); of a plain request once it is queued: stands()
     bool agent = false;
+    std::uint64_t takes_over = 0;  // its entry in the queues of before it moved to this node (G6)
     Callback<AcquireAnswer> reply;
     Instant received_at;                  // the transmission that is answered
     Instant tried_at;                     // the attempt that is under way, or the last
@@ -67,6 +68,7 @@ struct Acquisitions::Request {
                 .token = token,
                 .request = id,
                 .queued = wait_until.has_value(),
+                .takes_over = takes_over,
                 .replaces_own = false};
     }
 };

@@ -175,6 +175,7 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
                       .token = *token,
                       .request = impl.acquisitions.next_number(),
                       .queued = false,
+                      .takes_over = 0,
                       .replaces_own = call_.replacing};
     auto verdict = acquire_in_place(record_, neighbours_, claim, now_);
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);

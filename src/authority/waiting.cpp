@@ -40,6 +40,11 @@ void Acquisitions::wait(const RequestPtr& request) {
     if (request->terms.wait <= Duration::zero())
         return answer(request, busy_answer(Code::busy, std::move(request->standing)));
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
+    // G6: not the place of another request that waits right here.
+    if (const Standing& found = request->standing; found.own_entry != 0 && !requests_.contains(found.own_entry)) {
+        request->takes_over = found.own_entry;
+        request->priority = std::min(request->priority, found.own_place);
+    }
     request->wait_until = now_ + request->terms.wait;
     deadlines_.emplace(*request->wait_until, request->id);
     by_holder_.emplace(request->asked.holder, request->id);

@@ -57,6 +57,15 @@ Result<Answer> Api::send_and_wait(std::string target, const json::value& body, D
     return call({"POST", std::move(target), json::serialize(body), ""}, wait);
 }
 
+Result<Answer> Api::acquire(const json::value& body, Duration wait, Duration ttl) {
+    return call({.method = "POST",
+                 .target = "/v1/leases",
+                 .body = json::serialize(body),
+                 .repeatable = wait <= Duration::zero(),
+                 .silence_max = connection_.silence_max(ttl)},
+                wait);
+}
+
 Result<Answer> Api::call(const HttpRequest& request, Duration wait) {
     const auto response = connection_.send(request, answer_timeout + wait);
     if (!response) return response.error();

@@ -34,6 +34,12 @@ class Api {
     /// As send(), when the server may take `wait` longer than usual to answer.
     Result<Answer> send_and_wait(std::string target, const boost::json::value& body, Duration wait);
 
+    /// Asks for leases of this TTL (zero: the default one), with an idempotency key in the body. A server that is
+    /// silent is left for another one; a request that waits fails with `unreachable` then, and the next call goes
+    /// there.
+    Result<Answer> acquire(const boost::json::value& body, Duration wait, Duration ttl);
+    bool has_several_servers() const { return connection_.has_several_servers(); }
+
     HttpConnection& connection() { return connection_; }
 
  private:

@@ -55,16 +55,25 @@ json::object acquire_body(const TakeOptions& take) {
 /// requests.
 Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, const StopOnSignal& stop) {
     json::object body = acquire_body(take);
+    body["idempotency_key"] = random_hex(16);
     const HolderInstant start = holder_clock_now();
     for (;;) {
         const Duration spent = holder_clock_now() - start;
         const Duration wait = take.wait_for_ever ? wait_slice : std::max(take.wait.value_or(0s) - spent, Duration{});
         if (wait > 0s) body["wait_ms"] = to_ms(std::min(wait, wait_slice));
-        auto answer = api.send_and_wait("/v1/leases", body, wait);
+        auto answer = api.acquire(body, wait, take.ttl.value_or(0s));
+        const bool goes_on = take.wait_for_ever || holder_clock_now() - start < take.wait.value_or(0s);
+        if (!answer && answer.error().code == "unreachable" && api.has_several_servers() && goes_on &&
+            stop.signal() == 0) {
+            screen.note("still waiting, through another server: " + answer.error().message);
+            stop.sleep_for(retry_pause);
+            continue;  // with the same key: it keeps its place (G6)
+        }
         if (!answer || answer->ok()) return answer;
         const std::string code = error_code_of(*answer);
-        const bool goes_on = take.wait_for_ever || holder_clock_now() - start < take.wait.value_or(0s);
-        const bool helps = code == "wait_timeout" || code == "recovering" || code == "stopping";
+        const bool pending = code == "idempotency_in_progress";  // of a call whose connection was lost
+        const bool helps = pending || code == "wait_timeout" || code == "recovering" || code == "stopping";
+        if (!pending) body["idempotency_key"] = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
         const std::string conflicts = describe_conflicts(*answer);
         screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));

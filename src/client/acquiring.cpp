@@ -94,9 +94,9 @@ bool Acquiring::may_ask_again(const Failure& failure) const {
 /// what came of it.
 AcquireReply Acquiring::ask() {
     ask_.idempotency_key = random_hex(16);
-    ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
     Duration wait_before_next = pause_min;
     for (bool last = false;;) {
+        ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
         AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now());
         const auto* failure = std::get_if<Failure>(&reply);
         const bool pending = failure != nullptr && failure->code == "idempotency_in_progress";

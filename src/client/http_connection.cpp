@@ -16,6 +16,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 /// What a server gets to take a connection, and to answer a request that others may answer as well.
 constexpr Duration connect_max = 2s;
 constexpr Duration answer_min = 250ms;
+/// How long a server that waits for a turn on behalf of a client may be silent.
+constexpr Duration silence_least = 300ms;
+constexpr Duration silence_most = 5s;
 /// What all of them together get to take the connection of a stream.
 constexpr Duration stream_connect_max = 10s;
 
@@ -71,6 +74,11 @@ struct HttpConnection::Attempts {
         return Error{result.error().code, reasons};
     }
 };
+
+Duration HttpConnection::silence_max(Duration ttl) const {
+    if (servers_->size() == 1) return Duration::zero();
+    return ttl > Duration::zero() ? std::clamp<Duration>(ttl / 3, silence_least, silence_most) : silence_most;
+}
 
 Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration timeout) {
     Attempts attempts{*this, std::chrono::steady_clock::now() + timeout};

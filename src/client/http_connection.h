@@ -37,6 +37,12 @@ class HttpConnection {
     /// The answer that came last shows that its server does not serve, though it answers.
     void pass_over() { servers_->pass_over(place_); }
 
+    /// How long a server may be silent before another is asked for a lease of this TTL (zero: the default one), however
+    /// long the request may wait: a third of it, and a few seconds at most. Zero if there is no other.
+    Duration silence_max(Duration ttl) const;
+
+    bool has_several_servers() const { return servers_->size() > 1; }
+
     /// The server that was asked last, or is to be asked first.
     const std::string& server() const { return servers_->at(place_); }
 

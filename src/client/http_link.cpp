@@ -1,5 +1,6 @@
 #include "client/http_link.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -37,6 +38,8 @@ constexpr auto idle_max = 25s;
 /// The server sends a comment every 15 s; after three missed ones the stream is dead.
 constexpr auto stream_silence_max = 50s;
 constexpr auto stream_start_max = 10s;
+/// How often a server is asked to show that a request still waits, in the time after which it is taken to hang.
+constexpr int signs_per_silence = 4;
 
 std::string target_or_root(const std::string& target) {
     return target.empty() ? "/" : target;
@@ -50,6 +53,8 @@ http::request<http::string_body> to_beast(const HttpRequest& request, const std:
     message.set(http::field::host, host);
     message.set(http::field::user_agent, "holdfast");
     if (!request.last_event_id.empty()) message.set("Last-Event-ID", request.last_event_id);
+    if (request.silence_max > Duration::zero())
+        message.set("Holdfast-Progress-Ms", std::to_string(to_ms(request.silence_max / signs_per_silence)));
     if (!request.body.empty()) message.set(http::field::content_type, "application/json");
     message.body() = request.body;
     message.prepare_payload();
@@ -217,17 +222,25 @@ error_code HttpLink::Impl::write(const HttpRequest& request, SteadyTime deadline
 
 Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime deadline) {
     error_code error = write(request, deadline);
-    Parser parser;
-    parser.body_limit(body_bytes_max);
-    parser.header_limit(header_bytes_max);
-    if (!error) error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, parser, done); });
+    std::optional<Parser> parser;
+    do {  // informational answers only show that the server is there
+        parser.emplace();
+        parser->body_limit(body_bytes_max);
+        parser->header_limit(header_bytes_max);
+        const auto sign_by = request.silence_max > Duration::zero()
+                                 ? std::min(deadline, std::chrono::steady_clock::now() + request.silence_max)
+                                 : deadline;
+        if (!error)
+            error = perform(sign_by, [&](auto done) { http::async_read_header(socket, buffer, *parser, done); });
+    } while (!error && parser->get().result_int() / 100 == 1);
+    if (!error) error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, *parser, done); });
     if (error) {
         close();
         return unreachable(error);
     }
     last_used = std::chrono::steady_clock::now();
-    if (!parser.get().keep_alive()) close();
-    return to_response(parser, sent_at);
+    if (!parser->get().keep_alive()) close();
+    return to_response(*parser, sent_at);
 }
 
 error_code HttpLink::Impl::read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line) {

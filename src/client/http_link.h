@@ -18,6 +18,9 @@ struct HttpRequest {
     /// A POST that is answered without a wait and may be sent again when nobody knows whether it was carried out: it is
     /// idempotent, or has an idempotency key (G7). For GET, PUT and DELETE that goes without saying.
     bool repeatable = false;
+    /// A server that says nothing for so long, not even that the request still waits, is taken to hang. Zero: only the
+    /// timeout counts.
+    Duration silence_max{};
 };
 
 struct HttpResponse {

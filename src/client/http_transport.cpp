@@ -67,8 +67,11 @@ AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout) {
     if (!body) return Failure{.outcome = Outcome::refused, .code = body.error().code, .message = body.error().message};
     Loan connection(*this);
     const bool at_once = ask.wait <= Duration::zero() && !ask.idempotency_key.empty();
-    const HttpRequest request{
-        .method = "POST", .target = "/v1/leases", .body = std::move(*body), .repeatable = at_once};
+    const HttpRequest request{.method = "POST",
+                              .target = "/v1/leases",
+                              .body = std::move(*body),
+                              .repeatable = at_once,
+                              .silence_max = connection->silence_max(ask.ttl)};
     const auto response = connection->send(request, timeout);
     if (!response) return NoAnswer{response.error().message};
     return read_acquire(ask, *response);

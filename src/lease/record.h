@@ -44,7 +44,8 @@ struct Record {
     std::vector<Reservation> reserved;
     std::vector<PastHolding> past;  ///< one of a holder, at most limits::past_holdings_per_record
     Token last_token = 0;
-    std::string spare;  ///< no part of it: memory that a holder's name left behind, for the next one to use
+    std::vector<Waiter> absent;  ///< no part of it: waiters of nodes that are gone, who may come back through others
+    std::string spare;           ///< no part of it: memory that a holder's name left behind, for the next one to use
 
     bool empty() const {
         return leases.empty() && ended.empty() && waiters.empty() && reserved.empty() && past.empty();

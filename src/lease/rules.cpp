@@ -144,6 +144,7 @@ void roll_back(Record& record, Token token) {
 std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant until) {
     HOLDFAST_ASSERT(claim.request != 0);
     dequeue(record, claim.request);
+    if (claim.takes_over != 0) dequeue(record, claim.takes_over);
     if (record.waiters.size() >= limits::waiters_per_record) return Rejected{Code::too_many_waiters};
     const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
                                     [&](const Waiter& waiter) { return older(claim.rank(), waiter.rank()); });
@@ -158,8 +159,10 @@ std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant unti
 }
 
 void dequeue(Record& record, std::uint64_t request) {
-    if (record.waiters.empty()) return;
-    std::erase_if(record.waiters, [&](const Waiter& waiter) { return waiter.id == request; });
+    if (record.waiters.empty() && record.absent.empty()) return;
+    const auto is_it = [&](const Waiter& waiter) { return waiter.id == request; };
+    std::erase_if(record.waiters, is_it);
+    std::erase_if(record.absent, is_it);
 }
 
 /// R6. Only a counter that is used can stand still.

@@ -44,8 +44,12 @@ class Look {
                 holder(resource, lease, lease.expires_at + limits::grace, true);
         for (const Reservation& kept : record.reserved)
             if (now_ < kept.until) holder(resource, kept.lease, kept.until, true);
-        for (const Waiter& waiter : record.waiters)
+        for (const Waiter& waiter : record.waiters) {
             if (now_ < waiter.until && in_the_way(claim_, waiter)) ahead(resource, waiter);
+            place(waiter);
+        }
+        for (const Waiter& waiter : record.absent)
+            place(waiter);
         standing_.too_many = ++looked_at_ > limits::obstacles || found_ > limits::obstacles;
         return !standing_.too_many;
     }
@@ -62,6 +66,13 @@ class Look {
             standing_.older_holder |=
                 !older({claim_.priority, true, claim_.holder, 0}, {*lease.priority, true, lease.holder, 0});
         name({lease.predicate, lease.token, reserved, std::string(resource), lease.holder, lease.reason, ends - now_});
+    }
+
+    /// The same request may have waited before, through a node that does not answer it any more.
+    void place(const Waiter& waiter) {
+        if (claim_.queued || claim_.agent || waiter.agent || now_ >= waiter.until) return;
+        if (waiter.predicate != claim_.predicate || !same_party(claim_, waiter)) return;
+        standing_.find_own(waiter.id, waiter.priority);
     }
 
     void ahead(std::string_view resource, const Waiter& waiter) {
@@ -102,6 +113,7 @@ void Standing::add(Standing other) {
         if (conflicts.size() < limits::named_per_manifest) conflicts.push_back(std::move(conflict));
     ahead = std::max(ahead, other.ahead);
     last_plain = std::max(last_plain, other.last_plain);
+    if (other.own_entry != 0) find_own(other.own_entry, other.own_place);
     free_in = std::max(free_in, other.free_in);
     older_holder |= other.older_holder;
     older_waiter |= other.older_waiter;

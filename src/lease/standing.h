@@ -23,10 +23,11 @@ struct Claim {
     std::optional<std::uint64_t> progress;
     Priority priority = 0;  ///< of the agent, or the time of arrival
     bool agent = false;
-    Token token = 0;            ///< fresh: above every token that this node has issued or seen (G3)
-    std::uint64_t request = 0;  ///< the number of the request: its id in the queues
-    bool queued = false;        ///< it is in the queues already
-    bool replaces_own = false;  ///< what its holder has without a session ends with its grant: not in its way
+    Token token = 0;               ///< fresh: above every token that this node has issued or seen (G3)
+    std::uint64_t request = 0;     ///< the number of the request: its id in the queues
+    bool queued = false;           ///< it is in the queues already
+    std::uint64_t takes_over = 0;  ///< the entry whose place it takes: its own, of before it moved to this node (G6)
+    bool replaces_own = false;     ///< what its holder has without a session ends with its grant: not in its way
 
     Rank rank() const { return {priority, agent, holder, request}; }
 };
@@ -50,12 +51,20 @@ struct Standing {
     std::vector<Conflict> conflicts;  ///< empty only if nobody is in the way; limits::named_per_record of a record
     std::size_t ahead = 0;            ///< how many requests are served before it
     Priority last_plain = std::numeric_limits<Priority>::min();  ///< the highest of the plain requests among those
-    Duration free_in{};                                          ///< when it could be free, if nobody lets go earlier
-    bool older_holder = false;  ///< an agent that is not younger holds, or comes back to, something in the way
-    bool older_waiter = false;  ///< an agent that is not younger waits ahead of it
-    bool too_many = false;      ///< more are in the way than are looked at
+    std::uint64_t own_entry = 0;  ///< of a plain request: the oldest entry in the queue of the same party; 0: none
+    Priority own_place = 0;       ///< and where that stands
+    Duration free_in{};           ///< when it could be free, if nobody lets go earlier
+    bool older_holder = false;    ///< an agent that is not younger holds, or comes back to, something in the way
+    bool older_waiter = false;    ///< an agent that is not younger waits ahead of it
+    bool too_many = false;        ///< more are in the way than are looked at
 
     bool free() const { return conflicts.empty(); }
+    /// Keeps the oldest of them.
+    void find_own(std::uint64_t entry, Priority place) {
+        if (own_entry != 0 && own_place <= place) return;
+        own_entry = entry;
+        own_place = place;
+    }
     /// Adds how another claim of the same manifest stands.
     void add(Standing other);
 };

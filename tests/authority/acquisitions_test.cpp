@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "authority/desk.h"
+#include "authority/store_call.h"
 #include "base/random.h"
 #include "support/passing_store.h"
 
@@ -384,6 +385,58 @@ TEST(Sessions, keep_the_parts_of_one_request_out_of_each_others_way) {
         EXPECT_TRUE(desk.unlock("alice", held.resource, held.lease.token));
     ASSERT_TRUE(second) << "nor are their places in the queues";
     EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*second));
+}
+
+/// Puts an entry in the queue as another node would have.
+void enqueue_elsewhere(Desk& desk, const std::string& holder, const std::string& session, Priority priority) {
+    apply_rule(
+        desk.store, "r",
+        [&](Record& record, Instant now) {
+            Claim claim;
+            claim.holder = holder;
+            claim.session = session;
+            claim.priority = priority;
+            claim.request = std::uint64_t{1} << 50;
+            return Ruling{!enqueue(record, claim, now + 1h), Effect::changed};
+        },
+        [](const Result<bool>& queued) { EXPECT_TRUE(queued && *queued); });
+}
+
+TEST(Sessions, keep_the_place_of_a_request_that_comes_again_through_another_node) {  // G6
+    Desk desk;
+    const Token token = desk.lock("holder", "r");
+    enqueue_elsewhere(desk, "alice", "s", 1);
+    std::vector<std::string> served;
+    const auto wait = [&](const std::string& holder, const std::string& session) {
+        AcquireRequest asked = Desk::request(holder, {{"r"}}, 60s);
+        asked.session = session;
+        desk.authority.acquire(std::move(asked), [&served, holder](const AcquireAnswer& answer) {
+            if (std::holds_alternative<AcquireGranted>(answer)) served.push_back(holder);
+        });
+    };
+    wait("bob", "t");
+    wait("alice", "s");
+    desk.unlock("holder", "r", token);
+    EXPECT_EQ(served, std::vector<std::string>{"alice"});
+}
+
+TEST(Sessions, do_not_let_a_second_request_of_one_session_past_others_that_wait) {  // G6
+    Desk desk;
+    const Token token = desk.lock("holder", "r");
+    std::vector<std::string> served;
+    const auto wait = [&](const std::string& name, const std::string& holder) {
+        AcquireRequest asked = Desk::request(holder, {{"r"}}, 60s);
+        asked.session = "s";
+        return desk.authority.acquire(std::move(asked), [&served, name](const AcquireAnswer& answer) {
+            if (std::holds_alternative<AcquireGranted>(answer)) served.push_back(name);
+        });
+    };
+    const auto first = wait("first", "alice");
+    wait("bob", "bob");
+    wait("second", "alice");
+    desk.authority.cancel(first);
+    desk.unlock("holder", "r", token);
+    EXPECT_EQ(served, std::vector<std::string>{"bob"});
 }
 
 TEST(Sessions, set_requests_that_wait_under_one_name_in_one_queue) {

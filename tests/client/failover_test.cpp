@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "base/time.h"
@@ -168,6 +169,12 @@ TEST(Failover, begins_a_stream_elsewhere_if_nothing_of_it_came) {
     EXPECT_EQ(lines, (std::vector<std::string>{"from second"}));
 }
 
+/// A repeat waits for what is left of the wait.
+std::string but_for_the_wait(std::string body) {
+    const auto begin = body.find("\"wait_ms\":");
+    return begin == std::string::npos ? body : body.erase(begin, body.find(',', begin) - begin);
+}
+
 TEST(Failover, of_an_acquire_repeats_the_same_request_with_its_key) {
     std::mutex mutex;
     std::vector<std::string> bodies;
@@ -190,9 +197,61 @@ TEST(Failover, of_an_acquire_repeats_the_same_request_with_its_key) {
         auto acquired = client.acquire("a", {.wait = wait});
         ASSERT_TRUE(acquired) << acquired.failure().message;
         ASSERT_EQ(bodies.size(), 2U);
-        EXPECT_EQ(bodies[0], bodies[1]);
+        EXPECT_EQ(but_for_the_wait(bodies[0]), but_for_the_wait(bodies[1]));
         EXPECT_NE(bodies[0].find("idempotency_key"), std::string::npos);
     }
+}
+
+TEST(Failover, leaves_a_server_that_is_silent_while_a_request_waits_and_keeps_the_key) {
+    std::mutex mutex;
+    std::vector<std::string> bodies;
+    std::atomic<bool> over = false;
+    const auto keep = [&](const Request& request) {
+        const std::lock_guard lock(mutex);
+        bodies.push_back(request.body);
+    };
+    ScriptedServer silent([&](const Request& request) {
+        keep(request);
+        while (!over)
+            std::this_thread::sleep_for(10ms);
+        return Reply{"", true};
+    });
+    ScriptedServer second([&](const Request& request) {
+        if (request.method == "DELETE") return said("{}");
+        keep(request);
+        return Reply{granted_answer("a", 7, 60'000)};
+    });
+    Client client({.server = silent.url() + "," + second.url(), .holder = "alice", .timeout = 60s});
+    auto acquired = client.acquire("a", {.ttl = 1500ms, .wait = 600s});
+    over = true;
+    ASSERT_TRUE(acquired) << acquired.failure().message;
+    ASSERT_EQ(bodies.size(), 2U);
+    const auto key_in = [](const std::string& body) { return body.substr(body.find("idempotency_key")); };
+    EXPECT_EQ(key_in(bodies[0]), key_in(bodies[1]));
+}
+
+TEST(Failover, stays_with_a_server_that_shows_that_a_request_waits) {
+    ScriptedServer second([](const Request&) { return said("second"); });
+    ScriptedServer first([](const Request& request) {
+        EXPECT_EQ(request.target, "/v1/once");
+        return Reply{"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + http_answer(200, "first")};
+    });
+    HttpConnection connection(first.url() + "," + second.url());
+    HttpRequest request = once_only;
+    request.silence_max = connection.silence_max(60s);
+    EXPECT_GT(request.silence_max, Duration::zero());
+    const auto response = connection.send(request, generous);
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->body, "first");
+    EXPECT_EQ(second.requests(), 0);
+}
+
+TEST(Failover, is_a_third_of_the_ttl_away_and_some_seconds_at_most) {
+    EXPECT_EQ(HttpConnection("http://127.0.0.1:1").silence_max(60s), Duration::zero()) << "nobody else to ask";
+    const HttpConnection several("http://127.0.0.1:1,http://127.0.0.1:2");
+    EXPECT_EQ(several.silence_max(3s), Duration{1s});
+    EXPECT_EQ(several.silence_max(60s), Duration{5s});
+    EXPECT_EQ(several.silence_max(Duration::zero()), Duration{5s});
 }
 
 TEST(Failover, of_a_renewal_goes_to_the_node_that_has_a_majority) {

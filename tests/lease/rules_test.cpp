@@ -90,6 +90,23 @@ TEST_F(Rules, let_a_claim_without_a_session_pass_its_own_place_in_the_queue) {
     EXPECT_FALSE(standing_of(record, NoNeighbours{}, claim_of("alice"), start).free()) << "another request of alice";
 }
 
+TEST_F(Rules, let_a_claim_take_the_place_of_an_entry_which_is_then_gone) {  // G6
+    Claim former = claim_of("alice");
+    enqueue(record, former, start + 1h);
+    Claim other = claim_of("bob");
+    other.priority = 2;
+    enqueue(record, other, start + 1h);
+    Claim moved = claim_of("alice");
+    moved.takes_over = former.request;
+    enqueue(record, moved, start + 1h);
+    ASSERT_EQ(record.waiters.size(), 2U);
+    EXPECT_EQ(record.waiters.front().id, moved.request);
+    record.absent = {record.waiters.front()};
+    record.waiters.erase(record.waiters.begin());
+    dequeue(record, moved.request);
+    EXPECT_TRUE(record.absent.empty()) << "also the entry of a node that is gone";
+}
+
 TEST_F(Rules, let_what_a_holder_has_without_a_session_give_way_to_what_replaces_it) {
     grant("alice");
     Claim claim = claim_of("alice");

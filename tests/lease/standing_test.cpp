@@ -115,6 +115,29 @@ TEST(Outranked, are_the_younger_agents_in_the_queue_that_conflict) {
     EXPECT_EQ(outranked_by(record, NoNeighbours{}, reader), std::vector<std::uint64_t>{2});
 }
 
+TEST(Standing, shows_a_plain_request_the_place_it_had_through_another_node) {  // G6
+    Record record;
+    record.leases = {make_lease(1, Instant{1h})};
+    record.waiters = {{1, 10, false, Predicate::mutates, Instant{1h}, "alice", "s"},
+                      {2, 20, false, Predicate::mutates, Instant{1h}, "bob", "t"}};
+    Claim claim;
+    claim.holder = "alice";
+    claim.session = "s";
+    claim.priority = 99;
+    claim.request = 3;
+    const auto entry = [&] { return standing_of(record, NoNeighbours{}, claim, Instant{}).own_entry; };
+    EXPECT_EQ(entry(), 1U);
+    EXPECT_EQ(standing_of(record, NoNeighbours{}, claim, Instant{}).own_place, 10);
+    record.absent = {record.waiters.front()};
+    record.waiters.erase(record.waiters.begin());
+    EXPECT_EQ(entry(), 1U) << "the node is gone, and its waiters are in nobody's way";
+    claim.session = "another";
+    EXPECT_EQ(entry(), 0U);
+    claim.session = "";
+    record.absent.front().session = "";
+    EXPECT_EQ(entry(), 0U) << "without a session it may be anybody";
+}
+
 TEST(Standing, says_when_the_last_lease_in_the_way_ends) {
     Record record;
     record.leases = {make_lease(1, Instant{10s}, Predicate::consumes, "x"),

@@ -69,6 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// Runs later, from the loop, unless the connection is closed by then.
     template <class Derived>
     void later(void (Derived::*function)());
+    boost::asio::any_io_executor executor() { return socket_.get_executor(); }
 
  private:
     boost::asio::ip::tcp::socket socket_;

@@ -16,7 +16,8 @@ struct Request {
     std::string fetch_site;  ///< Sec-Fetch-Site: how the page that calls is related to this server
     std::string content_type;
     std::string last_event_id;
-    std::string signature;  ///< Holdfast-Signature
+    std::string progress_ms;  ///< how often to show that a request which waits is being waited for
+    std::string signature;    ///< Holdfast-Signature
     std::string body;
     bool http_1_0 = false;
     bool keep_alive = true;

@@ -127,6 +127,7 @@ Request RequestReader::take() {
     request.has_fetch_site = message.count("Sec-Fetch-Site") > 0;
     request.content_type = text_of(message, Field::content_type);
     request.last_event_id = text_of(message, "Last-Event-ID");
+    request.progress_ms = text_of(message, "Holdfast-Progress-Ms");
     request.signature = text_of(message, "Holdfast-Signature");
     request.has_last_event_id = message.count("Last-Event-ID") > 0;
     request.http_1_0 = message.version() < 11;

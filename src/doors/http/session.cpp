@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "doors/http/origin.h"
 #include "doors/http/routes.h"
 
@@ -14,6 +15,15 @@ constexpr std::size_t answers_bytes_max = 256 * 1024;  // unread answers before 
 constexpr std::size_t stream_bytes_max = 1024 * 1024;
 constexpr std::size_t catch_up_bytes = 64 * 1024;
 constexpr auto stream_keep_alive = 15s;
+
+constexpr std::uint64_t progress_ms_min = 50, progress_ms_max = 60'000;
+
+/// Zero for one that did not ask, or not for a number. HTTP/1.0 knows no informational answers.
+Duration progress_every(const Request& request) {
+    const auto ms = request.http_1_0 ? std::nullopt : parse_number(request.progress_ms);
+    if (!ms) return Duration::zero();
+    return std::chrono::milliseconds{std::clamp(*ms, progress_ms_min, progress_ms_max)};
+}
 
 /// A page elsewhere can send a form, but no JSON, without asking first.
 bool is_json(std::string_view content_type) {
@@ -138,6 +148,7 @@ void Session::handle(Request request) {
     keep_alive_ = request.keep_alive;
     http_1_0_ = request.http_1_0;
     head_only_ = request.method == "HEAD";
+    progress_every_ = progress_every(request);
     last_event_id_.reset();
     if (request.has_last_event_id) last_event_id_ = request.last_event_id;
     request.peer = peer_;
@@ -195,7 +206,29 @@ void Session::wait(std::uint64_t number, std::function<void()> give_up) {
     if (!open(number)) return;
     give_up_ = std::move(give_up);
     watch_peer(Watch::close);
-    if (has_ended()) give_up_waiting();
+    if (has_ended()) return give_up_waiting();
+    show_progress_later();
+}
+
+void Session::show_progress_later() {
+    if (progress_every_ <= Duration::zero()) return;
+    if (!progress_timer_) progress_timer_.emplace(executor());
+    progress_timer_->expires_after(progress_every_);
+    progress_timer_->async_wait([weak = weak_from_this(), number = number_](boost::system::error_code cancelled) {
+        const auto self = weak.lock();
+        if (!cancelled && self) static_cast<Session&>(*self).show_progress(number);
+    });
+}
+
+/// An informational answer tells a client that asked for it that its request still waits here. It is left out while the
+/// client does not read.
+void Session::show_progress(std::uint64_t number) {
+    if (!open(number) || !give_up_ || is_finishing()) return;
+    if (queued() == 0) {
+        output() += "HTTP/1.1 102 Processing\r\n\r\n";
+        flush();
+    }
+    show_progress_later();
 }
 
 void Session::give_up_waiting() {

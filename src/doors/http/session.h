@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -72,6 +73,8 @@ class Session final : public Connection, public Exchange, private EventSink {
     std::optional<std::string> last_event_id_;
     bool busy_ = false, keep_alive_ = true, http_1_0_ = false, head_only_ = false;
     std::function<void()> give_up_;  // while it waits
+    Duration progress_every_{};      // zero: the client did not ask for it
+    std::optional<boost::asio::steady_timer> progress_timer_;
 
     std::optional<EventStream> stream_;
     Feeding feeding_;
@@ -99,6 +102,8 @@ class Session final : public Connection, public Exchange, private EventSink {
     void reject(core::Code code, std::string_view detail = {});
     void send(const Response& response);
     void give_up_waiting();
+    void show_progress_later();
+    void show_progress(std::uint64_t number);
     bool begin_stream(std::uint64_t number);
     void tell();
     void tell_later();

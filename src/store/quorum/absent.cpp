@@ -10,17 +10,17 @@ AbsentWaiters::AbsentWaiters(Record& record, const Mail& mail, Instant now) {
     const auto first = std::stable_partition(record.waiters.begin(), record.waiters.end(), [&](const Waiter& waiter) {
         return !mail.is_gone(origin_of(waiter.id), now);
     });
-    waiters_.assign(std::make_move_iterator(first), std::make_move_iterator(record.waiters.end()));
+    record.absent.assign(std::make_move_iterator(first), std::make_move_iterator(record.waiters.end()));
     record.waiters.erase(first, record.waiters.end());
 }
 
 void AbsentWaiters::put_back(Record& record) {
-    for (Waiter& waiter : waiters_) {
+    for (Waiter& waiter : record.absent) {
         const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
                                         [&](const Waiter& other) { return older(waiter.rank(), other.rank()); });
         record.waiters.insert(place, std::move(waiter));
     }
-    waiters_.clear();
+    record.absent.clear();
 }
 
 Shown without_absent(Shown sight, const Mail& mail, Instant now) {

@@ -12,13 +12,11 @@ namespace holdfast::core {
 /// but an update does not see them.
 class AbsentWaiters {
  public:
-    /// Takes them out of the record.
+    /// Sets them aside in the record: they are in nobody's way, and whoever comes back through this node keeps its
+    /// place (G6).
     AbsentWaiters(Record& record, const Mail& mail, Instant now);
     /// Puts them back in their places.
-    void put_back(Record& record);
-
- private:
-    std::vector<Waiter> waiters_;
+    static void put_back(Record& record);
 };
 
 /// Takes them out of all records.

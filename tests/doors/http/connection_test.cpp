@@ -115,6 +115,23 @@ TEST(HttpConnection, that_waited_is_told_for_how_long) {  // T3
     EXPECT_EQ(answer.number("/leases/0/timeline/renew_at_ms"), 1'011'801);
 }
 
+TEST(HttpConnection, that_waits_is_shown_that_it_does_if_it_asked_for_that) {
+    TestDoor door;
+    TestClient other = door.connect();
+    const std::string id = take(other, "r", "bob");
+    TestClient client = door.connect();
+    const std::string body = R"({"holder":"alice","resource":"r","wait_ms":60000})";
+    client.send("POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nHoldfast-Progress-Ms: 50\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    EXPECT_EQ(client.read_head().status, 102);
+    EXPECT_EQ(client.read_head().status, 102);
+    EXPECT_EQ(other.ask("DELETE", lease_path(id) + "?holder=bob").status, 200);
+    Answer answer = client.read_head();
+    while (answer.status == 102)
+        answer = client.read_head();
+    EXPECT_EQ(answer.status, 201);
+}
+
 TEST(HttpConnection, that_is_half_closed_while_it_waits_leaves_the_queue) {
     TestDoor door;
     TestClient other = door.connect();
