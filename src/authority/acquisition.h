@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,7 +10,23 @@
 
 namespace holdfast::core {
 
-/// One request, from the asking to the answer.
+/// Like std::optional, for what most requests never have: it takes a pointer's room when it is not there.
+template <class T>
+class Rare {
+ public:
+    Rare& operator=(T value) {
+        value_ = std::make_unique<T>(std::move(value));
+        return *this;
+    }
+    explicit operator bool() const { return value_ != nullptr; }
+    T& operator*() const { return *value_; }
+    void reset() { value_.reset(); }
+
+ private:
+    std::unique_ptr<T> value_;
+};
+
+/// One request, from the asking to the answer. There may be a hundred thousand that wait.
 struct Acquisitions::Request {
     std::uint64_t id = 0;
     AcquireRequest asked;
@@ -18,20 +35,20 @@ struct Acquisitions::Request {
     bool agent = false;
     std::uint64_t takes_over = 0;  // its entry in the queues of before it moved to this node (G6)
     Callback<AcquireAnswer> reply;
-    Instant received_at;                  // the transmission that is answered
-    Instant tried_at;                     // the attempt that is under way, or the last
-    std::vector<std::size_t> order;       // the intents by the name of their resource
-    std::vector<HeldLease> held;          // what was taken in this attempt, by intent
-    Standing standing;                    // who was in the way in this attempt
-    std::optional<Instant> wait_until;    // while it is in the queues
-    bool trying = false;                  // an attempt is under way
-    bool again = false;                   // its turn may have come during the attempt
-    std::optional<AcquireAnswer> ending;  // its wait is over: answer this once the attempt under way has ended
+    Instant received_at;                // the transmission that is answered
+    Instant tried_at;                   // the attempt that is under way, or the last
+    std::vector<std::size_t> order;     // the intents by the name of their resource
+    std::vector<HeldLease> held;        // what was taken in this attempt, by intent
+    Standing standing;                  // who was in the way in this attempt
+    std::optional<Instant> wait_until;  // while it is in the queues
+    bool trying = false;                // an attempt is under way
+    bool again = false;                 // its turn may have come during the attempt
+    Rare<AcquireAnswer> ending;         // its wait is over: answer this once the attempt under way has ended
 
-    std::optional<AcquireAnswer> leaving;  // while it leaves the queues
-    std::size_t missing = 0;               // answers, of those that were asked for at once
-    Callback<> then;                       // what comes after them
-    std::optional<Refused> failure;        // of one of them
+    Rare<AcquireAnswer> leaving;  // while it leaves the queues
+    std::size_t missing = 0;      // answers, of those that were asked for at once
+    Callback<> then;              // what comes after them
+    Rare<Refused> failure;        // of one of them
 
     /// It waits, and nobody is there to be told of a grant (G6).
     bool is_left() const { return wait_until && asked.reachable && !asked.reachable() && !mutant("granted_to_nobody"); }

@@ -110,6 +110,8 @@ void Acquisitions::try_again(const RequestPtr& request) {
     auto terms = parts_.admit(request->asked);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
     request->terms = std::get<Terms>(terms);
+    if (request->terms.full && !request->wait_until)
+        return fail(request, Refused{Code::memory_full, {}, retry_when_full});
     request->held.assign(request->order.size(), {});
     if (request->terms.leases_most > 0)
         count(request);

@@ -38,6 +38,7 @@ class Acquisitions {
         Duration wait{};
         Duration hold_max{}, ttl_min{};
         std::size_t leases_most = 0;  ///< per holder (R6); zero: any number
+        bool full = false;            ///< no memory for requests that are not in the queues yet
     };
     using Admit = std::function<std::variant<Terms, Refused>(const AcquireRequest&)>;
 
@@ -132,9 +133,9 @@ class Acquisitions {
     Instant now_;
     std::uint64_t next_id_;
     Random random_;
-    std::map<std::uint64_t, RequestPtr> requests_;                      // not answered yet
-    std::multimap<Instant, std::uint64_t> deadlines_;                   // of those that wait
-    std::multimap<std::string, std::uint64_t, std::less<>> by_holder_;  // likewise
+    std::map<std::uint64_t, RequestPtr> requests_;              // not answered yet
+    std::multimap<Instant, std::uint64_t> deadlines_;           // of those that wait
+    std::multimap<std::string_view, std::uint64_t> by_holder_;  // likewise; the names are the requests' own
     std::deque<std::uint64_t> due_;
     std::multimap<Instant, Stranded> stranded_;  // the store could not be told so; by when it is told again
     bool serving_ = false;

@@ -11,6 +11,8 @@
 
 namespace holdfast::core {
 
+inline constexpr Duration retry_when_full = 1s;  ///< of what is refused as memory_full
+
 /// A lease as it is told to its holder: with its timeline at the moment of the answer (T4).
 struct HeldLease {
     std::string resource;

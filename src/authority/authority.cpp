@@ -83,7 +83,8 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
                                .wait = std::min(request.wait, policy.wait_max),
                                .hold_max = policy.hold_max,
                                .ttl_min = policy.ttl_min,
-                               .leases_most = policy.leases_per_holder_max};
+                               .leases_most = policy.leases_per_holder_max,
+                               .full = memory_full && !request.caller.node};
 }
 
 Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<AcquireAnswer> reply) {
@@ -273,6 +274,13 @@ Duration Authority::recovering_for() const {
 
 void Authority::recover_until(Instant until) {
     impl_->recovering_until = std::max(impl_->recovering_until, until);
+}
+
+void Authority::set_memory_full(bool full) {
+    impl_->memory_full = full;
+}
+bool Authority::memory_full() const {
+    return impl_->memory_full;
 }
 
 void Authority::stop() {

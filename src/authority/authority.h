@@ -120,6 +120,11 @@ class Authority : private StoreListener {
     /// Leases that are not known here may be held until then: nothing is granted before (S1).
     void recover_until(Instant until);
 
+    /// While there is no memory for more, requests that would add something are refused (`memory_full`). What is held
+    /// may be renewed, released and asked for, and who waits keeps its place and gets its turn.
+    void set_memory_full(bool full);
+    bool memory_full() const;
+
     // What has become of the policy and of agents, through this node or another: in force from now on. Where the
     // durable state is shared with other nodes, it says so before it answers.
     void take_policy(Policy policy);

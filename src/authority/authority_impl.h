@@ -107,6 +107,7 @@ struct Authority::Impl {
     Quick quick;
     Store* store = nullptr;
     bool stopping = false;
+    bool memory_full = false;
     std::function<void(Duration)> on_lateness;
 };
 

@@ -154,6 +154,10 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
         call_.answer.retry_in = impl.recovering_until - impl.now;
         return refuse(Code::recovering);
     }
+    if (impl.memory_full) {
+        call_.answer.retry_in = retry_when_full;
+        return refuse(Code::memory_full);
+    }
     if (call_.over_quota) return refuse(Code::over_quota);
     const auto token = impl.tokens.take();
     if (!token) {

@@ -36,7 +36,12 @@ void Acquisitions::judged(const RequestPtr& request, bool holds_something) {
 }
 
 void Acquisitions::wait(const RequestPtr& request) {
-    if (request->wait_until) return;
+    if (request->wait_until) {
+        // What the attempt found may be a hundred times as much as the request itself. The next one finds it anew.
+        request->standing = {};
+        std::vector<HeldLease>().swap(request->held);
+        return;
+    }
     if (request->terms.wait <= Duration::zero())
         return answer(request, busy_answer(Code::busy, std::move(request->standing)));
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});

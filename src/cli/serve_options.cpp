@@ -105,6 +105,10 @@ void add_serve_options(CLI::App* serve, ServeOptions& options) {
         ->type_name("NUMBER")
         ->capture_default_str()
         ->envname("HOLDFAST_MAX_CONNECTIONS");
+    add_size(serve, "--max-memory", options.max_memory,
+             "memory that the server may take, such as 512MB; default half of the machine, or three quarters of its "
+             "control group's limit")
+        ->envname("HOLDFAST_MAX_MEMORY");
     add_duration(serve, "--idle-timeout", options.idle_timeout, "close a connection that is silent so long")
         ->default_str("60s")
         ->envname("HOLDFAST_IDLE_TIMEOUT");

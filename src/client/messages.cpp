@@ -94,6 +94,7 @@ Outcome outcome_of(std::string_view code, int status) {
         {"idempotency_in_progress", Outcome::busy},
         {"too_many_leases", Outcome::busy},
         {"too_many_waiters", Outcome::busy},
+        {"memory_full", Outcome::busy},
         {"recovering", Outcome::busy},  // somebody may still have it (S1)
         {"tokens_exhausted", Outcome::busy},
         {"too_many_agents", Outcome::busy},

@@ -40,6 +40,8 @@ constexpr std::array<Text, code_count> texts{{
     {Code::too_many_waiters, "too_many_waiters", "too many wait already; ask again later"},
     {Code::too_many_connections, "too_many_connections",
      "the server has as many connections as it may; try again later"},
+    {Code::memory_full, "memory_full",
+     "the server has as much in memory as it may; release what is not needed, or ask again after retry_in_ms"},
     {Code::idempotency_in_progress, "idempotency_in_progress",
      "the first request with this idempotency key has not been answered yet; ask again after retry_in_ms"},
     {Code::idempotency_mismatch, "idempotency_mismatch",

@@ -26,6 +26,7 @@ enum class Code : std::uint8_t {
     too_many_leases,
     too_many_waiters,
     too_many_connections,
+    memory_full,
     idempotency_in_progress,
     idempotency_mismatch,
     banned,

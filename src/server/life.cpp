@@ -17,6 +17,7 @@
 #include "server/driver.h"
 #include "server/greeting.h"
 #include "server/listen_address.h"
+#include "server/memory_watch.h"
 #include "server/process_numbers.h"
 #include "server/service_manager.h"
 #include "server/signals.h"
@@ -135,7 +136,17 @@ struct Life::Impl {
         std::vector<Driven> all = parts.home.driven();
         all.push_back({[this](Instant now) { controller.advance(now); }, [this] { return controller.next_due(); }});
         all.push_back({[this](Instant now) { directory.advance(now); }, [this] { return directory.next_due(); }});
+        all.push_back({[this](Instant now) { memory.advance(now); }, [this] { return memory.next_due(); }});
         return all;
+    }
+
+    void on_memory(bool full) {
+        authority.set_memory_full(full);
+        if (full)
+            parts.log.error("memory_full: the server has reached --max-memory (" + std::to_string(memory.most() >> 20) +
+                            " MiB): renewals, releases and questions are answered, but nothing new is granted");
+        else
+            parts.log.info("there is memory for new leases again");
     }
 
     /// Returns its address, or nothing if it is switched off.
@@ -215,6 +226,9 @@ struct Life::Impl {
     } closing{parts.home};
     core::Controller controller;
     core::Directory directory;
+    MemoryWatch memory{{.most = parts.options.max_memory,
+                        .kept = [this] { return authority.active_leases() + authority.waiters(); },
+                        .on_full = [this](bool full) { on_memory(full); }}};
     prometheus::Registry registry;
     std::optional<Driver> driver;
     std::optional<HttpDoor> door;

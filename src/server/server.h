@@ -24,6 +24,7 @@ struct ServeOptions {
     bool allow_spawn = false;                ///< start backends for whoever can reach HTTP beyond loopback
     bool try_hints = false;                  ///< print three commands to try
     std::size_t max_connections = 10'000;
+    std::uint64_t max_memory = 0;  ///< bytes; zero: a share of the machine or control group (memory_watch.h)
     Duration idle_timeout = 60s;
     Duration resp_idle_timeout{};  ///< zero: none, as clients of Redis expect
     Duration read_timeout = 10s;

@@ -1,8 +1,9 @@
-// What a lease costs in memory, measured in a process of its own: at most 150 bytes with a million of them.
+// What a lease and a waiter cost in memory, measured in a process of its own.
 
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include "authority/authority.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t million = 1'000'000;
 constexpr double most_bytes_per_lease = 150;
+constexpr double most_bytes_per_waiter = 1450;
 
 class PromptDurable final : public Durable {
  public:
@@ -56,6 +58,16 @@ class Filling {
         return granted;
     }
 
+    /// Waits for a resource that somebody has.
+    void wait(std::size_t number, std::size_t resource) {
+        AcquireRequest request;
+        request.holder = name("waiter-", number, 24);
+        request.intents = {{name("FILE:/src/module/", resource, 40), Predicate::mutates}};
+        request.wait = 5min;
+        authority_.acquire(std::move(request), [](const AcquireAnswer&) {});
+    }
+    std::size_t waiters() const { return authority_.waiters(); }
+
     std::size_t active_leases() const { return store_.active_leases(); }
 
  private:
@@ -84,6 +96,22 @@ TEST(Memory, a_lease_costs_at_most_150_bytes_at_a_million_of_them) {
     std::printf("%zu leases: %.1f bytes of resident memory each\n", million, each);
     EXPECT_GT(each, 64) << "less than the names alone: this measured nothing";
     EXPECT_LE(each, most_bytes_per_lease);
+}
+
+TEST(Memory, a_waiter_costs_at_most_1450_bytes_however_long_its_queue_is) {
+    constexpr std::size_t count = 4000;
+    for (const std::size_t queue : {10, 1000}) {
+        Filling filling;
+        for (std::size_t i = 0; i < count / queue; ++i)
+            ASSERT_TRUE(filling.acquire(i));
+        const std::size_t before = mallinfo2().uordblks;
+        for (std::size_t i = 0; i < count; ++i)
+            filling.wait(i, i / queue);
+        ASSERT_EQ(filling.waiters(), count);
+        const double each = static_cast<double>(mallinfo2().uordblks - before) / count;
+        std::printf("%zu waiters in queues of %zu: %.1f bytes each\n", count, queue, each);
+        EXPECT_LE(each, most_bytes_per_waiter);
+    }
 }
 
 }  // namespace

@@ -145,6 +145,7 @@ int status_of(Code code) {
         case Code::too_many_drones:
         case Code::too_many_backends:
         case Code::too_many_connections:
+        case Code::memory_full:
         case Code::unavailable:
         case Code::store_unavailable:
             return 503;

@@ -198,7 +198,9 @@ void RecordTable::put_packed(Slot& slot, std::string_view resource, const Record
     const std::size_t room = has_history ? rounded_up(size, history_grain) : rounded_up(size, Slab::grain);
     const bool packed = slot.body != 0 && !is_open(slot);
     const std::size_t has_room = packed ? packed_record(slot).room() : 0;
-    if (has_history ? size <= has_room : room == has_room) {
+    // Not where a large lease was, for the five minutes that its end is remembered.
+    const bool fits = has_history ? size <= has_room && has_room <= room + Slab::largest : room == has_room;
+    if (fits) {
         PackedRecord::pack(resource, record, {reinterpret_cast<char*>(slot.body), has_room});
         return;
     }
