@@ -124,8 +124,8 @@ void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, co
             policy.bans[holder] = ban;
             return {};
         },
-        [ban, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+        [ban, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+            if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(std::move(ban));
         });
 }
@@ -139,8 +139,8 @@ void Authority::unban(const std::string& banned, Callback<Answer<bool>> reply, c
             *was_banned = policy.bans.erase(holder) > 0;
             return {};
         },
-        [was_banned, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+        [was_banned, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+            if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(*was_banned);
         });
 }
@@ -154,8 +154,8 @@ void Authority::approve(std::string identity, Callback<Answer<bool>> reply, cons
             *is_new = policy.approved.insert(identity).second;
             return {};
         },
-        [is_new, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+        [is_new, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+            if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(*is_new);
         });
 }
@@ -169,8 +169,8 @@ void Authority::deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply,
             policy.bans[identity] = ban;
             return {};
         },
-        [ban, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+        [ban, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+            if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(std::move(ban));
         });
 }
@@ -187,8 +187,8 @@ void Authority::put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<
             policy.name_rules.insert_or_assign(about, rule);
             return {};
         },
-        [rule, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+        [rule, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+            if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(std::move(rule));
         });
 }
@@ -205,8 +205,8 @@ void Authority::lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>>
             });
             return {};
         },
-        [lifted, reply = std::move(reply)](Answer<Policy> changed) mutable {
-            if (auto* refusal = std::get_if<Refused>(&changed)) return reply(std::move(*refusal));
+        [lifted, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+            if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(*lifted);
         });
 }

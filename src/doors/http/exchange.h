@@ -85,9 +85,9 @@ struct Services {
     std::function<std::string()> quorum_status;  ///< none: not clustered
     std::function<std::string()> store_status;
     std::function<const Error*()> store_trouble;
-    bool spawns = true;  ///< a request may say what to run on a drone
     std::function<std::optional<Trouble>()> own_trouble;
     std::function<MetricNumbers()> numbers;
+    bool spawns = true;  ///< a request may say what to run on a drone
 };
 
 }  // namespace holdfast::http
