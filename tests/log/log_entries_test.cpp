@@ -6,7 +6,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr LogBallot first_ballot{1, 0};
-constexpr LogBallot second{2, 1};
+constexpr LogBallot second_ballot{2, 1};
 
 LogWrite written(LogIndex index, LogBallot ballot, std::string value) {
     LogWrite write;
@@ -28,7 +28,7 @@ TEST(LogEntries, finds_after_a_restart_what_it_holds_under_its_promise) {
 
 TEST(LogEntries, holds_only_what_is_committed_once_it_promises_another) {
     LogEntries entries = with_three_of_the_first();
-    entries.promise(second);
+    entries.promise(second_ballot);
     EXPECT_EQ(entries.held_to(), 1U);
     EXPECT_EQ(entries.durable_to(), 1U);
     EXPECT_EQ(entries.last(), 3U) << "a new leader must hear of them";
@@ -37,7 +37,7 @@ TEST(LogEntries, holds_only_what_is_committed_once_it_promises_another) {
 
 TEST(LogEntries, an_entry_under_a_newer_ballot_replaces_the_older_and_leaves_those_behind_it) {
     LogEntries entries = with_three_of_the_first();
-    entries.promise(second);
+    entries.promise(second_ballot);
     entries.accept("B");
     EXPECT_EQ(entries.held_to(), 2U);
     EXPECT_EQ(entries.at(2).value, "B");
@@ -48,11 +48,11 @@ TEST(LogEntries, an_entry_under_a_newer_ballot_replaces_the_older_and_leaves_tho
 
 TEST(LogEntries, what_was_written_counts_only_under_the_ballot_it_was_written_with) {
     LogEntries entries = with_three_of_the_first();
-    entries.promise(second);
+    entries.promise(second_ballot);
     entries.accept("B");
     entries.written(written(2, first_ballot, "b"));
     EXPECT_EQ(entries.durable_to(), 1U);
-    entries.written(written(2, second, "B"));
+    entries.written(written(2, second_ballot, "B"));
     EXPECT_EQ(entries.durable_to(), 2U);
 }
 
@@ -69,7 +69,7 @@ TEST(LogEntries, is_durable_only_without_a_gap) {
 
 TEST(LogEntries, a_snapshot_keeps_what_was_accepted_beyond_it) {
     LogEntries entries = with_three_of_the_first();
-    entries.promise(second);
+    entries.promise(second_ballot);
     entries.install({2, "ab"});
     EXPECT_EQ(entries.base(), 2U);
     EXPECT_EQ(entries.committed(), 2U);
