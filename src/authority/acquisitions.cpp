@@ -68,7 +68,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
 std::string Acquisitions::session_of(const Request& request) {
     const AcquireRequest& asked = request.asked;
     if (!asked.session.empty()) return asked.session;
-    if (request.agent) return "epoch:" + std::to_string(*asked.epoch);
+    if (request.agent) return session_of_epoch(*asked.epoch);
     if (!asked.idempotency_key.empty()) return asked.idempotency_key;
     return asked.intents.size() > 1 ? "own:" + std::to_string(random_.next()) : std::string{};
 }

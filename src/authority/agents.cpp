@@ -15,6 +15,10 @@ constexpr unsigned doublings_most = 8;  // 25.6 s
 
 }  // namespace
 
+std::string session_of_epoch(std::uint64_t epoch) {
+    return "epoch:" + std::to_string(epoch);
+}
+
 Agents::Agents(Parts parts) : durable_(parts.durable), random_(parts.random), on_changed_(std::move(parts.on_changed)) {
     for (const SavedAgent& saved : parts.saved)
         add({{saved.id, saved.priority, saved.epoch, saved.restarting, 0}, parts.now, saved.priority});

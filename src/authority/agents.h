@@ -16,6 +16,9 @@
 
 namespace holdfast::core {
 
+/// The session of an agent's requests that name none (G2).
+std::string session_of_epoch(std::uint64_t epoch);
+
 /// The registered agents: how old each is, which of its lives was last seen, and how often it was told to die (G5).
 ///
 /// A registration is durable before it is answered. That a newer life was seen is written down as well, but no request

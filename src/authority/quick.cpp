@@ -165,8 +165,10 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
         return refuse(Code::tokens_exhausted);
     }
     const Agent* agent = call_.agent();
+    // G2. A key of Redis has no session: its value is all that its client says of itself.
+    const std::string session = agent != nullptr && !call_.exact ? session_of_epoch(agent->epoch) : std::string{};
     const Claim claim{.holder = call_.holder,
-                      .session = {},
+                      .session = session,
                       .reason = {},
                       .metadata = metadata,
                       .predicate = predicate,

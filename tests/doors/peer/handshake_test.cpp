@@ -214,7 +214,7 @@ TEST(Refusals, have_stable_codes) {
     EXPECT_EQ(to_string(Refusal::unexpected_node), "unexpected_node");
     EXPECT_EQ(to_string(Refusal::old_boot), "old_boot");
     EXPECT_FALSE(refusal_of(0));
-    EXPECT_FALSE(refusal_of(9));
+    EXPECT_FALSE(refusal_of(10));
     EXPECT_EQ(refusal_of(7), Refusal::old_boot);
     EXPECT_EQ(to_string(Refusal::other_directory), "other_directory");
     EXPECT_EQ(to_string(Refusal::old_directory), "old_directory");

@@ -62,16 +62,19 @@ TEST(ServiceWatch, hears_of_a_ban_as_gone_and_of_its_lifting_as_registered) {
     EXPECT_EQ(watched.take(), Heard{}) << "what is hidden cannot go";
 }
 
-TEST(ServiceWatch, hears_of_a_closed_connection_and_of_a_revocation) {
+TEST(ServiceWatch, hears_of_a_closed_connection_and_of_nothing_when_a_revocation_is_refused) {
     DirectoryDesk desk;
     const auto web = desk.enter("anna", "web", DirectoryDesk::over(1));
     const auto db = desk.enter("anna", "db", DirectoryDesk::over(2));
     Watched watched(desk);
     desk.directory->connection_closed(1);
     EXPECT_EQ(watched.take(), Heard{word("gone", web)});
-    desk.authority.revoke({"@~services/db", db.token}, [](const Answer<Lease>&) {});
+    bool refused = false;
+    desk.authority.revoke({"@~services/db", db.token},
+                          [&](const Answer<Lease>& answer) { refused = std::holds_alternative<Refused>(answer); });
     desk.pass(0s);
-    EXPECT_EQ(watched.take(), Heard{word("gone", db)});
+    EXPECT_TRUE(refused);
+    EXPECT_EQ(watched.take(), Heard{});
 }
 
 TEST(ServiceWatch, hears_of_what_was_done_through_another_node) {
