@@ -121,6 +121,12 @@ std::optional<Code> QuickDesk::refuse(Code code) const {
     return code;
 }
 
+/// Names the verb that the service has for it.
+std::optional<Code> QuickDesk::refuse_for(Owner of) const {
+    call_.answer.detail = advice_of(of);
+    return refuse(refusal_of(of));
+}
+
 /// No door reaches what only its publisher may change (D1), unless the request was signed.
 bool QuickDesk::forbidden() const {
     return !call_.signed_for && is_reserved(call_.resource);
@@ -137,10 +143,7 @@ std::optional<Code> QuickDesk::admitted() const {
     if (impl.stopping) return Code::stopping;
     const Agent* agent = call_.agent();
     if (agent != nullptr && agent->restarting) return Code::agent_restarting;
-    if (const Owner of = owner(); of != Owner::nobody && of != Owner::leaders) {
-        call_.answer.detail = advice_of(of);
-        return refusal_of(of);
-    }
+    if (const Owner of = owner(); of != Owner::nobody && of != Owner::leaders) return refuse_for(of);
     return bar_to(impl.policy(), call_.holder, call_.resource);
 }
 
@@ -203,10 +206,7 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
 }
 
 std::optional<Code> QuickDesk::replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata) {
-    if (const Owner of = owner(); of != Owner::nobody) {
-        call_.answer.detail = advice_of(of);
-        return refuse(refusal_of(of));
-    }
+    if (const Owner of = owner(); of != Owner::nobody) return refuse_for(of);
     const auto own = [&](const Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
     std::vector<Lease> others;
     for (const Lease& lease : record_.leases)
@@ -257,10 +257,7 @@ std::optional<Code> QuickDesk::release(Token token) {
         const Lease* lease = of == Owner::leaders ? record_.find(token) : nullptr;
         const bool proved =
             lease != nullptr && (call_.by_connection || (!lease->session.empty() && lease->session == call_.extra));
-        if (!proved && (of != Owner::leaders || lease != nullptr)) {
-            call_.answer.detail = advice_of(of);
-            return refuse(refusal_of(of));
-        }
+        if (!proved && (of != Owner::leaders || lease != nullptr)) return refuse_for(of);
     }
     const auto verdict = release_in_place(record_, token, call_.holder, call_.answer.lease, now_);
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);

@@ -88,6 +88,7 @@ class QuickDesk {
         : call_(call), record_(record), neighbours_(neighbours), now_(now) {}
 
     std::optional<Code> refuse(Code code) const;
+    std::optional<Code> refuse_for(Owner of) const;
     std::optional<Code> admitted() const;
     bool forbidden() const;
     Owner owner() const;
