@@ -12,12 +12,12 @@ bool is_redis_namespace(std::string_view name_space) {
     return is_other && name_space.find_first_not_of("0123456789", others.size()) == std::string_view::npos;
 }
 
-Owner owner_of(std::string_view full_name) {
+Owner detail::owner_of_special(std::string_view full_name) {
     if (is_reserved(full_name)) return Owner::directory;
     const bool is_default = !full_name.starts_with('@');
     const SplitName split = is_default ? SplitName{default_namespace, full_name} : split_name(full_name);
-    const bool is_key = split.resource.starts_with("KEY:");
-    if (!is_key && !split.resource.starts_with("leader:")) return Owner::nobody;
+    const bool is_key = has_prefix(split.resource, detail::key_prefix);
+    if (!is_key && !has_prefix(split.resource, detail::leader_prefix)) return Owner::nobody;
     if (!is_default && is_redis_namespace(split.name_space)) return Owner::nobody;
     if (is_key) return Owner::keys;
     return full_name == "leader:log" ? Owner::log : Owner::leaders;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "lease/code.h"
 
 namespace holdfast::core {
@@ -17,7 +18,7 @@ enum class Owner : std::uint8_t {
     leaders,    ///< `leader:group`, likewise: given back by whoever knows the session it was taken in
     log,        ///< `leader:log`: the nodes' own (L1)
 };
-Owner owner_of(std::string_view full_name);
+Owner owner_of(std::string_view full_name);  // inline, below: every request asks
 
 /// The code and the words with which a generic request on such a lease is refused. REQUIRES: not nobody.
 Code refusal_of(Owner owner);
@@ -25,5 +26,22 @@ std::string_view advice_of(Owner owner);
 
 /// The namespaces of the databases of Redis, `redis` and `redis-N`: every name in them is a plain one.
 bool is_redis_namespace(std::string_view name_space);
+
+// ---- what most names are decided by ----
+
+namespace detail {
+
+constexpr std::string_view key_prefix = "KEY:", leader_prefix = "leader:";
+
+/// REQUIRES: the name has a namespace, or begins as those of a service do.
+Owner owner_of_special(std::string_view full_name);
+
+}  // namespace detail
+
+inline Owner owner_of(std::string_view full_name) {
+    const bool special = has_prefix(full_name, "@") || has_prefix(full_name, detail::key_prefix) ||
+                         has_prefix(full_name, detail::leader_prefix);
+    return special ? detail::owner_of_special(full_name) : Owner::nobody;
+}
 
 }  // namespace holdfast::core

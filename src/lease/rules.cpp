@@ -60,6 +60,7 @@ const Lease* any_of_holder(const Record& record, std::string_view holder) {
 
 template <class Which>
 bool clear_reserved(Record& record, Instant now, const Which& which) {
+    if (record.reserved.empty()) return false;  // as most are
     return std::erase_if(record.reserved, [&](const Reservation& kept) {
                if (!which(kept.lease)) return false;
                record.remember(kept.lease, now);
