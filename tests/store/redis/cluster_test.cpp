@@ -191,7 +191,10 @@ TEST(RedisClusterEngine, goes_on_at_a_replica_that_takes_over_with_what_it_has_c
     cluster.node(0).kill();
     ASSERT_TRUE(rig.down());
     ASSERT_EQ(replica({"CLUSTER", "FAILOVER", "TAKEOVER"}).text, "OK");
-    ASSERT_TRUE(rig.until([&] { return rig.reachable && careful.reachable; })) << rig.why.message;
+    ASSERT_TRUE(rig.until([&] { return rig.reachable && careful.reachable; }))
+        << rig.why.message << "\nthe replica knows:\n"
+        << cluster.nodes_known_to(3) << "the first seed knows:\n"
+        << cluster.nodes_known_to(1);
     EXPECT_NE(rig.hello.life, life);
     for (const std::string& name : held) {
         ASSERT_TRUE(rig.until([&] { return static_cast<bool>(rig.fetch(name)); })) << name;
