@@ -28,19 +28,22 @@ function(holdfast_mutable_folder folder)
   endforeach()
   target_sources(holdfast_mutable PRIVATE $<TARGET_OBJECTS:${part}>)
 endfunction()
-foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery front)
+foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery front supervise)
   holdfast_mutable_folder(${folder})
 endforeach()
 holdfast_mutable_folder(services agreed_state.cpp candidate.cpp glob.cpp)
-holdfast_mutable_folder(supervise guardian_rules.cpp)
 
-# holdfast_mutants(NAME SOURCES … USES …): tests of which each can be run with a rule switched off.
+# holdfast_mutants(NAME [MAIN …] SOURCES … USES …): tests of which each can be run with a rule switched off. Their main() may be
+# their own, for tests that start themselves as other processes.
 function(holdfast_mutants name)
-  cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(arg "" "MAIN" "SOURCES;USES" ${ARGN})
   if(HOLDFAST_SANITIZE)
     return()
   endif()
-  holdfast_test_program(${name} ${arg_SOURCES} ${HOLDFAST_ROOT}/tests/support/mutants_main.cpp)
+  if(NOT arg_MAIN)
+    set(arg_MAIN ${HOLDFAST_ROOT}/tests/support/mutants_main.cpp)
+  endif()
+  holdfast_test_program(${name} ${arg_SOURCES} ${arg_MAIN})
   target_link_libraries(${name} PRIVATE holdfast_mutable ${arg_USES})
 endfunction()
 

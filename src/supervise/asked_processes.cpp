@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/mutant.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
@@ -69,6 +70,7 @@ SignalTargets AskedProcesses::unasked_below(const ProcessTable& table, pid_t anc
     for (const Process& process : table.all())
         if (knows(process)) asked_groups.insert(process.group);
     SignalTargets targets = everything_below(table, ancestor);
+    if (mutant("asked_twice")) return targets;
     std::erase_if(targets.groups, [&](const auto& group) { return asked_groups.contains(group.id); });
     std::erase_if(targets.processes, [&](const Process& process) { return knows(process); });
     return targets;

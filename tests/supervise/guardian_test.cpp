@@ -212,6 +212,7 @@ TEST(Keeper, ends_only_when_a_daemon_of_the_command_is_dead) {
     const pid_t daemon = std::stoi(keeper.line());
     EXPECT_EQ(keeper.wait(), 6) << "as the command ended: it was not the lease that ended it";
     EXPECT_FALSE(lives(daemon));
+    if (lives(daemon)) kill(daemon, SIGKILL);
 }
 
 TEST(Keeper, kills_a_daemon_of_the_command_that_does_not_want_to_stop) {
@@ -261,9 +262,9 @@ TEST_P(Fault, of_two_leaves_nothing_alive) {
     if (pair.second) kill(second, signal);
     if (pair.guardian) kill(guardian, signal);
     if (pair.keeper) keeper.signal(signal);
-    EXPECT_TRUE(dies(child));
-    EXPECT_TRUE(dies(daemon));
-    EXPECT_TRUE(dies(leader));
+    EXPECT_TRUE(dies(child) && dies(daemon) && dies(leader));
+    for (const pid_t process : {child, daemon, leader})
+        if (lives(process)) kill(process, SIGKILL);
     for (const pid_t stopped : {second, guardian})
         kill(stopped, SIGCONT);
     keeper.signal(SIGCONT);

@@ -11,8 +11,13 @@ namespace holdfast {
 
 using namespace std::chrono_literals;
 
-/// How long a test waits for what must happen before it calls it a failure.
+/// How long a test waits for what must happen before it calls it a failure. With a rule switched off it does not
+/// happen.
+#ifdef HOLDFAST_MUTANTS
+inline constexpr auto patience = 10s;
+#else
 inline constexpr auto patience = 30s;
+#endif
 
 /// What becomes of processes that left the command's group, when the command has ended.
 enum class Daemons { end, stay };

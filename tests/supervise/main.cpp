@@ -1,10 +1,15 @@
+#include <cstdlib>
 #include <gtest/gtest.h>
 
+#include "base/mutant.h"
 #include "supervise/guardian.h"
 #include "supervise/keeper_process.h"
 
 /// The tests, or one of the processes they start: all are this one executable.
 int main(int argc, char** argv) {
+#ifdef HOLDFAST_MUTANTS
+    if (const char* name = std::getenv("HOLDFAST_MUTANT")) holdfast::active_mutant = name;
+#endif
     const std::vector<std::string> arguments{argv, argv + argc};
     if (argc > 1 && arguments[1] == holdfast::guardian_command)
         return holdfast::guardian_main({arguments.begin() + 2, arguments.end()});

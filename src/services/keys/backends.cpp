@@ -1,5 +1,7 @@
 #include "services/keys/backends.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/mutant.h"
 #include "services/keys/key_limits.h"
@@ -11,7 +13,7 @@ bool fits(const Backends::Filter& filter, const Backend& backend) {
     return (filter.name.empty() || backend.key.name == filter.name) &&
            (filter.name_space.empty() || backend.key.name_space == filter.name_space) &&
            (filter.drone.empty() || backend.drone == filter.drone) &&
-           (!filter.state || backend.progress.state == *filter.state);
+           (!filter.state || backend.shown_state() == *filter.state);
 }
 
 }  // namespace
@@ -30,6 +32,7 @@ const Backend& Backends::add(Backend backend) {
     HOLDFAST_ASSERT(added);
     ++count_of(place->second);
     file(place->second);
+    mark_superseded(place->second);
     return place->second;
 }
 
@@ -92,9 +95,13 @@ std::size_t Backends::live_count(const std::string& drone) const {
     return found == live_.end() ? 0 : found->second.size();
 }
 
-bool Backends::is_superseded(const Backend& backend) const {
-    const auto found = live_of_key_.find(resource_of(backend.key));
-    return found != live_of_key_.end() && found->second.rbegin()->first > backend.token;
+/// Of the backends of one key that are not known to have ended, only the latest can be alive.
+void Backends::mark_superseded(const Backend& added) {
+    const auto found = live_of_key_.find(resource_of(added.key));
+    if (found == live_of_key_.end() || mutant("superseded_is_ready")) return;
+    const Token latest = std::max(added.token, found->second.rbegin()->first);
+    for (const auto& [token, id] : found->second)
+        if (token < latest) all_.at(id).superseded = true;
 }
 
 std::vector<std::string> Backends::superseded_by(const Backend& backend) const {

@@ -35,8 +35,12 @@ struct Backend {
     BackendProgress progress{};
     Instant since{};        ///< in this state
     bool reported = false;  ///< by its drone, to this controller
+    /// A later one of the same key is known, so the key of this one had run out or was given back by then (K4).
+    bool superseded = false;
 
     bool ended() const { return progress.state == BackendState::terminated; }
+    /// No two of one key are shown as alive: one that another has followed is dead, though nobody has told why yet.
+    BackendState shown_state() const { return superseded ? BackendState::terminated : progress.state; }
 };
 
 /// The backends that a controller knows of, those that ended lately included.
@@ -55,8 +59,6 @@ class Backends {
     /// Those of a drone that have not ended.
     std::vector<std::string> live_of(const std::string& drone) const;
     std::size_t live_count(const std::string& drone) const;
-    /// A backend of the same key that has not ended was started later: this one's key had run out by then (K4).
-    bool is_superseded(const Backend& backend) const;
     /// Those of the same key that have not ended and were started earlier.
     std::vector<std::string> superseded_by(const Backend& backend) const;
     const std::array<std::size_t, backend_state_count>& counts() const { return counts_; }
@@ -93,6 +95,7 @@ class Backends {
 
     std::size_t& count_of(const Backend& backend) { return counts_[static_cast<std::size_t>(backend.progress.state)]; }
     void file(const Backend& backend);
+    void mark_superseded(const Backend& added);
     void tell(const std::string& id);
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/mutant.h"
 #include "services/keys/key_limits.h"
 
 namespace holdfast::core {
@@ -76,7 +77,7 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
                            " that has the backend of this key has closed its connection, and " +
                            "may be dead; connect again",
                        retry_for_a_drone};
-    if (is_known || may_be_scheduled) return std::nullopt;
+    if (is_known || may_be_scheduled || mutant("unheard_is_scheduled")) return std::nullopt;
     return Refused{Code::no_drone,
                    "the drone " + lease.holder +
                        " has the backend of this key, and this server has not heard from it " +

@@ -35,6 +35,7 @@ struct Controller::Impl {
 
     BackendView view(const Backend& backend) const {
         BackendView shown{backend, std::nullopt};
+        shown.backend.progress.state = backend.shown_state();
         const Drone* drone = book.drones.find(backend.drone);
         if (drone != nullptr && !drone->healthy(book.now)) shown.drone_heard_ago = book.now - drone->heard_at;
         return shown;

@@ -26,7 +26,7 @@ Backend backend_of(const Heartbeat& heartbeat, const BackendReport& report, Inst
     backend.token = report.token;
     backend.drone = heartbeat.drone;
     backend.progress = report.progress;
-    backend.since = backend.ended() ? now : now - report.progress.state_for;
+    backend.since = backend.ended() || mutant("age_begins_anew") ? now : now - report.progress.state_for;
     return backend;
 }
 

@@ -23,14 +23,18 @@ void KeyWatch::expect(const std::string& backend, Instant at) {
 void KeyWatch::added(const Backend& backend) {
     for (const std::string& earlier : book_.backends.superseded_by(backend))
         expect(earlier, book_.now);
-    if (book_.backends.is_superseded(backend)) expect(backend.id, book_.now);
+    if (backend.superseded) expect(backend.id, book_.now);
+}
+
+bool KeyWatch::is_late(const Drone& drone) const {
+    return drone.late(book_.now) && !mutant("late_is_ready");
 }
 
 /// Its drone has told of it and is heard, and so tells of its end as well.
 bool KeyWatch::is_spoken_for(const Backend& backend) const {
     const Drone* drone = book_.drones.find(backend.drone);
-    const bool heard = drone != nullptr && drone->life == backend.life && !drone->late(book_.now);
-    return backend.reported && heard && !book_.backends.is_superseded(backend);
+    const bool heard = drone != nullptr && drone->life == backend.life && !is_late(*drone);
+    return backend.reported && heard && !backend.superseded;
 }
 
 void KeyWatch::lost(Drone& drone) {
@@ -48,7 +52,7 @@ void KeyWatch::note_silent_drones() {
         const bool silent = !drone.healthy(book_.now);
         if (silent && !drone.silence_noted) lost(drone);
         drone.silence_noted = silent;
-        const bool late = drone.late(book_.now);
+        const bool late = is_late(drone);
         if (late && !drone.lateness_noted)
             for (const std::string& backend : book_.backends.live_of(id))
                 expect(backend, book_.now);

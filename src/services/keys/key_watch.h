@@ -33,6 +33,7 @@ class KeyWatch {
     std::size_t looking_ = 0;
 
     void note_silent_drones();
+    bool is_late(const Drone& drone) const;
     bool is_spoken_for(const Backend& backend) const;
     void look(const std::string& backend);
     void looked(const std::string& backend, const Answer<std::vector<VerifyAnswer>>& answer);

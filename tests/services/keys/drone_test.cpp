@@ -4,6 +4,7 @@
 #include "services/keys/controller_desk.h"
 #include "services/keys/drones.h"
 #include "services/keys/key_limits.h"
+#include "services/keys/late_store.h"
 
 namespace holdfast::core {
 namespace {
@@ -167,6 +168,37 @@ TEST(Drone, that_is_lost_has_nothing_ready_once_another_has_its_key) {  // K4
     EXPECT_EQ(desk.state_of(first.backend.id).state, BackendState::terminated);
     EXPECT_EQ(desk.state_of(first.backend.id).reason, EndReason::key_lost);
     EXPECT_NE(desk.state_of(second->backend.id).state, BackendState::terminated);
+}
+
+TEST(Drone, that_is_heard_has_nothing_ready_beside_the_next_backend_of_a_key) {  // K4
+    ControllerDesk desk(2);
+    for (const std::size_t of : {0, 1})
+        desk.drone_is_there("d1", "life-1", of);
+    ConnectRequest request = desk.to_start("room-1");
+    request.ttl = 5s;
+    const Connected first = desk.connect(std::move(request)).value();
+    desk.orders("d1");
+    for (const std::size_t of : {0, 1})
+        desk.report("d1", first, {BackendState::ready, {}, {}, "h:1"}, of);
+    for (const std::size_t of : {0, 1})
+        desk.drone_is_there("d2", "life-1", of);
+    desk.pass(6s);
+    const Connected second = desk.connect(desk.to_start("room-1"), 1).value();
+    ASSERT_EQ(second.backend.drone, "d2");
+    LateStore late(desk.store, 1);
+    desk.authority.use(late);
+    desk.report("d2", second, {BackendState::ready, {}, {}, "h:2"});
+    Backends::Filter are_ready;
+    are_ready.state = BackendState::ready;
+    const BackendPage page = desk.controller().backends(are_ready, "", 10);
+    ASSERT_EQ(page.backends.size(), 1U) << "before the store was asked about the first";
+    EXPECT_EQ(page.backends.front().backend.id, second.backend.id);
+    EXPECT_EQ(desk.state_of(first.backend.id).state, BackendState::terminated);
+    desk.pass(0s);
+    while (late.step()) {
+    }
+    EXPECT_EQ(desk.state_of(first.backend.id).reason, EndReason::key_lost);
+    desk.authority.use(desk.store);
 }
 
 TEST(Drone, that_is_late_has_lost_a_backend_whose_key_has_run_out) {  // K4

@@ -294,13 +294,18 @@ void HistoryWorld::restart_controller(std::size_t which) {
 }
 
 void HistoryWorld::check_states() {
-    for (const auto& controller : controllers_)
+    for (const auto& controller : controllers_) {
+        std::set<std::string> ready;
         for (const BackendView& view : controller->backends({}, "", 1000).backends) {
+            const bool is_ready = view.backend.progress.state == BackendState::ready;
+            if (is_ready && !ready.insert(resource_of(view.backend.key)).second)
+                fail("two backends of " + view.backend.key.name + " are shown as ready");
             int& last = state_[{controller->life(), view.backend.id}];
             const int is = static_cast<int>(view.backend.progress.state);
             if (is < last) fail(view.backend.id + " went back in its states");
             last = is;
         }
+    }
 }
 
 /// Every order was delivered, or its key has run out or was given back: nothing hangs.
