@@ -28,7 +28,7 @@ std::string list_target(const BackendArguments& options) {
     return target;
 }
 
-Table backends_table(const json::array& backends) {
+Table backends_table(const json::array& backends, const json::array& unreported = {}) {
     Table table{{"BACKEND", "KEY", "STATE", "FOR", "ADDRESS", "DRONE", "TOKEN"}};
     for (const json::value& backend : backends) {
         const std::chrono::milliseconds since{number_of(backend, "state_for_ms")};
@@ -40,6 +40,14 @@ Table backends_table(const json::array& backends) {
                    {text_of(backend, "drone")},
                    {std::to_string(number_of(backend, "token"))}});
     }
+    for (const json::value& backend : unreported)
+        table.add({{text_of(backend, "id"), Colour::bold},
+                   {shown_key(field_of(backend, "key"))},
+                   {"unknown", Colour::yellow},
+                   {"-"},
+                   {"-"},
+                   {text_of(backend, "drone")},
+                   {std::to_string(number_of(backend, "token"))}});
     return table;
 }
 
@@ -63,6 +71,22 @@ int show_backend(const Screen& screen, const Result<Answer>& answer) {
     return exit_ok;
 }
 
+void show_backends(const Screen& screen, const json::value& page) {
+    const json::array& backends = array_of(page, "backends");
+    const json::array& unreported = array_of(page, "unreported");
+    const json::value& complete_or_older = field_of(page, "complete");  // older servers do not say
+    const bool complete = !complete_or_older.is_bool() || complete_or_older.as_bool();
+    if (!backends.empty() || !unreported.empty())
+        screen.show(backends_table(backends, unreported));
+    else if (complete)
+        screen.note("no backends");
+    if (!unreported.empty()) screen.note("unknown: its key is held, and its drone has not told this server of it yet");
+    if (!complete)
+        screen.note(
+            "the server was just started, or cannot list the keys: there may be backends of which it does not "
+            "know yet");
+}
+
 }  // namespace
 
 int backend_list_command(const Arguments& arguments) {
@@ -71,13 +95,10 @@ int backend_list_command(const Arguments& arguments) {
     const auto answer = api.get_all(list_target(arguments.backend), "backends");
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
-    const json::array& backends = array_of(answer->body, "backends");
     if (screen.json())
         screen.show(answer->body);
-    else if (backends.empty())
-        screen.note("no backends");
     else
-        screen.show(backends_table(backends));
+        show_backends(screen, answer->body);
     return exit_ok;
 }
 

@@ -19,7 +19,9 @@ std::string or_dash(std::string text) {
 std::string state_of(const json::value& backend) {
     const std::string reason = text_of(backend, "reason");
     const std::string state = text_of(backend, "state");
-    return reason.empty() ? state : state + " (" + reason + ")";
+    if (!reason.empty()) return state + " (" + reason + ")";
+    const bool in_doubt = !field_of(backend, "drone_heard_ms_ago").is_null();
+    return in_doubt ? state + " (its drone may be dead)" : state;
 }
 
 Colour colour_of_state(std::string_view state) {
@@ -36,8 +38,8 @@ std::string status_line(const json::value& backend, bool colours) {
             line += "  exit code " + std::to_string(number_of(backend, "exit_code"));
         return line;
     }
-    const std::string address = text_of(backend, "address");
-    return address.empty() ? line : line + "  " + printable(address);
+    if (const std::string address = text_of(backend, "address"); !address.empty()) line += "  " + printable(address);
+    return line;
 }
 
 }  // namespace holdfast

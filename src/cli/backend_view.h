@@ -12,7 +12,7 @@ namespace holdfast {
 
 /// `room-1`, or `@team/room-1` outside the default namespace.
 std::string shown_key(const boost::json::value& key);
-/// `terminated (idle)`, or only the state if there is no reason.
+/// `terminated (idle)`, `ready (its drone may be dead)`, or only the state if there is no reason and no doubt.
 std::string state_of(const boost::json::value& backend);
 Colour colour_of_state(std::string_view state);
 /// The state and, if there is one, the address, or how it ended.

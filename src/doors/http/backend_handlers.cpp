@@ -15,8 +15,12 @@ void reply_unknown(Services& services, const std::string& id, Reply reply) {
 void handle_list_backends(Services& services, const Request& request, const std::string&, Reply reply) {
     const auto decoded = decode_backends(request);
     if (!decoded) return reply(failure(decoded.error()));
-    const auto page = services.controller.backends(decoded->filter, decoded->page.after, decoded->page.limit);
-    reply(answer_backends(page, services.authority.now()));
+    services.controller.unreported(
+        decoded->filter, [&services, query = *decoded, reply](core::UnreportedBackends unreported) {
+            const auto page = services.controller.backends(query.filter, query.page.after, query.page.limit);
+            if (!query.page.after.empty()) unreported.keys.clear();  // they were on the first page
+            reply(answer_backends(page, unreported, services.authority.now()));
+        });
 }
 
 void handle_get_backend(Services& services, const Request& request, const std::string& id, Reply reply) {

@@ -46,8 +46,11 @@ void handle_drone_heartbeat(Services& services, const Request& request, const st
 }
 
 void handle_drone_orders(Services& services, const Request& request, const std::string& id, Reply reply) {
-    const auto decoded = decode_orders(request, id);
+    auto decoded = decode_orders(request, id);
     if (!decoded) return reply(failure(decoded.error()));
+    decoded->connection = request.connection;
+    reply.when_gone(
+        [&services, id, connection = request.connection] { services.controller.connection_ended(id, connection); });
     const auto ticket = services.controller.orders(
         *decoded, [reply, life = services.controller.life()](const core::Answer<core::OrdersAnswer>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));

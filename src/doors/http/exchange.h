@@ -38,6 +38,8 @@ class Exchange {
     virtual void answer(std::uint64_t number, Response response) = 0;
     /// The request waits; whoever goes away while it does gives it up by this.
     virtual void wait(std::uint64_t number, std::function<void()> give_up) = 0;
+    /// Is called when the connection has ended, whether or not a request is under way then; one of a connection.
+    virtual void when_gone(std::uint64_t number, std::function<void()> gone) = 0;
     /// The connection carries events from now on, and nothing else.
     virtual void stream(std::uint64_t number, EventFilter filter) = 0;
     /// The same with what the feed tells.
@@ -62,6 +64,9 @@ class Reply {
     }
     void wait(std::function<void()> give_up) const {
         if (const auto exchange = exchange_.lock()) exchange->wait(number_, std::move(give_up));
+    }
+    void when_gone(std::function<void()> gone) const {
+        if (const auto exchange = exchange_.lock()) exchange->when_gone(number_, std::move(gone));
     }
     void stream(EventFilter filter) const {
         if (const auto exchange = exchange_.lock()) exchange->stream(number_, std::move(filter));

@@ -74,9 +74,20 @@ Response answer_backend(const core::BackendView& backend, Instant now) {
                       [now](JsonWriter& json, const core::BackendView& view) { put_backend(json, view, now); });
 }
 
-Response answer_backends(const core::BackendPage& page, Instant now) {
-    return answer_page("backends", page.backends, page.next,
-                       [now](JsonWriter& json, const core::BackendView& view) { put_backend(json, view, now); });
+Response answer_backends(const core::BackendPage& page, const core::UnreportedBackends& unreported, Instant now) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("backends").open_array();
+    for (const core::BackendView& view : page.backends)
+        put_backend(json, view, now);
+    json.close_array().key("unreported").open_array();
+    for (const core::HeldKey& held : unreported.keys) {
+        json.open_object().field("id", held.backend);
+        put_key(json, held.key);
+        json.field("token", held.token).field("drone", held.drone).close_object();
+    }
+    json.close_array().flag("complete", unreported.complete).field_or_null("next", page.next).close_object();
+    return response;
 }
 
 std::string status_event(const core::BackendView& backend, Instant now) {

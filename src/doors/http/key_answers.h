@@ -15,7 +15,7 @@ Response answer_keys(const core::KeyPage& page);
 Response answer_key(const core::HeldKey& key);
 
 Response answer_backend(const core::BackendView& backend, Instant now);
-Response answer_backends(const core::BackendPage& page, Instant now);
+Response answer_backends(const core::BackendPage& page, const core::UnreportedBackends& unreported, Instant now);
 /// An event of a backend's status stream.
 std::string status_event(const core::BackendView& backend, Instant now);
 

@@ -210,6 +210,11 @@ void Session::wait(std::uint64_t number, std::function<void()> give_up) {
     show_progress_later();
 }
 
+/// Who says that this is its last request here says nothing by going.
+void Session::when_gone(std::uint64_t number, std::function<void()> gone) {
+    if (open(number)) gone_ = keep_alive_ ? std::move(gone) : nullptr;
+}
+
 void Session::show_progress_later() {
     if (progress_every_ <= Duration::zero()) return;
     if (!progress_timer_) progress_timer_.emplace(executor());
@@ -319,6 +324,10 @@ void Session::on_check(Clock::time_point now) {
 void Session::on_close() {
     if (shared_->gone) return;
     give_up_waiting();
+    if (const auto gone = std::exchange(gone_, nullptr)) {
+        shared_->before_request();
+        gone();
+    }
     if (stream_) shared_->hub.leave(*this);
     if (const auto stop = std::exchange(feeding_, {}).stop) stop();
     if (refused_) --shared_->refused;

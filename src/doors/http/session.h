@@ -58,6 +58,7 @@ class Session final : public Connection, public Exchange, private EventSink {
     bool reachable(std::uint64_t number) const override { return open(number) && peer_is_there(); }
     void answer(std::uint64_t number, Response response) override;
     void wait(std::uint64_t number, std::function<void()> give_up) override;
+    void when_gone(std::uint64_t number, std::function<void()> gone) override;
     void stream(std::uint64_t number, EventFilter filter) override;
     void stream(std::uint64_t number, const Feed& feed) override;
 
@@ -76,6 +77,7 @@ class Session final : public Connection, public Exchange, private EventSink {
     Duration progress_every_{};      // zero: the client did not ask for it
     std::optional<boost::asio::steady_timer> progress_timer_;
 
+    std::function<void()> gone_;  // for whoever wants to know that the connection has ended
     std::optional<EventStream> stream_;
     Feeding feeding_;
     bool streaming_ = false;

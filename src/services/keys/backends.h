@@ -83,6 +83,8 @@ class Backends {
     using Watcher = std::function<void(const Backend&)>;
     std::uint64_t watch(const std::string& id, Watcher watcher);
     void unwatch(const std::string& id, std::uint64_t watch);
+    /// Calls those who watch it.
+    void tell(const std::string& id);
 
  private:
     std::map<std::string, Backend> all_;
@@ -96,7 +98,6 @@ class Backends {
     std::size_t& count_of(const Backend& backend) { return counts_[static_cast<std::size_t>(backend.progress.state)]; }
     void file(const Backend& backend);
     void mark_superseded(const Backend& added);
-    void tell(const std::string& id);
 };
 
 }  // namespace holdfast::core

@@ -92,7 +92,9 @@ void Connects::take(const std::string& resource) {
     const std::string id = spawn.id.empty() ? book_.fresh_name("b-") : spawn.id;
     if (const Backend* known = book_.backends.find(id)) {
         if (!known->key.same_key(first.request.key)) return fail(resource, refused(Code::backend_id_taken));
-        return settle_first(resource, Backend(*known));
+        Backend dead = *known;  // its key is free (K4), though its drone may not have told yet
+        dead.progress.state = BackendState::terminated;
+        return settle_first(resource, dead);
     }
     if (ids_being_taken_.contains(id)) return fail(resource, refused(Code::backend_id_taken));
     if (book_.backends.full()) return fail(resource, refused(Code::too_many_backends));

@@ -29,7 +29,7 @@ struct Controller::Impl {
                 .backends = book.load_of(drone),
                 .orders = drone.orders.size(),
                 .draining = drone.draining || drone.drain,
-                .healthy = drone.healthy(book.now),
+                .healthy = drone.healthy(book.now) && !drone.hung_up,
                 .heard_ago = book.now - drone.heard_at};
     }
 
@@ -37,7 +37,9 @@ struct Controller::Impl {
         BackendView shown{backend, std::nullopt};
         shown.backend.progress.state = backend.shown_state();
         const Drone* drone = book.drones.find(backend.drone);
-        if (drone != nullptr && !drone->healthy(book.now)) shown.drone_heard_ago = book.now - drone->heard_at;
+        if (drone == nullptr || shown.backend.ended()) return shown;
+        if (!drone->healthy(book.now) || drone->hung_up) shown.drone_heard_ago = book.now - drone->heard_at;
+        if (drone->hung_up) shown.backend.progress.address.clear();
         return shown;
     }
 
@@ -136,6 +138,10 @@ void Controller::cancel_orders(Ticket ticket) {
     impl_->desk.cancel(ticket);
 }
 
+void Controller::connection_ended(const std::string& drone, std::uint64_t connection) {
+    impl_->desk.connection_ended(drone, connection);
+}
+
 std::optional<DroneView> Controller::drone(const std::string& id) const {
     const Drone* drone = impl_->book.drones.find(id);
     if (drone == nullptr) return std::nullopt;
@@ -204,6 +210,31 @@ BackendPage Controller::backends(const Backends::Filter& filter, const std::stri
         page.backends.push_back(impl_->view(*backend));
     page.next = std::move(found.next);
     return page;
+}
+
+void Controller::unreported(const Backends::Filter& filter, Callback<UnreportedBackends> reply) const {
+    ListQuery query;
+    query.prefix = key_prefix;
+    query.name_space = filter.name_space;
+    query.limit = limits::unreported_looked_at;
+    impl_->book.authority.list(
+        query, impl_->book.guarded([this, filter, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
+            const KeyBook& book = impl_->book;
+            const auto* page = std::get_if<ListPage>(&found);
+            UnreportedBackends unreported;
+            if (page == nullptr) return reply(std::move(unreported));
+            for (const NamedLease& named : page->leases) {
+                const Lease& lease = named.lease;
+                if (lease.session.empty() || book.backends.find(lease.session) != nullptr) continue;
+                HeldKey key = impl_->held(named.resource, lease);
+                const bool fits = (filter.name.empty() || key.key.name == filter.name) &&
+                                  (filter.drone.empty() || key.drone == filter.drone);
+                if (fits) unreported.keys.push_back(std::move(key));
+            }
+            unreported.complete =
+                page->next.empty() && book.began_at && book.now >= *book.began_at + limits::drone_late;
+            reply(std::move(unreported));
+        }));
 }
 
 Answer<BackendView> Controller::terminate(const std::string& id, Severity how) {

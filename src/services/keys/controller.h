@@ -45,6 +45,9 @@ class Controller {
     void heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply);
     Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
     void cancel_orders(Ticket ticket);
+    /// The connection with this number, on which this drone asked for orders, has ended. If it asked on no other since,
+    /// it may be dead: until it speaks again nobody is sent to its backends, and it gets no new ones.
+    void connection_ended(const std::string& drone, std::uint64_t connection);
 
     std::optional<DroneView> drone(const std::string& id) const;
     DronePage drones(const std::string& after, std::size_t limit) const;
@@ -57,6 +60,8 @@ class Controller {
     /// of which its drone has not told yet.
     void why_unknown(const std::string& id, Callback<Refused> reply) const;
     BackendPage backends(const Backends::Filter& filter, const std::string& after, std::size_t limit) const;
+    /// Those whose keys are held, and of which no drone has told this controller yet; of any state.
+    void unreported(const Backends::Filter& filter, Callback<UnreportedBackends> reply) const;
     Answer<BackendView> terminate(const std::string& id, Severity how);
     /// The watcher is called after each change of a backend, until unwatch(). REQUIRES: there is such a backend.
     std::uint64_t watch(const std::string& id, std::function<void(const BackendView&)> watcher);

@@ -86,8 +86,8 @@ Answer<Drone*> DroneDesk::registered(const Heartbeat& heartbeat) {
     drone->draining = heartbeat.draining;
     drone->address = heartbeat.address;
     drone->heard_at = book_.now;
-    drone->hung_up = false;
     drone->hear_clock(heartbeat.clock_ms, book_.now);
+    note_hung_up(*drone, false);
     return drone;
 }
 
@@ -192,8 +192,9 @@ DroneDesk::Ticket DroneDesk::orders(const OrdersRequest& request, Callback<Answe
         return 0;
     }
     drone->heard_at = book_.now;
-    drone->hung_up = false;
+    drone->connection = request.connection;
     drone->hear_clock(request.clock_ms, book_.now);
+    note_hung_up(*drone, false);
     if (request.controller.empty() || request.controller == life_) drone->orders.done(request.done);
     drone->orders.drop_expired(book_.now);
     dismiss(request.drone);
@@ -223,8 +224,21 @@ void DroneDesk::cancel(Ticket ticket) {
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return;
     const std::string id = found->second;
-    if (Drone* drone = book_.drones.find(id)) drone->hung_up = true;
+    if (Drone* drone = book_.drones.find(id)) note_hung_up(*drone, true);
     dismiss(id);
+}
+
+void DroneDesk::connection_ended(const std::string& id, std::uint64_t connection) {
+    Drone* drone = book_.drones.find(id);
+    if (drone != nullptr && connection != 0 && drone->connection == connection && !mutant("hung_up_between_orders"))
+        note_hung_up(*drone, true);
+}
+
+/// Whoever watches its backends is told: their addresses are shown, or not shown any more.
+void DroneDesk::note_hung_up(Drone& drone, bool hung_up) {
+    if (std::exchange(drone.hung_up, hung_up) == hung_up) return;
+    for (const std::string& backend : book_.backends.live_of(drone.id))
+        book_.backends.tell(backend);
 }
 
 void DroneDesk::wake(const std::string& drone) {

@@ -21,6 +21,8 @@ class DroneDesk {
     Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
     /// The drone that waits has closed its connection: nobody reads the answer, so it has no orders.
     void cancel(Ticket ticket);
+    /// This connection has ended. If it is the one on which the drone asked for orders last, the drone may be dead.
+    void connection_ended(const std::string& drone, std::uint64_t connection);
     /// There are new orders for this drone: whoever waits for them gets them.
     void wake(const std::string& drone);
     /// The drone is not there any more; who waits for it gets nothing.
@@ -52,6 +54,7 @@ class DroneDesk {
     Answer<Drone*> registered(const Heartbeat& heartbeat);
     std::optional<Refused> begin_life(Drone& drone, const Heartbeat& heartbeat);
     void end_life(Drone& drone);
+    void note_hung_up(Drone& drone, bool hung_up);
     bool take(const Heartbeat& heartbeat, const BackendReport& report);
     void end_unnamed(const Heartbeat& heartbeat);
     void reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer, Callback<Answer<HeartbeatAnswer>> reply);

@@ -40,6 +40,7 @@ void Drone::begin_life(const std::string& next) {
     orders = {};
     clock_ms_ = 0;
     reported_at_ms = 0;
+    connection = 0;
 }
 
 void Drone::hear_clock(std::uint64_t clock_ms, Instant now) {
@@ -79,10 +80,12 @@ Drone* Drones::choose(std::string_view pool, std::string_view resource, const Lo
     Drone* best = nullptr;
     Preference best_preference;
     for (auto& [id, drone] : all_) {
-        if (drone.pool != pool || !drone.healthy(now) || drone.draining || drone.drain || drone.orders.full()) continue;
+        if (drone.pool != pool || !drone.healthy(now) || drone.hung_up || drone.draining || drone.drain ||
+            drone.orders.full())
+            continue;
         const std::size_t has = load(drone);
         if (has >= drone.capacity) continue;
-        const Preference preference{drone.late(now) || drone.hung_up, has, ~rendezvous_weight(id, resource)};
+        const Preference preference{drone.late(now), has, ~rendezvous_weight(id, resource)};
         if (best != nullptr && preference >= best_preference) continue;
         best = &drone;
         best_preference = preference;

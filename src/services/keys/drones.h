@@ -25,8 +25,8 @@ struct Drone {
     std::uint64_t reported_at_ms = 0;  ///< by its own clock: a report from before that comes late
     bool silence_noted = false;
     bool lateness_noted = false;
-    bool hung_up =
-        false;  ///< it closed the connection on which it waited, and has not been heard since: it may be dead
+    std::uint64_t connection = 0;  ///< on which it last asked for orders
+    bool hung_up = false;          ///< that one has ended, and it has not been heard since: it may be dead
     Orders orders{};
     std::size_t taking = 0;  ///< keys that are being taken for it
 
@@ -59,8 +59,9 @@ class Drones {
     std::map<std::string, Drone>& all() { return all_; }
     const std::map<std::string, Drone>& all() const { return all_; }
 
-    /// Of the pool's drones that are healthy, not draining and have room: first those heard from in the last 10 s, then
-    /// those with the fewest backends, then the one that the key prefers. Nothing if there is none.
+    /// Of the pool's drones that are healthy, have not hung up, are not draining and have room: first those heard from
+    /// in the last 10 s, then those with the fewest backends, then the one that the key prefers. Nothing if there is
+    /// none.
     using Load = std::function<std::size_t(const Drone&)>;
     Drone* choose(std::string_view pool, std::string_view resource, const Load& load, Instant now);
 

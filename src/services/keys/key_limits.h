@@ -32,6 +32,7 @@ inline constexpr std::size_t order_bytes_per_answer = 512 * 1024;
 inline constexpr std::size_t connects = 10'000;  ///< that are being answered or wait
 inline constexpr std::size_t key_looks = 100;    ///< at the store at a time, after keys whose drone is silent
 inline constexpr std::size_t backends_per_page_looked_at = 10'000;
+inline constexpr std::size_t unreported_looked_at = 1'000;  ///< keys, for backends that no drone has told of
 inline constexpr unsigned connect_tries = 5;
 
 inline constexpr Duration heartbeat_every = 7s;

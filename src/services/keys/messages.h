@@ -67,6 +67,7 @@ struct OrdersRequest {
     std::string controller;  ///< whose orders are done; empty: this one's
     std::vector<std::uint64_t> done;
     Duration wait{};
+    std::uint64_t connection = 0;  ///< on which it came; no two of a server have one number
 };
 
 /// An order with the deadlines of its key on the drone's clock (K3); zero for one that starts nothing.
@@ -95,7 +96,8 @@ struct DronePage {
     bool more = false;
 };
 
-/// A backend, with how long ago its drone was heard from if that is too long.
+/// A backend, with how long ago its drone was heard from if that is too long, or if the drone may be dead. In the
+/// latter case the backend is shown without its address.
 struct BackendView {
     Backend backend;
     std::optional<Duration> drone_heard_ago;
@@ -117,6 +119,12 @@ struct HeldKey {
 struct KeyPage {
     std::vector<HeldKey> keys;
     std::string next;  ///< empty at the end
+};
+
+/// Backends that this controller knows by their keys only.
+struct UnreportedBackends {
+    std::vector<HeldKey> keys;
+    bool complete = false;  ///< there are no others that a drone may soon tell of
 };
 
 }  // namespace holdfast::core

@@ -49,6 +49,29 @@ TEST(DroneRoutes, show_nobody_the_life_with_which_a_drone_speaks_for_its_keys) {
     EXPECT_EQ(connect(client, "room-1").number("/token"), connected.number("/token")) << "the key is still taken";
 }
 
+TEST(DroneRoutes, take_a_drone_for_dead_whose_connection_ends_also_between_two_calls) {
+    TestDoor door;
+    TestClient client = door.connect();
+    TestClient drone = door.connect();
+    heartbeat(drone, "d1");
+    const Answer connected = connect(client, "room-1");
+    const std::string orders = R"({"life":"life-1","clock_ms":5000})";
+    ASSERT_EQ(drone.ask("POST", "/v1/drones/d1/orders", orders).size("/orders"), 1U);
+    heartbeat(drone, "d1", report(connected, "ready", R"(,"address":"h:1")"));
+    const std::string target = "/v1/backends/" + connected.text("/backend_id");
+    EXPECT_EQ(client.ask("GET", target).text("/backend/address"), "h:1");
+    drone.close();
+    door.wait_until([&] { return !door.controller().drone("d1")->healthy; });
+    const Answer shown = client.ask("GET", target);
+    EXPECT_EQ(shown.text("/backend/state"), "ready");
+    EXPECT_TRUE(shown.is_null("/backend/address")) << shown.body;
+    EXPECT_EQ(shown.number("/backend/drone_heard_ms_ago"), 0);
+    EXPECT_EQ(client.ask("POST", "/v1/connect", R"({"key":{"name":"room-1"}})").code(), "no_drone");
+    TestClient back = door.connect();
+    back.ask("POST", "/v1/drones/d1/orders", orders);
+    EXPECT_EQ(client.ask("GET", target).text("/backend/address"), "h:1");
+}
+
 TEST(DroneRoutes, refuse_an_earlier_life) {
     TestDoor door;
     TestClient client = door.connect();

@@ -213,7 +213,10 @@ TEST(BackendRoutes, list_and_show_backends) {
     const Answer one = connect(client, "room-1");
     connect(client, "room-2");
     heartbeat(client, "d1", report(one, "ready", R"(,"address":"h:1")"));
-    EXPECT_EQ(client.ask("GET", "/v1/backends").size("/backends"), 2U);
+    const Answer listed = client.ask("GET", "/v1/backends");
+    EXPECT_EQ(listed.size("/backends"), 2U);
+    EXPECT_EQ(listed.size("/unreported"), 0U);
+    EXPECT_FALSE(listed.truth("/complete")) << "the server was just started";
     EXPECT_EQ(client.ask("GET", "/v1/backends?state=ready").text("/backends/0/id"), one.text("/backend_id"));
     EXPECT_EQ(client.ask("GET", "/v1/backends?key=room-1&drone=d1").size("/backends"), 1U);
     EXPECT_EQ(client.ask("GET", "/v1/backends?drone=d2").size("/backends"), 0U);
@@ -227,6 +230,7 @@ TEST(BackendRoutes, list_and_show_backends) {
     door.advance(45s);
     EXPECT_EQ(client.ask("GET", "/v1/backends/" + one.text("/backend_id")).number("/backend/drone_heard_ms_ago"),
               45'000);
+    EXPECT_TRUE(client.ask("GET", "/v1/backends").truth("/complete"));
     EXPECT_EQ(client.ask("GET", "/v1/backends/b-x").code(), "unknown_backend");
 }
 

@@ -257,15 +257,29 @@ TEST(Connect, after_a_restart_is_put_off_until_the_drone_has_told_of_the_backend
     desk.controller().why_unknown(first->backend.id, note);
     desk.controller().why_unknown("b-none", note);
     EXPECT_EQ(why, (std::vector<Code>{Code::recovering, Code::unknown_backend}));
+    const auto unreported = [&desk](const std::string& drone = "") {
+        std::optional<UnreportedBackends> got;
+        Backends::Filter filter;
+        filter.drone = drone;
+        desk.controller().unreported(filter, [&](UnreportedBackends found) { got = std::move(found); });
+        return got.value();
+    };
+    ASSERT_EQ(unreported().keys.size(), 1U) << "but its key says that it is there";
+    EXPECT_EQ(unreported().keys.front().backend, first->backend.id);
+    EXPECT_TRUE(unreported("d2").keys.empty());
+    EXPECT_FALSE(unreported().complete) << "drones may have more to tell";
     BackendProgress ready{BackendState::ready, {}, {}, "h:1"};
     ready.state_for = 5s;
     desk.report("d1", *first, ready);
+    EXPECT_TRUE(unreported().keys.empty());
     const auto again = desk.connect(desk.to_start("room-1"));
     ASSERT_TRUE(again);
     EXPECT_EQ(again->backend.id, first->backend.id);
     EXPECT_EQ(again->backend.progress.state, BackendState::ready);
     EXPECT_EQ(again->backend.progress.address, "h:1");
     EXPECT_EQ(again->backend.since, desk.now - 5s) << "it is ready since then, whoever asks";
+    desk.pass(10s);
+    EXPECT_TRUE(unreported().complete);
 }
 
 TEST(Connect, through_another_node_finds_the_backend_before_its_drone_has_told_of_it) {

@@ -45,6 +45,8 @@ TEST(Orders, wait_for_a_drone_that_went_away_while_it_waited) {
     desk.drone_is_there("d1");
     const Listener gone(desk);
     desk.controller().cancel_orders(gone.ticket);
+    EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::no_drone) << "it may be dead";
+    desk.drone_is_there("d1");
     const auto connected = desk.connect(desk.to_start("room-1"));
     EXPECT_EQ(gone.count(), 0U);
     desk.controller().terminate(connected->backend.id, Severity::soft);
@@ -69,6 +71,43 @@ TEST(Orders, that_a_drone_stops_to_wait_for_put_off_whoever_connects_until_it_sp
     EXPECT_EQ(desk.refusal(desk.to_key("room-1")), Code::no_drone) << "it may be dead, and what it ran with it";
     desk.drone_is_there("d1");
     EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
+}
+
+TEST(Orders, that_a_drone_does_not_ask_for_again_once_its_connection_has_ended_send_nobody_to_its_backends) {
+    ControllerDesk desk;
+    desk.drone_is_there("d1");
+    const auto connected = desk.connect(desk.to_start("room-1"));
+    const std::string id = connected->backend.id;
+    OrdersRequest request = desk.for_orders("d1");
+    request.connection = 7;
+    EXPECT_EQ(desk.controller().orders(request, [](const Answer<OrdersAnswer>&) {}), 0U) << "answered at once";
+    desk.report("d1", *connected, {BackendState::ready, {}, {}, "h:1"});
+    std::vector<std::string> watched;
+    desk.controller().watch(id, [&](const BackendView& view) { watched.push_back(view.backend.progress.address); });
+    desk.controller().connection_ended("d1", 6);
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1") << "that was an earlier one";
+    desk.controller().connection_ended("d1", 7);
+    EXPECT_EQ(desk.refusal(desk.to_key("room-1")), Code::no_drone);
+    EXPECT_EQ(desk.refusal(desk.to_start("room-2")), Code::no_drone) << "nothing is started there either";
+    EXPECT_EQ(desk.state_of(id).state, BackendState::ready) << "states only move forward";
+    EXPECT_EQ(desk.state_of(id).address, "") << "but nobody is sent there";
+    EXPECT_TRUE(desk.controller().backend(id)->drone_heard_ago);
+    EXPECT_FALSE(desk.controller().drone("d1")->healthy);
+    desk.drone_is_there("d1");
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
+    EXPECT_EQ(desk.state_of(id).address, "h:1");
+    EXPECT_EQ(watched, (std::vector<std::string>{"", "h:1"}));
+}
+
+TEST(Orders, of_a_new_life_are_not_in_doubt_when_the_connection_of_the_former_ends) {
+    ControllerDesk desk;
+    desk.drone_is_there("d1");
+    OrdersRequest request = desk.for_orders("d1");
+    request.connection = 7;
+    EXPECT_EQ(desk.controller().orders(request, [](const Answer<OrdersAnswer>&) {}), 0U);
+    desk.drone_begins_again("d1", "life-2", "life-1");
+    desk.controller().connection_ended("d1", 7);
+    EXPECT_TRUE(desk.controller().drone("d1")->healthy);
 }
 
 TEST(Orders, are_sent_again_until_they_are_done) {
