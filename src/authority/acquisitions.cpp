@@ -1,7 +1,6 @@
 #include "authority/acquisitions.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "authority/acquisition.h"
 #include "authority/store_call.h"
@@ -27,6 +26,11 @@ struct Acquisitions::Retelling {
     Callback<AcquireAnswer> reply;
 };
 
+Acquisitions::Acquisitions(Parts parts)
+    : parts_(std::move(parts)), next_id_(parts_.first_request), random_(parts_.seed) {}
+
+Acquisitions::~Acquisitions() = default;
+
 std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> reply, Instant now) {
     now_ = now;
     if (!asked.idempotency_key.empty()) {
@@ -41,22 +45,21 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     }
     auto request = std::make_shared<Request>();
     request->id = next_id_++;
-    request->asked = std::move(asked);
+    request->attempt = make_attempt();
+    AcquireRequest& wanted = request->attempt->asked;
+    wanted = std::move(asked);
+    request->reachable = std::move(wanted.reachable);
     request->reply = std::move(reply);
     request->received_at = now;
-    if (const Agent* agent = parts_.agents.find(request->asked.holder)) {
+    if (const Agent* agent = parts_.agents.find(wanted.holder)) {
         request->agent = true;
         request->priority = agent->priority;
-        if (!request->asked.epoch) request->asked.epoch = agent->epoch;
+        if (!wanted.epoch) wanted.epoch = agent->epoch;
     } else {
         request->priority = parts_.arrival();
     }
-    request->asked.session = session_of(*request);
-    const auto& intents = request->asked.intents;
-    request->order.resize(intents.size());
-    std::iota(request->order.begin(), request->order.end(), std::size_t{0});
-    std::sort(request->order.begin(), request->order.end(),
-              [&](std::size_t a, std::size_t b) { return intents[a].resource < intents[b].resource; });
+    wanted.session = session_of(*request);
+    request->attempt->sort();
     requests_.emplace(request->id, request);
     try_again(request);
     return requests_.contains(request->id) ? request->id : 0;
@@ -66,7 +69,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
 /// another node is not in its own way; else one of its own. That needs a name only if it takes several things, which
 /// must not be in each other's way.
 std::string Acquisitions::session_of(const Request& request) {
-    const AcquireRequest& asked = request.asked;
+    const AcquireRequest& asked = request.attempt->asked;
     if (!asked.session.empty()) return asked.session;
     if (request.agent) return session_of_epoch(*asked.epoch);
     if (!asked.idempotency_key.empty()) return asked.idempotency_key;
@@ -103,17 +106,19 @@ void Acquisitions::try_again(const RequestPtr& request) {
     }
     request->trying = true;
     request->again = false;
-    request->tried_at = now_;
-    request->standing = {};
+    resume(*request);
+    Attempt& attempt = *request->attempt;
+    attempt.began_at = now_;
+    attempt.standing = {};
     if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
     if (request->ending) return busy(request);
-    auto terms = parts_.admit(request->asked);  // each time: the policy may have changed while it waited (R7)
+    auto terms = parts_.admit(attempt.asked);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
-    request->terms = std::get<Terms>(terms);
-    if (request->terms.full && !request->wait_until)
+    attempt.terms = std::get<Terms>(terms);
+    if (attempt.terms.full && !request->wait_until)
         return fail(request, Refused{Code::memory_full, {}, retry_when_full});
-    request->held.assign(request->order.size(), {});
-    if (request->terms.leases_most > 0)
+    attempt.held.assign(attempt.order.size(), {});
+    if (attempt.terms.leases_most > 0)
         count(request);
     else
         begin(request);
@@ -121,41 +126,41 @@ void Acquisitions::try_again(const RequestPtr& request) {
 
 /// R6: a holder has no more leases than it may.
 void Acquisitions::count(const RequestPtr& request) {
-    const std::size_t most = request->terms.leases_most;
-    store_->leases_of(request->asked.holder, Store::Which::active, most,
+    const std::size_t most = request->attempt->terms.leases_most;
+    store_->leases_of(request->attempt->asked.holder, Store::Which::active, most,
                       [this, request, most](const Result<std::vector<LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));
-                          if (held->size() + request->order.size() > most)
+                          if (held->size() + request->attempt->order.size() > most)
                               return fail(request, Refused{Code::over_quota, {}, {}});
                           begin(request);
                       });
 }
 
 void Acquisitions::begin(const RequestPtr& request) {
-    if (request->order.size() == 1)
+    if (request->attempt->order.size() == 1)
         take(request);
     else
         look(request);
 }
 
 void Acquisitions::arrived(const RequestPtr& request) {
-    if (--request->missing > 0) return;
-    Callback<> then = std::move(request->then);
+    if (--request->attempt->missing > 0) return;
+    Callback<> then = std::move(request->attempt->then);
     then();
 }
 
 void Acquisitions::look(const RequestPtr& request) {
     at_steps(
-        request, request->all(), [this, request](std::size_t step) { look_at(request, step); },
+        request, request->attempt->all(), [this, request](std::size_t step) { look_at(request, step); },
         [this, request] {
-            if (request->failure) return fail(request, *std::exchange(request->failure, {}));
+            if (request->attempt->failure) return fail(request, *std::exchange(request->attempt->failure, {}));
             looked(request);
         });
 }
 
 void Acquisitions::look_at(const RequestPtr& request, std::size_t step) {
     apply_rule(
-        *store_, request->intent(step).resource,
+        *store_, request->attempt->intent(step).resource,
         [request, step](Record& record, const Neighbours& neighbours, Instant now) {
             return Ruling{standing_of(record, neighbours, request->claim(step), now)};
         },
@@ -163,13 +168,13 @@ void Acquisitions::look_at(const RequestPtr& request, std::size_t step) {
             if (found)
                 request->stands(step, std::move(*found));
             else
-                request->failure = storage_failure(found.error());
+                request->attempt->failure = storage_failure(found.error());
             arrived(request);
         });
 }
 
 void Acquisitions::looked(const RequestPtr& request) {
-    if (request->standing.free() && !request->ending)
+    if (request->attempt->standing.free() && !request->ending)
         take(request);
     else
         busy(request);
@@ -188,9 +193,9 @@ void Acquisitions::take_steps(const RequestPtr& request, Steps steps) {
         [this, request, taken = steps.end] {
             // Nobody has been told yet, so it can be given back.
             if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
-            if (request->ending || !request->holds(taken)) return give_back(request);
-            if (taken == request->order.size()) return grant(request);
-            take_steps(request, {taken, request->order.size()});
+            if (request->ending || !request->attempt->holds(taken)) return give_back(request);
+            if (taken == request->attempt->order.size()) return grant(request);
+            take_steps(request, {taken, request->attempt->order.size()});
         });
 }
 
@@ -203,12 +208,12 @@ void Acquisitions::take_at(const RequestPtr& request, std::size_t step) {
     // Only agents outrank others.
     const auto outranked = request->agent ? std::make_shared<std::vector<std::uint64_t>>() : nullptr;
     apply_rule(
-        *store_, request->intent(step).resource,
+        *store_, request->attempt->intent(step).resource,
         [request, step, token, outranked](Record& record, const Neighbours& neighbours, Instant now) {
             const Claim claim = request->claim(step, *token);
             Ruling ruling{acquire(record, neighbours, claim, now)};
             if (const auto* granted = std::get_if<Granted>(&ruling.verdict)) {
-                request->held[request->order[step]].timeline = timeline_of(granted->lease, now);
+                request->attempt->held[request->attempt->order[step]].timeline = timeline_of(granted->lease, now);
                 ruling.effect = Effect::changed;
                 if (outranked) *outranked = outranked_by(record, neighbours, claim);
             } else if (request->wait_until && !is_queued(record, request->id)) {
@@ -230,8 +235,8 @@ void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<Acq
         request->ending = storage_failure(verdict.error());
     } else if (auto* granted = std::get_if<Granted>(&*verdict)) {
         for (const Lease& lease : granted->superseded)
-            parts_.events.publish_own(EventKind::released, request->intent(step).resource, lease, now_);
-        request->held[request->order[step]].lease = std::move(granted->lease);
+            parts_.events.publish_own(EventKind::released, request->attempt->intent(step).resource, lease, now_);
+        request->attempt->held[request->attempt->order[step]].lease = std::move(granted->lease);
     } else if (auto* busy = std::get_if<Busy>(&*verdict)) {
         request->stands(step, std::move(busy->standing));
     } else {
@@ -242,12 +247,12 @@ void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<Acq
 /// Gives back what was taken, keeping the request's place in the queues.
 void Acquisitions::give_back(const RequestPtr& request) {
     at_steps(
-        request, request->all(),
+        request, request->attempt->all(),
         [this, request](std::size_t step) {
-            const Token token = request->held[request->order[step]].lease.token;
+            const Token token = request->attempt->held[request->attempt->order[step]].lease.token;
             if (token == 0) return arrived(request);
             apply_rule(
-                *store_, request->intent(step).resource,
+                *store_, request->attempt->intent(step).resource,
                 [request, step, token](Record& record, Instant) {
                     roll_back(record, token);
                     if (request->wait_until) enqueue(record, request->claim(step), *request->wait_until);
@@ -260,17 +265,17 @@ void Acquisitions::give_back(const RequestPtr& request) {
 
 void Acquisitions::grant(const RequestPtr& request) {
     // No store has begun to count before the attempt began.
-    const Duration waited = surely_waited(request->tried_at - request->received_at, parts_.rho);
-    AcquireGranted granted{std::move(request->held), request->terms.ttl_cut, waited};
+    const Duration waited = surely_waited(request->attempt->began_at - request->received_at, parts_.rho);
+    AcquireGranted granted{std::move(request->attempt->held), request->attempt->terms.ttl_cut, waited};
     for (std::size_t i = 0; i < granted.leases.size(); ++i) {
         HeldLease& held = granted.leases[i];
-        held.resource = request->asked.intents[i].resource;
-        if (held.lease.ttl < request->terms.ttl)  // R6: a quota cut it
-            granted.ttl_cut = TtlCut{request->asked.ttl.value_or(request->terms.ttl), held.lease.ttl};
+        held.resource = request->attempt->asked.intents[i].resource;
+        if (held.lease.ttl < request->attempt->terms.ttl)  // R6: a quota cut it
+            granted.ttl_cut = TtlCut{request->attempt->asked.ttl.value_or(request->attempt->terms.ttl), held.lease.ttl};
         parts_.events.publish_own(EventKind::granted, held.resource, held.lease, held.lease.acquired_at);
     }
-    parts_.agents.granted(request->asked.holder);
-    const std::string holder = request->asked.holder;
+    parts_.agents.granted(request->attempt->asked.holder);
+    const std::string holder = request->attempt->asked.holder;
     answer(request, std::move(granted));
     nudge(holder);  // its other requests may not wait as before, or need not any more
 }

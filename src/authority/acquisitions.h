@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -52,8 +53,8 @@ class Acquisitions {
         std::uint64_t seed = 0;  ///< of the names of sessions that belong to one request
         double rho = 0;          ///< how far the rate of a clock may be wrong
     };
-    explicit Acquisitions(Parts parts)
-        : parts_(std::move(parts)), next_id_(parts_.first_request), random_(parts_.seed) {}
+    explicit Acquisitions(Parts parts);
+    ~Acquisitions();
 
     void use(Store& store) { store_ = &store; }
 
@@ -85,6 +86,7 @@ class Acquisitions {
 
  private:
     struct Request;
+    struct Attempt;
     using RequestPtr = std::shared_ptr<Request>;
 
     struct Retelling;
@@ -127,15 +129,30 @@ class Acquisitions {
     RequestPtr find(std::uint64_t id) const;
     std::string session_of(const Request& request);
 
+    std::unique_ptr<Attempt> make_attempt();
+    void resume(Request& request);
+    void rest(Request& request);
+
+    struct ByDeadline {
+        bool operator()(const Request* a, const Request* b) const;
+    };
+    struct ByHolder {
+        using is_transparent = void;
+        bool operator()(const Request* a, const Request* b) const;
+        bool operator()(const Request* a, std::string_view holder) const;
+        bool operator()(std::string_view holder, const Request* b) const;
+    };
+
     Parts parts_;
     Store* store_ = nullptr;
     Idempotency idempotency_;
     Instant now_;
     std::uint64_t next_id_;
     Random random_;
-    std::map<std::uint64_t, RequestPtr> requests_;              // not answered yet
-    std::multimap<Instant, std::uint64_t> deadlines_;           // of those that wait
-    std::multimap<std::string_view, std::uint64_t> by_holder_;  // likewise; the names are the requests' own
+    std::map<std::uint64_t, RequestPtr> requests_;    // not answered yet
+    std::set<Request*, ByDeadline> deadlines_;        // of those that wait
+    std::set<Request*, ByHolder> by_holder_;          // likewise
+    std::vector<std::unique_ptr<Attempt>> attempts_;  // for the next ones, with the memory they hold
     std::deque<std::uint64_t> due_;
     std::multimap<Instant, Stranded> stranded_;  // the store could not be told so; by when it is told again
     bool serving_ = false;

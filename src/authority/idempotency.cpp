@@ -63,7 +63,7 @@ void Idempotency::finish(const AcquireRequest& request, const AcquireAnswer& ans
         entries_.erase(found);
         return;
     }
-    found->second.answer = answer;
+    found->second.answer = std::make_unique<const AcquireAnswer>(answer);
     ages_.push_back({now, std::move(key), bytes_of(answer)});
     bytes_ += ages_.back().bytes;
 }

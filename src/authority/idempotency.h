@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -32,7 +32,7 @@ class Idempotency {
  private:
     struct Entry {
         std::uint64_t fingerprint = 0;
-        std::optional<AcquireAnswer> answer;  // none: in progress
+        std::unique_ptr<const AcquireAnswer> answer;  // none: in progress
     };
     struct Age {
         Instant at;

@@ -11,15 +11,15 @@ void Acquisitions::busy(const RequestPtr& request) {
     if (request->ending) {
         AcquireAnswer ending = std::move(*request->ending);
         if (auto* refused = std::get_if<AcquireBusy>(&ending))
-            ending = busy_answer(refused->code, std::move(request->standing));
+            ending = busy_answer(refused->code, std::move(request->attempt->standing));
         return leave(request, std::move(ending));
     }
     if (request->again) return try_again(request);
-    const Standing& standing = request->standing;
+    const Standing& standing = request->attempt->standing;
     if (standing.too_many) return leave(request, Refused{Code::too_many_leases, {}, {}});
     if (!request->agent || !(standing.older_holder || standing.older_waiter)) return wait(request);
     request->trying = true;
-    store_->leases_of(request->asked.holder, Store::Which::active, 1,
+    store_->leases_of(request->attempt->asked.holder, Store::Which::active, 1,
                       [this, request](const Result<std::vector<LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));
                           request->trying = false;
@@ -29,30 +29,30 @@ void Acquisitions::busy(const RequestPtr& request) {
 }
 
 void Acquisitions::judged(const RequestPtr& request, bool holds_something) {
-    if (judge(request->standing, request->claim(0), holds_something) == Turn::wait) return wait(request);
-    AcquireBusy death = busy_answer(Code::die, std::move(request->standing));
-    death.retry_in = parts_.agents.told_to_die(request->asked.holder);
+    if (judge(request->attempt->standing, request->claim(0), holds_something) == Turn::wait) return wait(request);
+    AcquireBusy death = busy_answer(Code::die, std::move(request->attempt->standing));
+    death.retry_in = parts_.agents.told_to_die(request->attempt->asked.holder);
     leave(request, std::move(death));
 }
 
 void Acquisitions::wait(const RequestPtr& request) {
     if (request->wait_until) {
         // What the attempt found may be a hundred times as much as the request itself. The next one finds it anew.
-        request->standing = {};
-        std::vector<HeldLease>().swap(request->held);
-        return;
+        return rest(*request);
     }
-    if (request->terms.wait <= Duration::zero())
-        return answer(request, busy_answer(Code::busy, std::move(request->standing)));
+    if (request->attempt->terms.wait <= Duration::zero())
+        return answer(request, busy_answer(Code::busy, std::move(request->attempt->standing)));
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
     // G6: not the place of another request that waits right here.
-    if (const Standing& found = request->standing; found.own_entry != 0 && !requests_.contains(found.own_entry)) {
+    if (const Standing& found = request->attempt->standing;
+        found.own_entry != 0 && !requests_.contains(found.own_entry)) {
         request->takes_over = found.own_entry;
         request->priority = std::min(request->priority, found.own_place);
     }
-    request->wait_until = now_ + request->terms.wait;
-    deadlines_.emplace(*request->wait_until, request->id);
-    by_holder_.emplace(request->asked.holder, request->id);
+    request->wait_until = now_ + request->attempt->terms.wait;
+    request->kept = KeptRequest(request->attempt->asked);
+    deadlines_.insert(request.get());
+    by_holder_.insert(request.get());
     request->trying = true;
     queue(request);
 }
@@ -64,7 +64,7 @@ void Acquisitions::queue(const RequestPtr& request) {
     };
     const auto ask = [this, request](std::size_t step) {
         apply_rule(
-            *store_, request->intent(step).resource,
+            *store_, request->attempt->intent(step).resource,
             [request, step](Record& record, const Neighbours& neighbours, Instant) {
                 const Claim claim = request->claim(step);
                 if (enqueue(record, claim, *request->wait_until)) return Ruling{Queued{true, {}}, Effect::none};
@@ -72,16 +72,16 @@ void Acquisitions::queue(const RequestPtr& request) {
             },
             [this, request](const Result<Queued>& queued) {
                 if (!queued)
-                    request->failure = storage_failure(queued.error());
+                    request->attempt->failure = storage_failure(queued.error());
                 else if (queued->full)
-                    request->failure = Refused{Code::too_many_waiters, {}, Duration{1s}};
+                    request->attempt->failure = Refused{Code::too_many_waiters, {}, Duration{1s}};
                 else
                     judge_again(queued->outranked);
                 arrived(request);
             });
     };
-    at_steps(request, request->all(), ask, [this, request] {
-        if (request->failure) return fail(request, *std::exchange(request->failure, {}));
+    at_steps(request, request->attempt->all(), ask, [this, request] {
+        if (request->attempt->failure) return fail(request, *std::exchange(request->attempt->failure, {}));
         // Between looking and queueing a place may have been freed without anyone to tell: look once more.
         request->trying = false;
         try_again(request);
@@ -94,7 +94,7 @@ void Acquisitions::judge_again(const std::vector<std::uint64_t>& requests) {
     for (const std::uint64_t id : requests) {
         const RequestPtr request = find(id);
         if (!request) continue;
-        store_->leases_of(request->asked.holder, Store::Which::active, 1,
+        store_->leases_of(request->kept.holder(), Store::Which::active, 1,
                           [this, id](const Result<std::vector<LeaseName>>& held) {
                               if (held && !held->empty()) due_.push_back(id);
                           });
@@ -111,11 +111,11 @@ void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
     if (!request->wait_until) return answer(request, std::move(answered));
     request->trying = true;  // so that nobody lets it try while it leaves
     const auto ask = [this, request](std::size_t step) {
-        take_out({request->intent(step).resource, request->id, *request->wait_until},
+        take_out({request->attempt->intent(step).resource, request->id, *request->wait_until},
                  [this, request] { arrived(request); });
     };
     request->leaving = std::move(answered);
-    at_steps(request, request->all(), ask, [this, request] { answer(request, std::move(*request->leaving)); });
+    at_steps(request, request->attempt->all(), ask, [this, request] { answer(request, std::move(*request->leaving)); });
 }
 
 /// If the store cannot do it now it is told again: whoever is behind this place would wait for nobody.
@@ -146,15 +146,52 @@ void Acquisitions::take_out_stranded() {
 void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
     if (requests_.erase(request->id) == 0) return;
     if (request->wait_until) {
-        const auto [first, last] = deadlines_.equal_range(*request->wait_until);
-        const auto mine = std::find_if(first, last, [&](const auto& entry) { return entry.second == request->id; });
-        if (mine != last) deadlines_.erase(mine);
-        const auto [own, others] = by_holder_.equal_range(request->asked.holder);
-        const auto entry = std::find_if(own, others, [&](const auto& one) { return one.second == request->id; });
-        if (entry != others) by_holder_.erase(entry);
+        deadlines_.erase(request.get());
+        by_holder_.erase(request.get());
     }
-    if (!request->asked.idempotency_key.empty()) idempotency_.finish(request->asked, answered, now_);
+    const AcquireRequest& asked = request->attempt->asked;
+    if (!asked.idempotency_key.empty()) idempotency_.finish(asked, answered, now_);
+    rest(*request);
     request->reply(std::move(answered));
+}
+
+std::unique_ptr<Acquisitions::Attempt> Acquisitions::make_attempt() {
+    if (attempts_.empty()) return std::make_unique<Attempt>();
+    std::unique_ptr<Attempt> attempt = std::move(attempts_.back());
+    attempts_.pop_back();
+    return attempt;
+}
+
+/// Gives a request that waits what it needs for an attempt.
+void Acquisitions::resume(Request& request) {
+    if (request.attempt) return;
+    request.attempt = make_attempt();
+    request.kept.unpack(request.attempt->asked);
+    request.attempt->sort();
+}
+
+/// The request waits, or is answered: the next attempt of any may have the memory of this one.
+void Acquisitions::rest(Request& request) {
+    constexpr std::size_t enough = 16;
+    std::unique_ptr<Attempt> attempt = std::move(request.attempt);
+    if (attempts_.size() >= enough || attempt->order.size() > 1) return;
+    attempt->held.clear();
+    attempt->standing = {};
+    attempt->failure.reset();
+    attempts_.push_back(std::move(attempt));
+}
+
+bool Acquisitions::ByDeadline::operator()(const Request* a, const Request* b) const {
+    return std::pair(*a->wait_until, a->id) < std::pair(*b->wait_until, b->id);
+}
+bool Acquisitions::ByHolder::operator()(const Request* a, const Request* b) const {
+    return std::pair(a->kept.holder(), a->id) < std::pair(b->kept.holder(), b->id);
+}
+bool Acquisitions::ByHolder::operator()(const Request* a, std::string_view holder) const {
+    return a->kept.holder() < holder;
+}
+bool Acquisitions::ByHolder::operator()(std::string_view holder, const Request* b) const {
+    return holder < b->kept.holder();
 }
 
 Acquisitions::RequestPtr Acquisitions::find(std::uint64_t id) const {
@@ -167,36 +204,42 @@ void Acquisitions::cancel(std::uint64_t ticket, Instant now) {
     const RequestPtr request = find(ticket);
     if (!request) return;
     request->ending = busy_answer(Code::cancelled, {});
-    if (!request->trying) busy(request);
+    if (request->trying) return;
+    resume(*request);
+    busy(request);
 }
 
 void Acquisitions::stop(Instant now) {
     now_ = now;
     const auto unanswered = requests_;
     for (const auto& [id, request] : unanswered) {
+        if (!requests_.contains(id)) continue;
         request->ending = Refused{Code::stopping, {}, {}};
-        if (!request->trying) busy(request);
+        if (request->trying) continue;
+        resume(*request);
+        busy(request);
     }
 }
 
 void Acquisitions::advance(Instant now) {
     now_ = now;
     take_out_stranded();
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-        const RequestPtr request = find(deadlines_.begin()->second);
+    while (!deadlines_.empty() && *(*deadlines_.begin())->wait_until <= now) {
+        const RequestPtr request = find((*deadlines_.begin())->id);
         deadlines_.erase(deadlines_.begin());
         if (!request || request->ending) continue;
         // The last look names those who stand in the way now; nothing can be taken any more.
         request->ending = AcquireBusy{Code::wait_timeout, {}, {}};
         if (request->trying) continue;
         request->trying = true;
-        request->standing = {};
+        resume(*request);
+        request->attempt->standing = {};
         look(request);
     }
 }
 
 Instant Acquisitions::next_deadline() const {
-    const Instant deadline = deadlines_.empty() ? Instant::max() : deadlines_.begin()->first;
+    const Instant deadline = deadlines_.empty() ? Instant::max() : *(*deadlines_.begin())->wait_until;
     return stranded_.empty() ? deadline : std::min(deadline, stranded_.begin()->first);
 }
 
@@ -204,12 +247,13 @@ void Acquisitions::nudge(std::string_view holder) {
     if (by_holder_.empty()) return;
     const auto [first, last] = by_holder_.equal_range(holder);
     for (auto entry = first; entry != last; ++entry)
-        due_.push_back(entry->second);
+        due_.push_back((*entry)->id);
 }
 
 /// What some requests wait for, gathered from all their records.
 struct Acquisitions::Survey {
     std::vector<RequestPtr> requests;
+    std::vector<AcquireRequest> asked;
     std::vector<Standing> standings;
     std::size_t missing = 0;
     std::optional<Refused> failure;
@@ -222,7 +266,7 @@ struct Acquisitions::Survey {
         for (std::size_t i = 0; i < requests.size(); ++i) {
             AcquireBusy busy = busy_answer(Code::busy, std::move(standings[i]));
             const Instant until = requests[i]->wait_until.value_or(now);
-            waiting.push_back({requests[i]->asked.intents, busy.place, until > now ? until - now : Duration::zero(),
+            waiting.push_back({std::move(asked[i].intents), busy.place, until > now ? until - now : Duration::zero(),
                                std::move(busy.conflicts), busy.retry_in});
         }
         reply(std::move(waiting));
@@ -234,19 +278,22 @@ void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<W
     survey->reply = std::move(reply);
     const auto [first, last] = by_holder_.equal_range(holder);
     for (auto entry = first; entry != last && survey->requests.size() < limits::named_per_record; ++entry)
-        if (RequestPtr request = find(entry->second)) survey->requests.push_back(std::move(request));
+        if (RequestPtr request = find((*entry)->id)) survey->requests.push_back(std::move(request));
     survey->standings.resize(survey->requests.size());
+    survey->asked.resize(survey->requests.size());
     survey->missing = 1;
     for (std::size_t i = 0; i < survey->requests.size(); ++i) {
-        const RequestPtr request = survey->requests[i];
-        for (std::size_t step = 0; step < request->order.size(); ++step) {
+        const Request& request = *survey->requests[i];
+        const AcquireRequest& asked = survey->asked[i];
+        request.kept.unpack(survey->asked[i]);
+        for (const Intent& intent : asked.intents) {
             ++survey->missing;
             apply_rule(
-                *store_, request->intent(step).resource,
-                [request, step](Record& record, const Neighbours& neighbours, Instant now) {
-                    Standing found = standing_of(record, neighbours, request->claim(step), now);
+                *store_, intent.resource,
+                [&request, &asked, &intent](Record& record, const Neighbours& neighbours, Instant now) {
+                    Standing found = standing_of(record, neighbours, request.claim_on(intent, asked), now);
                     for (Conflict& conflict : found.conflicts)
-                        if (conflict.resource.empty()) conflict.resource = request->intent(step).resource;
+                        if (conflict.resource.empty()) conflict.resource = intent.resource;
                     return Ruling{std::move(found)};
                 },
                 [this, survey, i](Result<Standing> found) {

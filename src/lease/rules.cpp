@@ -147,6 +147,9 @@ std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant unti
     dequeue(record, claim.request);
     if (claim.takes_over != 0) dequeue(record, claim.takes_over);
     if (record.waiters.size() >= limits::waiters_per_record) return Rejected{Code::too_many_waiters};
+    // Not twice the room: there may be a hundred thousand that wait.
+    if (const std::size_t count = record.waiters.size(); count == record.waiters.capacity())
+        record.waiters.reserve(count + count / 8 + 1);
     const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
                                     [&](const Waiter& waiter) { return older(claim.rank(), waiter.rank()); });
     record.waiters.insert(place, {.id = claim.request,

@@ -18,8 +18,11 @@ constexpr std::uint8_t flag_renewable = 0x08;
 constexpr std::uint8_t flag_session = 0x10;
 constexpr std::uint8_t flag_reason = 0x20;
 constexpr std::uint8_t flag_metadata = 0x40;
-constexpr std::uint8_t flag_ended = 0x80;
+constexpr std::uint8_t flag_ended = 0x80;  // or waiters: there is a count
 static_assert(all_predicates.size() <= extended);
+
+// The count of ended, and
+constexpr std::uint8_t flag_waiters = 0x80;
 
 // The second flags: the predicate in the same bits, and
 constexpr std::uint8_t flag_resumable = 0x08;
@@ -122,8 +125,12 @@ std::uint8_t second_flags_of(const Lease& lease) {
     return flags;
 }
 
+bool has_count(const Record& record) {
+    return !record.ended.empty() || !record.waiters.empty();
+}
+
 std::uint8_t flags_of(const Record& record) {
-    std::uint8_t flags = record.ended.empty() ? 0 : flag_ended;
+    std::uint8_t flags = has_count(record) ? flag_ended : 0;
     if (record.leases.empty()) return flags | no_lease;
     const Lease& lease = record.leases.front();
     flags |= second_flags_of(lease) != 0 ? extended : static_cast<std::uint8_t>(lease.predicate);
@@ -203,25 +210,71 @@ void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
         lease.predicate = static_cast<Predicate>(predicate);
 }
 
+constexpr std::uint8_t waiter_is_agent = 0x08;  // beside its predicate
+
+std::size_t size_of(const std::vector<Waiter>& waiters) {
+    std::size_t size = 1;
+    for (const Waiter& waiter : waiters)
+        size += sizeof waiter.id + sizeof waiter.priority + 1 + sizeof(Duration::rep) + text_bytes(waiter.holder) +
+                text_bytes(waiter.session);
+    return size;
+}
+
+void put_waiters(Writer& out, const std::vector<Waiter>& waiters) {
+    out.put(static_cast<std::uint8_t>(waiters.size()));
+    for (const Waiter& waiter : waiters) {
+        out.put(waiter.id);
+        out.put(waiter.priority);
+        out.put(static_cast<std::uint8_t>(static_cast<std::uint8_t>(waiter.predicate) |
+                                          (waiter.agent ? waiter_is_agent : 0)));
+        out.put(waiter.until.time_since_epoch().count());
+        out.put_text(waiter.holder);
+        out.put_text(waiter.session);
+    }
+}
+
+void get_waiters(Reader& reader, std::vector<Waiter>& waiters) {
+    waiters.resize(reader.get<std::uint8_t>());
+    for (Waiter& waiter : waiters) {
+        waiter.id = reader.get<std::uint64_t>();
+        waiter.priority = reader.get<Priority>();
+        const auto flags = reader.get<std::uint8_t>();
+        waiter.predicate = static_cast<Predicate>(flags & predicate_mask);
+        waiter.agent = (flags & waiter_is_agent) != 0;
+        waiter.until = reader.get_instant();
+        waiter.holder = reader.get_text();
+        waiter.session = reader.get_text();
+    }
+}
+
 }  // namespace
+
+/// The highest token is not written by itself: it must be that of a lease that is there.
+bool PackedRecord::can_pack_queue(const Record& record) {
+    return record.waiters.size() <= waiters_most &&
+           (record.last_token == 0 || record.find(record.last_token) != nullptr ||
+            record.find_ended(record.last_token) != nullptr);
+}
 
 std::size_t PackedRecord::size_of(std::string_view resource, const Record& record) {
     std::size_t size = header_bytes + text_bytes(resource);
     if (!record.leases.empty()) size += core::size_of(record.leases.front());
-    if (!record.ended.empty()) size += 1 + ended_bytes * record.ended.size();
-    return size;
+    if (!has_count(record)) return size;
+    size += 1 + ended_bytes * record.ended.size();
+    return record.waiters.empty() ? size : size + core::size_of(record.waiters);
 }
 
 void PackedRecord::pack(std::string_view resource, const Record& record, std::span<char> out) {
-    HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < 256 && out.size() <= UINT16_MAX);
-    const bool has_ended = !record.ended.empty();
+    HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < flag_waiters && out.size() <= UINT16_MAX);
+    const bool counted = has_count(record);
     // First, as the name may be read from where it is written.
-    std::memmove(out.data() + header_bytes + (has_ended ? 1 : 0) + length_bytes(resource), resource.data(),
+    std::memmove(out.data() + header_bytes + (counted ? 1 : 0) + length_bytes(resource), resource.data(),
                  resource.size());
     Writer writer{out.data()};
     writer.put(static_cast<std::uint16_t>(out.size()));
     writer.put(flags_of(record));
-    if (has_ended) writer.put(static_cast<std::uint8_t>(record.ended.size()));
+    if (counted)
+        writer.put(static_cast<std::uint8_t>(record.ended.size() | (record.waiters.empty() ? 0U : flag_waiters)));
     writer.put_length(resource.size());
     writer.skip(resource.size());
     if (!record.leases.empty()) put_lease(writer, record.leases.front());
@@ -230,6 +283,7 @@ void PackedRecord::pack(std::string_view resource, const Record& record, std::sp
         writer.put(ended.at.time_since_epoch().count());
         writer.put(ended.how);
     }
+    if (!record.waiters.empty()) put_waiters(writer, record.waiters);
 }
 
 std::size_t PackedRecord::room() const {
@@ -255,7 +309,8 @@ std::string_view PackedRecord::holder() const {
 void PackedRecord::unpack(Record& out) const {
     Reader reader{bytes_ + 2};
     const auto flags = reader.get<std::uint8_t>();
-    const std::size_t ended = (flags & flag_ended) != 0 ? reader.get<std::uint8_t>() : 0;
+    const std::uint8_t counted = (flags & flag_ended) != 0 ? reader.get<std::uint8_t>() : std::uint8_t{0};
+    const std::size_t ended = counted & static_cast<std::uint8_t>(~flag_waiters);
     reader.get_text();
     out.waiters.clear();
     out.reserved.clear();
@@ -277,6 +332,7 @@ void PackedRecord::unpack(Record& out) const {
         entry.how = reader.get<Ending>();
         out.last_token = std::max(out.last_token, entry.token);
     }
+    if ((counted & flag_waiters) != 0) get_waiters(reader, out.waiters);
 }
 
 }  // namespace holdfast::core

@@ -16,7 +16,7 @@
 namespace holdfast::core {
 
 /// Records by resource, and by holder. A record of one lease, which is what most are, is kept packed; one with several
-/// leases, with reservations, with waiters or with holdings that count against a quota is kept open, as it is.
+/// leases, with reservations, with a queue or with holdings that count against a quota is kept open, as it is.
 class RecordTable {
  public:
     explicit RecordTable(HashKey key);

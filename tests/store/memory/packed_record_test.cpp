@@ -29,6 +29,13 @@ Record full_record() {
     for (Token token = 1; token <= limits::ended_per_record; ++token)
         record.ended.push_back({token, static_cast<Ending>(token % 3), Instant{Duration{token}}});
     record.last_token = lease.token;
+    record.waiters.assign(PackedRecord::waiters_most, {.id = UINT64_MAX,
+                                                       .priority = std::numeric_limits<Priority>::min(),
+                                                       .agent = true,
+                                                       .predicate = Predicate::renames,
+                                                       .until = Instant{999'999'999'999ns},
+                                                       .holder = std::string(limits::holder_bytes, 'w'),
+                                                       .session = std::string(limits::session_bytes, 's')});
     return record;
 }
 
@@ -36,6 +43,7 @@ Record full_record() {
 Record plain_record() {
     Record record = full_record();
     record.ended.clear();
+    record.waiters.clear();
     Lease& lease = record.leases[0];
     lease.session = lease.reason = lease.metadata = "";
     lease.resumable = false;
@@ -145,16 +153,36 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
             {token, *rc::gen::element(Ending::released, Ending::expired, Ending::revoked), instant()});
         record.last_token = std::max(record.last_token, token);
     }
+    record.waiters.resize(*rc::gen::inRange<std::size_t>(0, PackedRecord::waiters_most + 1));
+    for (Waiter& waiter : record.waiters) {
+        waiter.id = *rc::gen::arbitrary<std::uint64_t>();
+        waiter.priority = *rc::gen::arbitrary<Priority>();
+        waiter.agent = *rc::gen::arbitrary<bool>();
+        waiter.predicate = *rc::gen::elementOf(all_predicates);
+        waiter.until = instant();
+        waiter.holder = *text(200);
+        waiter.session = *text(200);
+    }
+    RC_ASSERT(PackedRecord::can_pack(record));
     expect_round_trip(record, "r" + *text(300));
 }
 
-TEST(PackedRecord, takes_no_record_that_has_waiters_or_reservations) {
+TEST(PackedRecord, takes_no_record_that_has_reservations_or_a_long_queue) {
     Record record = plain_record();
     EXPECT_TRUE(PackedRecord::can_pack(record));
     record.reserved.resize(1);
     EXPECT_FALSE(PackedRecord::can_pack(record));
     record.reserved.clear();
+    record.waiters.resize(PackedRecord::waiters_most);
+    EXPECT_TRUE(PackedRecord::can_pack(record));
+    record.waiters.resize(PackedRecord::waiters_most + 1);
+    EXPECT_FALSE(PackedRecord::can_pack(record));
+}
+
+TEST(PackedRecord, takes_no_queue_whose_last_token_it_would_forget) {
+    Record record = plain_record();
     record.waiters.resize(1);
+    ++record.last_token;
     EXPECT_FALSE(PackedRecord::can_pack(record));
 }
 
