@@ -98,6 +98,9 @@ struct Cluster::Impl {
                 .silent_for = [this] { return store.acceptor().silent_for(); },
                 .on_silence = [this](core::NodeIndex peer,
                                      Duration left) { store.set_silence(peer, store_clock_now() + left); },
+                .on_lives = [this](core::NodeIndex peer,
+                                   const std::vector<core::LifeMark>& lives) { on_lives(peer, lives); },
+                .on_found_old = [this] { on_found_old(); },
                 .founders = &known};
     }
 
@@ -156,17 +159,42 @@ struct Cluster::Impl {
             writing_lives = false;
             if (!written) return;  // the same again
             write_lives_at = {};
+            tell_of_lives_heard_of(lives);
             known.lives.written(lives);
             tell_of_peers();
             part_from_old_lives();
         });
     }
 
+    void tell_of_lives_heard_of(const std::vector<core::LifeMark>& lives) {
+        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
+            if (lives[peer].boot > known.lives.durable()[peer].boot && lives[peer].boot != peers[peer])
+                parts.log.info("another member has met start " + std::to_string(lives[peer].boot) + " of " +
+                               parts.settings.members.all[peer].id + ": no earlier one takes part any more");
+    }
+
     /// Another member has told of a later life of somebody who is connected: it comes back as that, or is refused.
     void part_from_old_lives() {
+        if (!known.founding.founded() || known.lives.to_write()) return;
         for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
-            if (peers[peer] && known.lives.durable()[peer].boot > *peers[peer])
+            if (peers[peer] && !known.may_take_part(peer, *peers[peer]))
                 door.disconnect(peer, "a later start of it is known");
+    }
+
+    void on_lives(core::NodeIndex peer, const std::vector<core::LifeMark>& lives) {
+        known.lives.told(peer, lives);
+        if (known.lives.to_write()) driver->turn([&] { tell_of_peers(); });
+    }
+
+    /// Q12: whoever has forgotten what it agreed to must not agree to anything else, with nobody.
+    void on_found_old() {
+        if (std::exchange(said_to_be_old, true)) return;
+        parts.log.error(
+            "this node runs on an earlier copy of its state directory, or beside another process with its id: it takes "
+            "part in nothing any more. Stop it, and give it the directory that it ran with last (docs/cluster.md)");
+        driver->turn([&] { tell_of_peers(); });
+        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
+            if (peers[peer]) door.disconnect(peer, "this node runs on an earlier copy of its state directory");
     }
 
     void on_peer(core::NodeIndex peer, std::optional<core::BootNumber> boot) {
@@ -224,7 +252,8 @@ struct Cluster::Impl {
     Instant write_lives_at{};
     PeerDoor door;
     Driver* driver = nullptr;
-    bool silent = false;  ///< and has been told to be, in the log
+    bool silent = false;          ///< and has been told to be, in the log
+    bool said_to_be_old = false;  ///< likewise
 };
 
 Cluster::Cluster(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}

@@ -45,6 +45,8 @@ class ClusterPeers final : public peer::Founders {
         incarnations[peer.node] = {peer.boot, theirs.incarnation};
     }
 
+    void found_old() override { lives.found_old(); }
+
     /// That life of it may be listened and talked to.
     bool may_take_part(core::NodeIndex peer, core::BootNumber boot) const {
         const auto found = incarnations.find(peer);

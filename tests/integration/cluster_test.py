@@ -406,6 +406,25 @@ class Refusals(ClusterTest):
         self.start_node("c")
         self.wait_until_together()
 
+    def test_an_earlier_copy_is_known_to_one_that_only_heard_of_the_later_start(self):
+        a, b, c = self.start_cluster()
+        a.stop()
+        copy = self.directory()
+        shutil.copytree(self.dirs["a"], copy, dirs_exist_ok=True)
+        nowhere = self.peers.replace(f"c=127.0.0.1:{self.ports['c']}", "c=127.0.0.1:1")
+        a = self.nodes["a"] = self.launch_node("a", peers=nowhere).wait_until_serving()
+        boot = self.until("b has met it", lambda: self.quorum(b)["members"][0]["boot"])
+        c.wait_for_log(f"another member has met start {boot} of a")
+        self.assertEqual(self.quorum(c)["members"][0]["connected"], False)
+        a.stop()
+        b.stop()
+        self.dirs["a"] = copy
+        a = self.start_node("a")
+        for node in (a, c):
+            node.wait_for_log("old_directory")  # it has the same number as the start that c has heard of
+        a.wait_for_log("takes part in nothing")
+        self.assertEqual(a.ask("GET", "/ready")[1]["code"], "refused")
+
     def test_a_member_whose_share_of_the_log_is_gone_does_not_start(self):
         *_, c = self.start_cluster()
         self.until("it is founded", lambda: self.quorum(c)["founded"])

@@ -36,6 +36,8 @@ class Founders {
     virtual std::optional<Refusal> refuses(Life peer, const Directories& theirs) const = 0;
     /// It is connected.
     virtual void met(Life peer, const Directories& theirs) = 0;
+    /// A refusal says that this node runs on an earlier copy of its directory.
+    virtual void found_old() = 0;
 };
 
 }  // namespace holdfast::peer

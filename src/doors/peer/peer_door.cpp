@@ -66,6 +66,7 @@ struct PeerDoor::Impl final : std::enable_shared_from_this<Impl>, PeerLink::Owne
     void on_messages(PeerLink& link, std::vector<peer::Message> messages) override;
     void on_rejected(PeerLink& link, const std::string& why) override;
     void on_silence(PeerLink& link, Duration left) override;
+    void on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) override;
     void on_closed(PeerLink& link, const std::string& why) override;
 
     void unreachable(core::NodeIndex index, const std::string& why);
@@ -200,6 +201,10 @@ void PeerDoor::Impl::on_silence(PeerLink& link, Duration left) {
     if (!stopping && parts.on_silence) parts.on_silence(link.peer()->node, left);
 }
 
+void PeerDoor::Impl::on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) {
+    if (!stopping && parts.on_lives) parts.on_lives(link.peer()->node, lives);
+}
+
 void PeerDoor::Impl::on_rejected(PeerLink& link, const std::string& why) {
     parts.log("peer " + parts.members.all[link.peer()->node].id + " said what cannot be, which counts as lost: " + why);
 }
@@ -271,6 +276,10 @@ void PeerDoor::Impl::on_refused(PeerLink& link) {
                              (link.refused_by_peer() ? "refuses us" : "is refused") + ": " + code + ": " +
                              std::string(advice(*link.refusal()));
     log_once(index ? peers[*index].logged : logged, code, line, needs_repair(*link.refusal()));
+    const Refusal says_ours_is_old = link.refused_by_peer() ? Refusal::old_boot : Refusal::old_directory;
+    if (*link.refusal() != says_ours_is_old || parts.founders == nullptr || stopping) return;
+    parts.founders->found_old();
+    if (parts.on_found_old) parts.on_found_old();
 }
 
 /// A peer that is refused comes again every two seconds: the log hears of it when something changes, and else rarely.

@@ -86,6 +86,10 @@ class PeerDoor {
         /// This node's own, which others are told; and that of a peer, whenever it tells. Either may be empty.
         std::function<Duration()> silent_for = {};
         std::function<void(core::NodeIndex peer, Duration left)> on_silence = {};
+        /// The lives that a peer has written down, whenever it tells (Q12); and that a refusal says that this node runs
+        /// on an earlier copy of its directory, after `founders` has heard of it. Either may be empty.
+        std::function<void(core::NodeIndex peer, const std::vector<core::LifeMark>& lives)> on_lives = {};
+        std::function<void()> on_found_old = {};
         PeerDoorLimits limits{};
         std::uint32_t protocol = peer::protocol_version;
         peer::Founders* founders = nullptr;  ///< told of a peer before on_peer is; none: every directory will do

@@ -131,6 +131,8 @@ bool PeerLink::take_content(std::string_view body, std::vector<Message>& message
         parts_.owner.on_silence(*this, silence);
         pong_ = frame->ping;
         flush_soon();
+        if (!frame->lives.empty()) parts_.owner.on_lives(*this, frame->lives);
+        if (state_ == State::closed) return false;
     }
     return true;
 }
@@ -162,6 +164,7 @@ void PeerLink::flush() {
         if (const Duration silent = parts_.silent_for ? parts_.silent_for() : Duration::zero();
             silent > Duration::zero())
             append_silence(static_cast<std::uint64_t>(to_ms_up(silent)), content_);
+        if (parts_.terms.founders != nullptr) append_lives(parts_.terms.founders->own().lives, content_);
         pinged_at_ = parts_.clock();
         answered_ = false;
     }

@@ -30,6 +30,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         virtual void on_refused(PeerLink& link) = 0;  ///< by either side
         virtual void on_messages(PeerLink& link, std::vector<Message> messages) = 0;
         virtual void on_silence(PeerLink& link, Duration left) = 0;  ///< as the other end says with each ping
+        virtual void on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) = 0;  ///< likewise
         /// The first message on this connection that says what cannot be.
         virtual void on_rejected(PeerLink& link, const std::string& why) = 0;
         /// Once, as the last.

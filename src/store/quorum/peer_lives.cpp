@@ -15,6 +15,7 @@ PeerLives::PeerLives(Parts parts) : self_(parts.self), own_(std::move(parts.own)
 }
 
 PeerLives::Judgement PeerLives::judge(NodeIndex peer, LifeMark theirs, LifeMark known_there) const {
+    if (old()) return Judgement::ours_is_old;
     const LifeMark& latest = seen_.at(peer);
     const bool twin = theirs.boot == latest.boot && theirs.incarnation != latest.incarnation;
     if (theirs.boot < latest.boot || (twin && !mutant("incarnation_ignored"))) return Judgement::theirs_is_old;
@@ -32,13 +33,33 @@ bool PeerLives::was_ours(LifeMark mark) const {
 
 void PeerLives::met(NodeIndex peer, LifeMark theirs, const std::vector<LifeMark>& known_there) {
     keep_if_later(peer, theirs);
-    // Of the others as well: a later life of a third one that only the peer has met must not be missed.
-    for (std::size_t member = 0; member < std::min(known_there.size(), seen_.size()); ++member)
-        if (member != self_ && member != peer) keep_if_later(member, known_there[member]);
+    told(peer, known_there);
+}
+
+/// A later life of a third one that only the peer has met must not be missed.
+void PeerLives::told(NodeIndex peer, const std::vector<LifeMark>& known_there) {
+    if (mutant("lives_not_told")) return;
+    for (std::size_t member = 0; member < std::min(known_there.size(), seen_.size()); ++member) {
+        if (member == self_ || member == peer) continue;
+        keep_if_later(member, known_there[member]);
+        note_twin(member, known_there[member]);
+    }
+}
+
+/// Two lives with one number: one of them is of a copy, and nobody here knows which. Neither is talked to; a later life
+/// of either judges by itself whether it is known by one that it never had.
+void PeerLives::note_twin(std::size_t member, LifeMark mark) {
+    LifeMark& known = seen_.at(member);
+    const bool twin = mark.boot == known.boot && mark.incarnation != known.incarnation;
+    if (twin && mark.incarnation != 0 && !mutant("twins_trusted")) known.incarnation = 0;
 }
 
 void PeerLives::keep_if_later(std::size_t member, LifeMark mark) {
     if (mark.boot > seen_.at(member).boot) seen_[member] = mark;
+}
+
+bool PeerLives::old() const {
+    return old_ && !mutant("old_copy_goes_on");
 }
 
 std::optional<std::vector<LifeMark>> PeerLives::to_write() const {
@@ -52,7 +73,7 @@ void PeerLives::written(const std::vector<LifeMark>& lives) {
 }
 
 bool PeerLives::may_take_part(NodeIndex peer, LifeMark theirs) const {
-    return seen_.at(peer) == theirs && (durable_[peer] == theirs || mutant("peer_life_not_durable"));
+    return !old() && seen_.at(peer) == theirs && (durable_[peer] == theirs || mutant("peer_life_not_durable"));
 }
 
 }  // namespace holdfast::core

@@ -19,7 +19,12 @@ struct LifeMark {
 /// Keeps earlier copies of a member's state directory out of the cluster (Q12). A copy has forgotten what its member
 /// agreed to since, and cannot know it: it looks as if it had been stopped cleanly. So each node writes the latest life
 /// of every other down before it takes part in anything together with it, and says in its introduction which those are.
-/// Whoever finds a later one of the other, or a life of its own that its directory does not know, does not talk.
+/// Whoever finds a later one of the other does not talk to it; whoever finds a life of its own that its directory does
+/// not know takes part in nothing. What is written down is also said to those that are connected, again and again, so
+/// that a life which only some can reach is known to all that can reach any of those.
+///
+/// A member that was cut off from all who know of a later life takes a copy for current; no rule can prevent that while
+/// any majority may go on (docs/decisions/0008-quorum.md).
 ///
 /// Pure: whoever has a disk asks to_write() and calls written().
 class PeerLives {
@@ -42,6 +47,10 @@ class PeerLives {
 
     /// A peer that was judged to be current is connected, and has written these lives down.
     void met(NodeIndex peer, LifeMark theirs, const std::vector<LifeMark>& known_there);
+    /// A peer that is connected has written these lives of third members down.
+    void told(NodeIndex peer, const std::vector<LifeMark>& known_there);
+    /// Another member has found, or this one has, that this directory is an earlier copy.
+    void found_old() { old_ = true; }
 
     /// The lives to be written down, if that is not done yet.
     std::optional<std::vector<LifeMark>> to_write() const;
@@ -51,13 +60,16 @@ class PeerLives {
     bool may_take_part(NodeIndex peer, LifeMark theirs) const;
 
  private:
+    bool old() const;
     bool was_ours(LifeMark mark) const;
     void keep_if_later(std::size_t member, LifeMark mark);
+    void note_twin(std::size_t member, LifeMark mark);
 
     NodeIndex self_;
     std::vector<LifeMark> own_;
     std::vector<LifeMark> seen_;     // by member
     std::vector<LifeMark> durable_;  // likewise; never later than seen_
+    bool old_ = false;
 };
 
 }  // namespace holdfast::core

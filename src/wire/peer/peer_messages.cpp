@@ -9,8 +9,8 @@
 namespace holdfast::peer {
 namespace {
 
-constexpr std::size_t message_bytes_most = frame_bytes_most - 64;  // a ping and a pong may have to go with it
-constexpr std::size_t arena_bytes = 64 * 1024;                     // that are kept from one message to the next
+constexpr std::size_t message_bytes_most = frame_bytes_most - 256;  // a ping and a pong may have to go with it
+constexpr std::size_t arena_bytes = 64 * 1024;                      // that are kept from one message to the next
 
 /// Memory for the parts of Protobuf messages, given back all at once.
 class Memory {
@@ -92,6 +92,14 @@ void append_silence(std::uint64_t ms, std::string& frame) {
     FieldWriter(frame).always(pb::Frame::kSilentForMsFieldNumber, ms);
 }
 
+void append_lives(const std::vector<core::LifeMark>& lives, std::string& frame) {
+    for (const core::LifeMark& life : lives)
+        FieldWriter(frame).nested(pb::Frame::kLivesFieldNumber, [&] {
+            FieldWriter(frame).number(pb::Life::kBootFieldNumber, life.boot);
+            FieldWriter(frame).number(pb::Life::kIncarnationFieldNumber, life.incarnation);
+        });
+}
+
 struct Decoder::Impl {
     Result<Frame> decode(std::string_view bytes);
 
@@ -128,6 +136,8 @@ Result<Frame> Decoder::Impl::decode(std::string_view bytes) {
     frame.ping = wire.ping();
     frame.pong = wire.pong();
     frame.silent_for_ms = wire.silent_for_ms();
+    for (const pb::Life& life : wire.lives())
+        if (frame.lives.size() < members_most) frame.lives.push_back({life.boot(), life.incarnation()});
     frame.messages.reserve(count);
     for (const pb::Message& message : wire.messages())
         take(message, frame);

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "log/log_messages.h"
 #include "store/quorum/messages.h"
+#include "store/quorum/peer_lives.h"
 
 namespace holdfast::peer {
 
@@ -50,12 +51,15 @@ void append_ping(std::uint64_t number, std::string& frame);
 void append_pong(std::uint64_t number, std::string& frame);
 /// With a ping: how long this node takes part in no decision (Q10).
 void append_silence(std::uint64_t ms, std::string& frame);
+/// With a ping: by member, the latest lives that this node has written down (Q12).
+void append_lives(const std::vector<core::LifeMark>& lives, std::string& frame);
 
 struct Frame {
     std::vector<Message> messages;
     std::uint64_t ping = 0;
     std::uint64_t pong = 0;
     std::uint64_t silent_for_ms = 0;
+    std::vector<core::LifeMark> lives;
     std::size_t rejected = 0;  ///< messages that say what cannot be, or go over a limit; they count as lost
     std::string why_rejected;  ///< the first of them
 };

@@ -220,6 +220,50 @@ TEST_F(PeerTest, a_peer_says_for_how_long_it_takes_part_in_nothing) {
     EXPECT_FALSE(c->status(0).silent_for) << "one that is not connected has said nothing";
 }
 
+/// One that says this of its directory, and refuses everybody for this reason, if any.
+struct TestFounders final : peer::Founders {
+    peer::Directories own() const override { return said; }
+    std::optional<peer::Refusal> refuses(peer::Life, const peer::Directories&) const override { return refusal; }
+    void met(peer::Life, const peer::Directories&) override {}
+    void found_old() override { is_old = true; }
+
+    peer::Directories said{1, {}, 1, {}};
+    std::optional<peer::Refusal> refusal;
+    bool is_old = false;
+};
+
+TEST_F(PeerTest, a_peer_tells_the_lives_that_it_writes_down_while_it_is_connected) {
+    TestFounders of_b, of_c;
+    TestNodeOptions to_b{.founders = &of_b}, to_c{.founders = &of_c};
+    to_b.limits.ping_every = to_c.limits.ping_every = 20ms;
+    start_c(to_c);
+    start_b(to_b);
+    ASSERT_TRUE(until([&] { return b->connected(2) && c->connected(1); }));
+    of_c.said.lives = {{4, ~0ULL}, {}, {}};
+    ASSERT_TRUE(until([&] { return b->told[2] == of_c.said.lives; }));
+    EXPECT_TRUE(c->told[1].empty()) << "b has written nothing down";
+}
+
+TEST_F(PeerTest, a_node_that_is_refused_as_an_earlier_copy_hears_that_it_is_one) {
+    TestFounders of_b, of_c;
+    of_c.refusal = peer::Refusal::old_boot;
+    start_c({.founders = &of_c});
+    start_b({.founders = &of_b});
+    ASSERT_TRUE(until([&] { return b->found_old > 0; }));
+    EXPECT_TRUE(of_b.is_old);
+    EXPECT_FALSE(of_c.is_old) << "it is the other one";
+}
+
+TEST_F(PeerTest, a_node_that_finds_itself_to_be_an_earlier_copy_hears_that_it_is_one) {
+    TestFounders of_b, of_c;
+    of_b.refusal = peer::Refusal::old_directory;
+    start_c({.founders = &of_c});
+    start_b({.founders = &of_b});
+    ASSERT_TRUE(until([&] { return b->found_old > 0 && c->door().status().last_refusal == "old_directory"; }));
+    EXPECT_TRUE(of_b.is_old);
+    EXPECT_FALSE(of_c.is_old) << "it is the other one";
+}
+
 TEST_F(PeerTest, an_older_life_is_refused_and_both_know_why) {
     start_c({});
     start_b({.boot = 5});

@@ -42,8 +42,11 @@ TestNode::TestNode(boost::asio::io_context& loop, core::NodeIndex node, const Ad
                     heard[from.node].push_back(std::move(message));
             },
         .silent_for = [silence = options.silent_for] { return silence; },
+        .on_lives = [this](core::NodeIndex peer, const std::vector<core::LifeMark>& said) { told[peer] = said; },
+        .on_found_old = [this] { ++found_old; },
         .limits = options.limits,
-        .protocol = options.protocol});
+        .protocol = options.protocol,
+        .founders = options.founders});
     const auto bound = door_->start();
     EXPECT_TRUE(bound);
     if (bound) address_ = *bound;

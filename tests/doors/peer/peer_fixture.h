@@ -25,6 +25,7 @@ struct TestNodeOptions {
     double rho = 0.01;
     std::uint32_t protocol = peer::protocol_version;
     Duration silent_for{};
+    peer::Founders* founders = nullptr;
     PeerDoorLimits limits{};
 };
 
@@ -48,6 +49,8 @@ class TestNode {
 
     std::map<core::NodeIndex, std::vector<peer::Message>> heard;
     std::map<core::NodeIndex, std::vector<std::optional<core::BootNumber>>> lives;
+    std::map<core::NodeIndex, std::vector<core::LifeMark>> told;  ///< of lives, by who told it last
+    std::size_t found_old = 0;
     std::vector<std::string> lines;
     /// Called when messages have come.
     std::function<void(peer::Life, const std::vector<peer::Message>&)> on_heard;

@@ -147,6 +147,62 @@ TEST_F(PeerLivesOfTwo, part_from_a_life_as_soon_as_a_later_one_is_known) {
     EXPECT_FALSE(c.may_take_part(0, before)) << "even before that is on its disk";
 }
 
+TEST_F(PeerLivesOfTwo, are_told_to_a_third_that_was_connected_before) {
+    Directory of_c{2, {}, {}};
+    PeerLives c = of_c.start(300);
+    meet(c, b, 1);
+    of_c.write(c);
+    a = of_a.start(101);
+    meet(b, a, 0);
+    c.told(1, b.durable());
+    EXPECT_EQ(c.to_write(), std::nullopt) << "what is not yet on the disk of b is not told";
+    of_b.write(b);
+    c.told(1, b.durable());
+    of_c.write(c);
+    EXPECT_EQ(judge(c, 2, copy.start(102), 0), Judgement::theirs_is_old);
+    EXPECT_TRUE(talk(c, 2, a, 0));
+}
+
+TEST_F(PeerLivesOfTwo, trust_neither_of_two_that_have_the_same_number) {
+    Directory of_c{2, {}, {}};
+    PeerLives c = of_c.start(300);
+    const PeerLives twin = copy.start(101);
+    ASSERT_EQ(twin.own().boot, a.own().boot);
+    meet(c, twin, 0);
+    of_c.write(c);
+    ASSERT_TRUE(c.may_take_part(0, twin.own())) << "it has met nobody who knows better";
+    c.told(1, b.durable());
+    EXPECT_FALSE(c.may_take_part(0, twin.own()));
+    of_c.write(c);
+    EXPECT_EQ(judge(c, 2, twin, 0), Judgement::theirs_is_old);
+    EXPECT_EQ(judge(c, 2, a, 0), Judgement::theirs_is_old);
+    EXPECT_FALSE(b.to_write()) << "the one that it has met is known to b";
+    b.told(2, c.durable());
+    EXPECT_TRUE(b.may_take_part(0, a.own()));
+    const PeerLives later = of_a.start(102);
+    EXPECT_TRUE(talk(c, 2, later, 0));
+    EXPECT_TRUE(talk(b, 1, later, 0));
+}
+
+TEST_F(PeerLivesOfTwo, let_a_node_that_found_itself_to_be_a_copy_take_part_with_nobody) {
+    PeerLives twin = copy.start(101);
+    Directory of_c{2, {}, {}};
+    const PeerLives c = of_c.start(300);
+    meet(twin, c, 2);
+    copy.write(twin);
+    ASSERT_TRUE(twin.may_take_part(2, c.own()));
+    ASSERT_EQ(judge(twin, 0, b, 1), Judgement::ours_is_old);
+    twin.found_old();
+    EXPECT_FALSE(twin.may_take_part(2, c.own()));
+    EXPECT_EQ(judge(twin, 0, c, 2), Judgement::ours_is_old);
+}
+
+/// docs/decisions/0008-quorum.md: the price of going on with any majority.
+TEST_F(PeerLivesOfTwo, cannot_help_one_that_was_cut_off_from_all_who_know) {
+    Directory of_c{2, {}, {}};
+    EXPECT_TRUE(talk(of_c.start(300), 2, copy.start(101), 0));
+}
+
 TEST_F(PeerLivesOfTwo, do_without_the_incarnation_of_a_version_that_has_none) {
     PeerLives c({2, 3, {{5, 0}, {6, 77}}, {}});
     EXPECT_EQ(c.judge(0, a.own(), {5, 0}), Judgement::current) << "met before the upgrade";

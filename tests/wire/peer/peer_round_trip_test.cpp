@@ -41,11 +41,14 @@ RC_GTEST_PROP(PeerRoundTrip, many_messages_in_one_frame_arrive_in_order, (std::u
         RC_ASSERT(static_cast<bool>(encoder.append(messages.back(), bytes)));
     }
     append_ping(seed | 1, bytes);
+    const std::vector<core::LifeMark> lives{{static_cast<core::BootNumber>(seed), seed}, {}, {~0U, ~seed}};
+    append_lives(lives, bytes);
     append_pong(7, bytes);
     const auto frame = decoder.decode(bytes);
     RC_ASSERT(static_cast<bool>(frame));
     RC_ASSERT(all_same(frame->messages, messages));
     RC_ASSERT(frame->ping == (seed | 1));
+    RC_ASSERT(frame->lives == lives);
     RC_ASSERT(frame->pong == 7U);
 }
 
