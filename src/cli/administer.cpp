@@ -73,8 +73,8 @@ int to_each(const Arguments& arguments, const Verb& verb) {
         if (answer->ok() && !screen.json())
             screen.line(printable(lease) + " " + (runs_out ? "barred from renewal" : verb.done));
         if (answer->ok()) continue;
-        const int failed = screen.json() ? exit_code_of(error_code_of(*answer)) : fail(screen, *answer);
-        exit_code = std::max(exit_code, failed);
+        const int failed = screen.json() ? exit_code_of(*answer) : fail(screen, *answer);
+        exit_code = worst_of(exit_code, failed);
     }
     if (screen.json()) screen.show(results.size() == 1 ? results[0] : json::value{{"results", results}});
     return exit_code;

@@ -72,8 +72,9 @@ Result<Answer> Api::call(const HttpRequest& request, Duration wait) {
     boost::system::error_code malformed;
     json::value body = json::parse(response->body, malformed);
     if (malformed || !body.is_object())
-        return Error{"not_holdfast", connection_.server() + " answered, but not as Holdfast does (HTTP " +
-                                         std::to_string(response->status) + "); check --server"};
+        return Error{says_later(response->status) ? "unreachable" : "not_holdfast",
+                     connection_.server() + " answered, but not as Holdfast does (HTTP " +
+                         std::to_string(response->status) + "); check --server"};
     return Answer{response->status, std::move(body)};
 }
 
@@ -119,6 +120,10 @@ std::string error_code_of(const Answer& answer) {
     return text_of(field_of(answer.body, "error"), "code");
 }
 
+int exit_code_of(const Answer& answer) {
+    return exit_code_of(error_code_of(answer), answer.status);
+}
+
 std::string describe_unreachable(std::string_view message) {
     return std::string(message) + "; start a server with 'holdfast serve' or say where it is with --server";
 }
@@ -144,7 +149,7 @@ int fail(const Screen& screen, const Answer& answer) {
     const std::string code = error_code_of(answer);
     if (screen.json()) {
         screen.show(answer.body);
-        return exit_code_of(code);
+        return exit_code_of(answer);
     }
     const std::string conflicts = describe_conflicts(answer);
     std::string message = conflicts.empty() ? text_of(field_of(answer.body, "error"), "message") : conflicts;
@@ -156,7 +161,7 @@ int fail(const Screen& screen, const Answer& answer) {
     else if (conflicts.empty() && retry_in > 0ms)
         message += " (try again in " + format_duration(retry_in) + ")";
     screen.complain(message);
-    return exit_code_of(code);
+    return exit_code_of(answer);
 }
 
 int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done) {

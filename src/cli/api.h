@@ -53,6 +53,8 @@ std::string lease_target(std::string_view lease);
 
 /// The code of an answer that says no.
 std::string error_code_of(const Answer& answer);
+/// REQUIRES: the answer is not ok().
+int exit_code_of(const Answer& answer);
 
 /// Fields of an answer, with a default for what is not there: a newer or older server must not break the display.
 /// Null if there is none.

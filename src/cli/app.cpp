@@ -18,7 +18,8 @@ constexpr const char* common_footer =
     "Every option can be set in the environment or the config file; see holdfast(1).";
 
 constexpr const char* exit_footer =
-    "Exit codes: 0 ok, 1 failed, 2 usage, 103 busy, 104 lost, 105 unreachable, 106 refused, 107 told to die.\n";
+    "Exit codes: 0 ok, 1 failed, 2 usage, 103 busy, 104 lost, 105 unreachable, 106 refused, 107 told to die, 108 not "
+    "now.\n";
 
 constexpr const char* run_footer =
     "The command finds HOLDFAST_TOKEN, HOLDFAST_LEASE and HOLDFAST_RESOURCE in its environment (one line per "
@@ -32,8 +33,9 @@ constexpr const char* run_footer =
     "on; if all three are stopped, everything lives on. Work that was handed to another service (systemd-run, docker,\n"
     "at) is not below the command and is not stopped; nor are processes of another user, unless run by root.\n\n"
     "Exit codes: the command's own, or 128+n if signal n killed it; 2 usage, 103 not acquired (busy), 104 lost,\n"
-    "105 unreachable, 106 refused by the server, 107 told to die: an older agent is in the way; 126 the command cannot "
-    "be run, 127 it was not found.\n";
+    "105 unreachable, 106 refused by the server, 107 told to die: an older agent is in the way; 108 not now: ask again "
+    "later;\n"
+    "126 the command cannot be run, 127 it was not found.\n";
 
 constexpr const char* own_footer =
     "The command is run once per interval and owned session; {} in it stands for the session, which it also finds as\n"
@@ -52,7 +54,7 @@ constexpr const char* elect_footer =
     "one stands again. Without a command, shows who leads and every change, until a signal comes.\n\n"
     "Exit codes: the command's own once it ends by itself, or 128+n if signal n ended it; 2 usage, 105 unreachable, "
     "106\n"
-    "refused by the server, 126 the command cannot be run, 127 it was not found.\n";
+    "refused by the server, 108 not now: ask again later; 126 the command cannot be run, 127 it was not found.\n";
 
 constexpr const char* connect_footer =
     "Two commands, kept apart: --spawn is what a drone starts if nobody serves the key, and what follows -- runs "
@@ -68,7 +70,8 @@ constexpr const char* connect_footer =
     "The command after -- finds HOLDFAST_ADDRESS, HOLDFAST_BACKEND_ID, HOLDFAST_KEY and HOLDFAST_FENCING_TOKEN in its\n"
     "environment; {} in it stands for the address. Without a command, the address is printed.\n\n"
     "Exit codes: 0 ok or the command's own, 1 the backend did not start, 2 usage, 103 not ready in time or held with\n"
-    "another tag, 105 unreachable, 106 refused by the server, 126 the command cannot be run, 127 it was not found.\n";
+    "another tag, 105 unreachable, 106 refused by the server, 108 not now: ask again later; 126 the command cannot be "
+    "run, 127 it was not found.\n";
 
 const char* footer_of(const std::string& command) {
     if (command == "run") return run_footer;

@@ -80,7 +80,8 @@ std::optional<int> Connecting::ask() {
     if (!answer->ok()) {
         // Nobody has the key any more, and there is nothing to start: the one that was started for this is gone.
         if (!spawned_.empty() && error_code_of(*answer) == "nothing_to_start") return say_how_it_ended();
-        const bool passing = answer->status == 503 && left() > Duration::zero();  // a drone may come, a server recover
+        const bool passing =
+            exit_code_of(*answer) == exit_not_now && left() > Duration::zero();  // a drone may come, a server recover
         return passing ? std::nullopt : std::optional{fail(screen_, *answer)};
     }
     connected_ = answer->body;

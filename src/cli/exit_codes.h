@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "lease/code.h"
+
 namespace holdfast {
 
 /// How every command ends. `run` otherwise ends as its command does: with the command's own code, or 128+n if signal n
@@ -13,13 +15,24 @@ enum ExitCode : int {
     exit_busy = 103,         ///< not acquired: somebody else has it
     exit_lost = 104,         ///< the lease is not yours any more, or never was
     exit_unreachable = 105,  ///< no server answered
-    exit_refused = 106,      ///< the server answered no
+    exit_refused = 106,      ///< the server answered no: asking again as it is will not help
     exit_told_to_die = 107,  ///< an older agent is in the way: come back later, a supervisor may start it again
+    exit_not_now = 108,      ///< the server answered not now: the same may succeed later
     exit_cannot_run = 126,   ///< the command was found and could not be run
     exit_not_found = 127     ///< there is no such command
 };
 
-/// The exit code for an error code of docs/http-api.md.
-int exit_code_of(std::string_view error_code);
+/// The exit code for an error code of docs/http-api.md: whether a script should give up or ask again.
+int exit_code_of(core::Code code);
+/// For its name as it comes from a server or from the client itself. A name that is not known, as of a later server,
+/// goes by the HTTP status it came with, if any.
+int exit_code_of(std::string_view error_code, int status = 0);
+
+/// HTTP's own way to say "later", which a proxy has too while the server behind it is away.
+bool says_later(int status);
+
+/// The exit code of several things of which each ended with one. `not now` gives way to every other failure: asking
+/// again would not mend that one.
+int worst_of(int one, int other);
 
 }  // namespace holdfast

@@ -72,7 +72,8 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
         if (!answer || answer->ok()) return answer;
         const std::string code = error_code_of(*answer);
         const bool pending = code == "idempotency_in_progress";  // of a call whose connection was lost
-        const bool helps = pending || code == "wait_timeout" || code == "recovering" || code == "stopping";
+        const bool passes = answer->status >= 500 && exit_code_of(*answer) == exit_not_now;
+        const bool helps = pending || passes || code == "wait_timeout";
         if (!pending) body["idempotency_key"] = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
         const std::string conflicts = describe_conflicts(*answer);
@@ -131,7 +132,7 @@ int show_renewed(const Screen& screen, const json::value& body) {
     for (const json::value& result : array_of(body, "results")) {
         const bool renewed = text_of(result, "result") == "RENEWED";
         const std::string code = text_of(field_of(result, "error"), "code");
-        if (!renewed) exit_code = std::max(exit_code, exit_code_of(code));
+        if (!renewed) exit_code = worst_of(exit_code, exit_code_of(code));
         const std::string what = renewed ? "renewed" : code;
         const std::string left = renewed ? remaining_of(field_of(field_of(result, "lease"), "timeline")) : "-";
         table.add({{text_of(result, "id")}, {what, renewed ? Colour::green : Colour::red}, {left}});
@@ -213,8 +214,8 @@ int release_command(const Arguments& arguments) {
         const auto answer = api.remove(lease_target(lease) + query);
         if (!answer) return fail(screen, answer.error());
         results.push_back(answer->body);
-        if (!answer->ok() && !screen.json()) exit_code = std::max(exit_code, fail(screen, *answer));
-        if (!answer->ok() && screen.json()) exit_code = std::max(exit_code, exit_code_of(error_code_of(*answer)));
+        if (!answer->ok() && !screen.json()) exit_code = worst_of(exit_code, fail(screen, *answer));
+        if (!answer->ok() && screen.json()) exit_code = worst_of(exit_code, exit_code_of(*answer));
         if (answer->ok() && !screen.json()) screen.line(printable(lease) + " " + text_of(answer->body, "state"));
     }
     if (screen.json()) screen.show(results.size() == 1 ? results[0] : json::value{{"results", results}});

@@ -17,9 +17,9 @@ namespace {
 constexpr auto last_answer = 200ms;
 
 int exit_code_for(const Failure& failure) {
-    if (failure.outcome == Outcome::unreachable) return exit_unreachable;
     if (failure.outcome == Outcome::lost) return exit_lost;
-    return exit_code_of(failure.code);
+    const bool nobody_answered = failure.outcome == Outcome::unreachable && !core::code_in(failure.code);
+    return nobody_answered ? exit_unreachable : exit_code_of(failure.code);
 }
 
 WorkDeadlines deadlines_of(const Lease& lease) {

@@ -26,7 +26,7 @@ std::string_view advice(std::string_view code) {
 
 int fail_to_connect(const Screen& screen, const Error& error) {
     screen.complain(Error{error.code, error.message + std::string(advice(error.code))});  // stdout is the stream's
-    return exit_code_of(error.code);
+    return error.code == "refused" ? exit_not_now : exit_code_of(error.code);  // by its publisher, which stays
 }
 
 /// Lets programs that know nothing of relays connect to a service: to a port here, each time a stream.

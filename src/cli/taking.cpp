@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/agent_calls.h"
+#include "cli/exit_codes.h"
 #include "cli/failure_text.h"
 #include "cli/identity.h"
 
@@ -30,7 +31,15 @@ AcquireOptions acquire_options(const TakeOptions& take) {
 Failure refusal_of(const Answer& answer) {
     return {.outcome = Outcome::refused,
             .code = error_code_of(answer),
-            .message = text_of(field_of(answer.body, "error"), "message")};
+            .message = text_of(field_of(answer.body, "error"), "message"),
+            .retry_in = field_of(answer.body, "retry_in_ms").is_number()
+                            ? std::optional{std::chrono::milliseconds{number_of(answer.body, "retry_in_ms")}}
+                            : std::nullopt};
+}
+
+/// The server answers, and cannot at the moment.
+bool passes(const Answer& answer) {
+    return answer.status >= 500 && exit_code_of(answer) == exit_not_now;
 }
 
 bool may_pass(Outcome outcome) {
@@ -91,11 +100,13 @@ std::optional<Failure> Taking::enrol() {
         Api api{common_};
         const auto answer = register_agent(api, {client_.holder(), take_.priority, take_.epoch});
         if (answer && answer->ok()) return std::nullopt;
-        if (answer) return refusal_of(*answer);
-        const Failure failure{
-            .outcome = Outcome::unreachable, .code = answer.error().code, .message = answer.error().message};
+        const Failure failure = answer ? refusal_of(*answer)
+                                       : Failure{.outcome = Outcome::unreachable,
+                                                 .code = answer.error().code,
+                                                 .message = answer.error().message};
         const bool goes_on = take_.wait_for_ever || holder_clock_now() - start < take_.wait.value_or(0s);
-        if (failure.code != "unreachable" || !goes_on) return failure;
+        const bool helps = answer ? passes(*answer) : failure.code == "unreachable";
+        if (!helps || !goes_on) return failure;
         if (!std::exchange(told, true)) screen_.note("waiting: " + describe(failure));
         std::this_thread::sleep_for(enrol_pause);
     }

@@ -1,16 +1,8 @@
 #include "discovery/remedy.h"
 
-#include <optional>
-
 namespace holdfast::discovery {
 
 using core::Code;
-
-std::optional<Code> code_in(std::string_view name) {
-    for (std::size_t i = 0; i < core::code_count; ++i)
-        if (core::name_of(static_cast<Code>(i)) == name) return static_cast<Code>(i);
-    return std::nullopt;
-}
 
 Remedy remedy_for(std::string_view name) {
     const auto code = code_in(name);

@@ -21,8 +21,7 @@ enum class Remedy : std::uint8_t {
 };
 /// By the code's name, as it comes over the wire. One that is not known, as of a later relay, is asked about again.
 Remedy remedy_for(std::string_view code);
-/// Nothing if no code has this name.
-std::optional<core::Code> code_in(std::string_view name);
+using core::code_in;
 
 /// How long to wait before the next try: at least so long, at random up to a bound that doubles with every failure. So
 /// ten thousand that failed at one time do not come back at one time.

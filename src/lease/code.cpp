@@ -134,6 +134,12 @@ std::string_view name_of(Code code) {
     return texts[static_cast<std::size_t>(code)].name;
 }
 
+std::optional<Code> code_in(std::string_view name) {
+    for (const Text& text : texts)
+        if (text.name == name) return text.code;
+    return std::nullopt;
+}
+
 std::string_view advice_of(Code code) {
     return texts[static_cast<std::size_t>(code)].advice;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace holdfast::core {
@@ -89,6 +90,8 @@ inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::storage
 
 /// The name a program matches, such as `not_holder`.
 std::string_view name_of(Code code);
+/// Nothing if no code has this name.
+std::optional<Code> code_in(std::string_view name);
 
 /// What happened and what to do next, for people.
 std::string_view advice_of(Code code);

@@ -117,6 +117,10 @@ struct Life::Impl {
             MetricNumbers numbers;
             parts.home.add_numbers(numbers);
             add_process_numbers(numbers);
+            if (resp_door)
+                numbers.push_back({"holdfast_redis_same_value_sets_total",
+                                   "Locks refused to clients of Redis because the same value has the key",
+                                   static_cast<double>(resp_door->same_value_sets()), true});
             return numbers;
         };
         const HttpDoorServices behind{authority, controller, directory};
@@ -152,7 +156,11 @@ struct Life::Impl {
     /// Returns its address, or nothing if it is switched off.
     Result<std::string> open_resp_door() {
         if (parts.options.resp == door_off) return std::string{};
-        resp_door.emplace(loop, authority, resp_options(parts.options), door_turn());
+        RespDoorOptions resp = resp_options(parts.options);
+        // A server alone has no second node that such a client could name.
+        if (parts.home.node_number() != 0 || !parts.options.store.empty())
+            resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };
+        resp_door.emplace(loop, authority, std::move(resp), door_turn());
         return resp_door->listen();
     }
     Result<std::string> open_relay_door() {

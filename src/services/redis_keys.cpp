@@ -141,7 +141,8 @@ void set_key(QuickDesk& desk, const SetTerms& terms) {
     const bool there = key.type != KeyType::none;
     const bool unmet = terms.when == SetTerms::When::absent ? there || !desk.record().reserved.empty()
                                                             : terms.when == SetTerms::When::present && !there;
-    if (unmet) return tell(desk, KeyOutcome::not_done);
+    const bool same = terms.when == SetTerms::When::absent && key.type == KeyType::lock && key.value == desk.holder();
+    if (unmet) return tell(desk, same ? KeyOutcome::same_value : KeyOutcome::not_done);
     if (terms.keep_ttl && !there) {
         desk.answer().refused = Code::ttl_too_short;
         return;

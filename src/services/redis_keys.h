@@ -21,6 +21,7 @@ enum class KeyOutcome : std::int64_t {
     not_done = 0,     ///< a condition was not met, or the value is another's
     absent = -1,      ///< there is no such key
     wrong_type = -2,  ///< a set where a lock was meant, or the other way round
+    same_value = -3,  ///< not done, since this very value has the key already
 };
 KeyOutcome outcome_of(const core::QuickAnswer& answer);
 
@@ -45,7 +46,8 @@ Result<void> check_value(std::string_view value);
 
 /// SET. The subject's holder is the value. Every SET that is done is a new grant with a new token (G3), even of the
 /// same value: the same value need not be the same client. A key with another value is taken away from its holder,
-/// whose lease is revoked. What a holder has is never cut short by its own SET, for its answer may get lost (T3).
+/// whose lease is revoked. With NX, `same_value` if the key has this very value. What a holder has is never cut short
+/// by its own SET, for its answer may get lost (T3).
 struct SetTerms {
     enum class When : std::uint8_t { always, absent, present };
     When when = When::always;

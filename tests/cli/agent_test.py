@@ -41,8 +41,8 @@ class AgentTest(HoldfastTest):
         self.register(self.old, "--priority", "100")
         self.ok("acquire", self.resource, "--holder", self.old)
         done = self.holdfast("agent", "register", self.old, "--priority", "5", "--json")
-        self.assertEqual((done.returncode, json.loads(done.stdout)["error"]["code"]), (106, "priority_fixed"))
-        self.assertEqual(self.holdfast("agent", "forget", self.old).returncode, 106)
+        self.assertEqual((done.returncode, json.loads(done.stdout)["error"]["code"]), (108, "priority_fixed"))
+        self.assertEqual(self.holdfast("agent", "forget", self.old).returncode, 108)
 
     def test_says_what_is_wrong_with_the_command_line(self):
         for wrong in (["agent", "register"], ["agent", "register", "a", "--priority", "soon"], ["agent", "sing"],

@@ -97,7 +97,7 @@ class BackendTest(HoldfastTest):
         self.assertIn("spawn", nothing.stderr)
         none = self.holdfast("backend", "connect", self.key + "-free", "--spawn", "x", "--pool", "nowhere", "--wait",
                              "0s")
-        self.assertEqual(none.returncode, 106)
+        self.assertEqual(none.returncode, 108)
         self.assertIn("no drone", none.stderr)
         for wrong in (["--spawn", "x", "--spawn-file", "y"], ["--env", "x"], ["--ready", "maybe"], ["--pool", "p"],
                       ["--spawn-file", "/nowhere"], ["--wait", "soon"]):

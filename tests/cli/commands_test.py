@@ -145,7 +145,7 @@ class AdminTest(HoldfastTest):
         changed = self.ok("policy", "set", "--hold-max", "1h", "--idle-max", "90s", "--leases-per-holder-max", "1")
         self.assertRegex(changed, r"(?s)hold-max +1h00m.*idle-max +1m30s.*leases-per-holder-max +1\b")
         first = self.ok("acquire", self.resource, "--holder", "greedy").split()[0]
-        self.assertEqual(self.holdfast("acquire", self.resource + "2", "--holder", "greedy").returncode, 106)
+        self.assertEqual(self.holdfast("acquire", self.resource + "2", "--holder", "greedy").returncode, 108)
         self.ok("release", first, "--holder", "greedy")
         for nonsense in ("many", "-1", "99999999999999999999"):
             self.assertEqual(self.holdfast("policy", "set", "--leases-per-holder-max", nonsense).returncode, 2, nonsense)

@@ -49,7 +49,7 @@ void expect_documented(const CommandShape& command, const std::string& path, con
 }
 
 void expect_exit_codes(const std::string& text) {
-    for (const char* code : {"103", "104", "105", "106", "107", "126", "127", "128"})
+    for (const char* code : {"103", "104", "105", "106", "107", "108", "126", "127", "128"})
         EXPECT_NE(text.find(code), std::string::npos) << code;
 }
 

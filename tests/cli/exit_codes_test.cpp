@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "doors/http/response.h"
+
 namespace holdfast {
 namespace {
 
@@ -13,8 +15,40 @@ TEST(ExitCodes, follow_what_the_script_should_do_next) {
     EXPECT_EQ(exit_code_of("unreachable"), 105);
     EXPECT_EQ(exit_code_of("die"), 107);
     for (const char* code :
-         {"banned", "name_refused", "ttl_too_short", "recovering", "not_holder", "", "from the future"})
+         {"unavailable", "store_unavailable", "recovering", "stopping", "memory_full", "storage_failed", "over_quota",
+          "too_many_waiters", "no_drone", "awaiting_approval", "request_timeout", "not_connected"})
+        EXPECT_EQ(exit_code_of(code), 108) << code;
+    for (const char* code :
+         {"banned", "name_refused", "ttl_too_short", "not_holder", "unknown_service", "", "from the future"})
         EXPECT_EQ(exit_code_of(code), 106) << code;
+}
+
+TEST(ExitCodes, of_codes_that_are_not_known_go_by_the_status_they_came_with) {
+    for (const int status : {429, 502, 503, 504})
+        EXPECT_EQ(exit_code_of("from the future", status), 108) << status;
+    for (const int status : {400, 403, 409, 500})
+        EXPECT_EQ(exit_code_of("from the future", status), 106) << status;
+    EXPECT_EQ(exit_code_of("banned", 503), 106) << "a code that is known counts, whatever the status";
+}
+
+TEST(ExitCodes, say_later_wherever_the_server_says_503_and_never_for_a_bad_request) {
+    for (std::size_t i = 0; i < core::code_count; ++i) {
+        const auto code = static_cast<core::Code>(i);
+        if (http::status_of(code) == 503) {
+            EXPECT_EQ(exit_code_of(code), exit_not_now) << core::name_of(code);
+        }
+        if (http::status_of(code) == 400 || http::status_of(code) == 422) {
+            EXPECT_EQ(exit_code_of(code), exit_refused) << core::name_of(code);
+        }
+    }
+}
+
+TEST(ExitCodes, of_several_are_later_only_if_none_is_worse) {
+    EXPECT_EQ(worst_of(exit_ok, exit_not_now), exit_not_now);
+    EXPECT_EQ(worst_of(exit_not_now, exit_ok), exit_not_now);
+    EXPECT_EQ(worst_of(exit_not_now, exit_lost), exit_lost);
+    EXPECT_EQ(worst_of(exit_refused, exit_not_now), exit_refused);
+    EXPECT_EQ(worst_of(exit_refused, exit_lost), exit_refused);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ class PublishTest(HoldfastTest):
     def test_target_that_is_away_is_said_to_the_consumer(self):
         publisher = self.registered(to=f"127.0.0.1:{free_port()}")
         done = self.fetch()
-        self.assertEqual(done.returncode, 106)
+        self.assertEqual(done.returncode, 108)
         self.assertIn(b"Connection refused", done.stderr)
         publisher.err.find("somebody was turned away")
 

@@ -344,6 +344,19 @@ class ServerGoneTest(HoldfastTest):
         self.assertEqual(self.ends(run), 104)
         run.err.find("renewal failed")
 
+    def test_a_server_that_recovers_says_not_now(self):
+        if os.environ.get("HOLDFAST_TEST_STORE"):
+            return  # a front has lost nothing
+        self.ok("acquire", self.resource)
+        address = self.server.url.removeprefix("http://")
+        self.server.kill()
+        self.server = Server(self.scratch + "/state", self.home, http=address)
+        for verb in (["acquire", self.resource], ["run", self.resource, "--", "true"]):
+            done = self.holdfast(*verb)
+            self.assertEqual(done.returncode, 108, done)
+            self.assertIn("try again in", done.stderr)
+        self.assertEqual(self.holdfast("acquire", self.resource, "--ttl", "1ms").returncode, 106, "never")
+
     def test_the_command_goes_on_if_the_server_comes_back_in_time(self):
         os.mkfifo(self.scratch + "/go")
         run = self.start("run", self.resource, "--ttl", "20s", "--", "sh", "-c", f"echo pid $$; read line < {self.scratch}/go; exit 5")

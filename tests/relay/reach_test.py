@@ -181,7 +181,7 @@ class ReachTest(RelayTest):
         consumer = Consumer(self, self.relay, "silent")
         self.assertEqual(silent.hear_of(OFFER)[2], b"silent")
         self.assertEqual(self.fetch("echo", b"x"), b"heard: x")
-        self.assert_no_stream("silent")
+        self.assert_no_stream("silent", code=108)
         self.assertEqual(consumer.failed(), "no_answer")
         eventually("both are counted", lambda: self.server.metric(NO_ANSWER) == 2)
 

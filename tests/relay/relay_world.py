@@ -169,10 +169,10 @@ class RelayWorld:
         """Why there is no stream to it: the relay's code."""
         return Consumer(self, self.relay, name).failed()
 
-    def assert_no_stream(self, name):
+    def assert_no_stream(self, name, code=106):
         """As a user sees it."""
         done = self.holdfast("connect", name, "--relay", self.relay)
-        self.assertEqual((done.code, done.out), (106, b""), done)
+        self.assertEqual((done.code, done.out), (code, b""), done)
         self.assertRegex(done.err, "^holdfast: .")
 
     def listen(self, name, relay=None):

@@ -34,6 +34,15 @@ TEST(RedisKeys, with_nx_are_not_taken_while_anybody_has_them) {
     EXPECT_EQ(desk.get("k"), "a");
 }
 
+TEST(RedisKeys, with_nx_say_if_they_are_refused_for_their_own_value) {
+    KeysDesk desk;
+    ASSERT_TRUE(desk.set_nx("k", "a"));
+    EXPECT_EQ(outcome_of(desk.set("k", "a", 30s, SetTerms::When::absent)), KeyOutcome::same_value);
+    EXPECT_EQ(outcome_of(desk.set("k", "b", 30s, SetTerms::When::absent)), KeyOutcome::not_done);
+    ASSERT_EQ(outcome_of(desk.run("s", "a", &add_member)), KeyOutcome::done);
+    EXPECT_EQ(outcome_of(desk.set("s", "a", 30s, SetTerms::When::absent)), KeyOutcome::not_done) << "that is a set";
+}
+
 TEST(RedisKeys, with_nx_are_not_taken_from_holders_that_came_through_another_door) {
     KeysDesk desk;
     ASSERT_NE(desk.lock("native", "@redis/k"), 0U);

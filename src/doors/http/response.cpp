@@ -172,9 +172,7 @@ Response failure(Code code, std::string_view detail, std::optional<Duration> ret
 }
 
 core::Code code_named(std::string_view name) {
-    for (std::size_t i = 0; i < core::code_count; ++i)
-        if (core::name_of(static_cast<Code>(i)) == name) return static_cast<Code>(i);
-    return Code::storage_failed;
+    return core::code_in(name).value_or(Code::storage_failed);
 }
 
 Response failure(const Error& error) {

@@ -117,6 +117,16 @@ Taken take_apart(std::string_view path) {
     return {leases, rest, {}};
 }
 
+/// Clients cut a URL at `#` before they send it, and the verb behind the token with it.
+std::string lease_problem(const Taken& taken, std::string_view parameter) {
+    if (taken.before != leases || parameter.empty() || ends_in_token(taken.parameter)) return {};
+    std::string shown(parameter.substr(0, 100));
+    if (shown.size() < parameter.size() || !is_utf8(shown)) shown = "RESOURCE";
+    return "a lease is named resource#token, and '" + shown +
+           "' has no token. In a URL write the # as %23, since clients cut off what follows a #: " +
+           std::string(leases) + percent_encode(shown) + "%23TOKEN";
+}
+
 bool fits(std::string_view pattern, const Taken& taken) {
     const std::size_t open = pattern.find('{');
     if (open == std::string_view::npos) return taken.parameter.empty() && pattern == taken.before;
@@ -137,9 +147,10 @@ Match find_route(std::string_view method, std::string_view path) {
     Match match;
     auto parameter = percent_decode(taken.parameter);
     if (!parameter) return match;
+    match.problem = lease_problem(taken, *parameter);
     for (const Route& route : table) {
         if (!fits(route.pattern, taken)) continue;
-        if (route.method == wanted) return {&route, std::move(*parameter), {}};
+        if (route.method == wanted) return {&route, std::move(*parameter), {}, std::move(match.problem)};
         match.allow += (match.allow.empty() ? "" : ", ") + std::string(route.method);
         if (route.method == "GET") match.allow += ", HEAD";
     }

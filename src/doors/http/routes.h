@@ -26,6 +26,7 @@ struct Match {
     const Route* route = nullptr;  ///< nothing: see `allow`
     std::string parameter;         ///< decoded
     std::string allow;             ///< the methods this path takes, if not this one; empty if there is no such path
+    std::string problem{};         ///< the path is that of a lease and names none: why, and what to write instead
 };
 
 /// Slashes may stand unescaped in a parameter: a lease's name ends in `#digits`, so what follows a slash after that is

@@ -160,6 +160,7 @@ void Session::dispatch(const Request& request) {
     const std::string problem = origin_problem(request, shared_->options.names);
     if (!problem.empty()) return answer(number_, failure(core::Code::origin_refused, problem));
     const Match match = find_route(request.method, request.path);
+    if (!match.problem.empty()) return answer(number_, failure(core::Code::invalid_argument, match.problem));
     if (match.route == nullptr) {
         const core::Code code = match.allow.empty() ? core::Code::not_found : core::Code::method_not_allowed;
         Response response = failure(code);

@@ -52,6 +52,11 @@ struct RespDoorParts {
     bool stopping = false;
     bool gone = false;  ///< the door was destroyed: the authority may be, too
 
+    std::uint64_t same_value_sets = 0;
+    std::chrono::steady_clock::time_point warn_again_at;  ///< of those
+
+    /// Counts it, and warns of it once per minute.
+    void note_same_value();
     /// Handles the session in this turn or soon.
     void wake_up(RespSession& session);
     void forget(RespSession& session);

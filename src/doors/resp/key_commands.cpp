@@ -18,6 +18,7 @@ using redis::SetTerms;
 
 void reply_to_set(Exchange& exchange, const SetTerms& terms, const QuickAnswer& answer) {
     if (failed(exchange, answer)) return;
+    if (redis::outcome_of(answer) == KeyOutcome::same_value) note_same_value(exchange);
     resp::ReplyWriter reply = exchange.reply();
     if (terms.get && redis::had_value(answer))
         reply.bulk(answer.text);

@@ -6,6 +6,7 @@
 
 #include "authority/authority.h"
 #include "base/assert.h"
+#include "doors/resp/door_parts.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/server_commands.h"
 #include "doors/resp/session.h"
@@ -66,6 +67,10 @@ bool failed(Exchange& exchange, const core::QuickAnswer& answer) {
     if (redis::outcome_of(answer) != redis::KeyOutcome::wrong_type) return false;
     fail_wrong_type(exchange);
     return true;
+}
+
+void note_same_value(Exchange& exchange) {
+    exchange.session().parts().note_same_value();
 }
 
 bool usable(Exchange& exchange, std::string_view key, std::string_view value) {

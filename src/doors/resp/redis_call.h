@@ -44,6 +44,10 @@ void fail(Exchange& exchange, const core::QuickAnswer& refused);
 /// Replies with an error, if the answer is one, and says so. `number` must be an outcome.
 bool failed(Exchange& exchange, const core::QuickAnswer& answer);
 
+/// A lock was refused because its own value has the key. Redis answers that as it answers a lock of another, and so do
+/// we; but whoever runs Redlock over several nodes of one Holdfast can never get a majority, and is to be told.
+void note_same_value(Exchange& exchange);
+
 /// True if the key and, where given, the value can be a resource and a holder; else the error is replied.
 bool usable(Exchange& exchange, std::string_view key, std::string_view value);
 

@@ -53,6 +53,7 @@ void take_next(const ManyKeysPtr& many) {
         many->exchange, many->call(many->taken.size(), true), [terms](QuickDesk& desk) { redis::set_key(desk, terms); },
         [many](const QuickAnswer& answer) {
             if (answer.refused) return give_back(many, std::make_shared<const QuickAnswer>(answer));
+            if (redis::outcome_of(answer) == KeyOutcome::same_value) note_same_value(many->exchange);
             if (redis::outcome_of(answer) != KeyOutcome::done) return give_back(many, nullptr);
             many->taken.push_back(answer.lease.token);
             take_next(many);
@@ -61,9 +62,10 @@ void take_next(const ManyKeysPtr& many) {
 
 void look_before_taking(const ManyKeysPtr& many, std::size_t step) {
     if (step == many->keys.size()) return take_next(many);
-    run(many->exchange, many->call(step), &redis::type_of_key, [many, step](const QuickAnswer& answer) {
+    run(many->exchange, many->call(step), &redis::compare, [many, step](const QuickAnswer& answer) {
         if (answer.refused) return fail(many->exchange, answer);
-        if (static_cast<redis::KeyType>(answer.number) != redis::KeyType::none) return reply_integer(many->exchange, 0);
+        if (redis::outcome_of(answer) == KeyOutcome::done) note_same_value(many->exchange);
+        if (redis::outcome_of(answer) != KeyOutcome::absent) return reply_integer(many->exchange, 0);
         look_before_taking(many, step + 1);
     });
 }

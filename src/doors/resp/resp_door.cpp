@@ -16,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t refused_most = 64;  // connections over the limit that are told so; more are just closed
 constexpr auto stop_grace = 2s;
+constexpr auto warn_every = 1min;
 constexpr int rounds_per_turn = 4;  // for sessions that wake one another; then the loop has its turn
 
 }  // namespace
@@ -25,6 +26,18 @@ void RespDoorParts::wake_up(RespSession& session) {
     session.is_woken = true;
     woken.push_back(session.shared_from_this());
     wake();
+}
+
+void RespDoorParts::note_same_value() {
+    ++same_value_sets;
+    if (!options.warn || now < warn_again_at) return;
+    warn_again_at = now + warn_every;
+    options.warn(
+        "a lock of a client of Redis was refused because the same value holds its key already. If that is Redlock over "
+        "several nodes of one cluster or fronts of one engine, it can never get a majority: all of them have the same "
+        "key. Give it one address (docs/redis.md, Redlock). If it is several clients that use one value, none of them "
+        "can tell its lock from another's: let each use a random one. " +
+        std::to_string(same_value_sets) + " such so far; this is told once per minute");
 }
 
 void RespDoorParts::forget(RespSession& session) {
@@ -210,6 +223,10 @@ RespDoor::~RespDoor() {
 
 Result<std::string> RespDoor::listen() {
     return impl_->listen();
+}
+
+std::uint64_t RespDoor::same_value_sets() const {
+    return impl_->parts->same_value_sets;
 }
 
 void RespDoor::stop(std::function<void()> done) {

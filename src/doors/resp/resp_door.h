@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "authority/authority.h"
 #include "base/result.h"
@@ -22,6 +23,7 @@ struct RespDoorOptions {
     Duration read_timeout = 10s;   ///< of a command, from its first byte to its last
     Duration write_timeout = 60s;  ///< without progress of what is to be read by the client
     std::string version;
+    std::function<void(std::string_view)> warn{};  ///< where warnings go; none: nowhere
 };
 
 /// The RESP door: docs/resp.md translated to requests of the authority and back. Decides nothing itself.
@@ -40,6 +42,9 @@ class RespDoor {
 
     /// Accepts nothing more, lets answers under way finish for a moment (bounded), closes the rest, then calls done.
     void stop(std::function<void()> done);
+
+    /// How often a lock was refused because its own value has the key: Redlock over nodes of one Holdfast.
+    std::uint64_t same_value_sets() const;
 
  private:
     struct Impl;

@@ -72,6 +72,27 @@ TEST(LeaseRoutes, give_the_timeline_on_the_holders_clock_if_it_told_it) {
     EXPECT_EQ(answer.number("/leases/0/timeline/hard_terminate_at_ms"), 1'005'000);
 }
 
+TEST(LeaseRoutes, advise_whoever_named_a_lease_with_a_plain_hash) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string id = take(client, "db", "alice");
+    // What is left of .../db#17, .../db#17?holder=alice and .../db#17/heartbeat when the client has cut them at the #.
+    for (const char* method : {"GET", "DELETE", "POST", "PUT"}) {
+        const Answer answer = client.ask(method, "/v1/leases/db", method == std::string_view("POST") ? "{}" : "");
+        EXPECT_EQ(answer.status, 400) << method;
+        EXPECT_EQ(answer.code(), "invalid_argument");
+        EXPECT_NE(answer.text("/error/message").find("/v1/leases/db%23TOKEN"), std::string::npos) << answer.body;
+    }
+    for (const char* verb : {"heartbeat", "bar", "revoke"}) {
+        const Answer answer = client.ask("POST", std::string("/v1/leases/db/") + verb, "{}");
+        EXPECT_EQ(answer.status, 400) << verb;
+        EXPECT_NE(answer.text("/error/message").find("%23"), std::string::npos) << answer.body;
+    }
+    EXPECT_EQ(client.ask("GET", "/v1/leases/%FF").status, 400) << "nor does what is no text do harm";
+    EXPECT_EQ(client.ask("GET", "/v1/leases/" + id).status, 200) << "a client may send the # as it is";
+    EXPECT_EQ(client.ask("GET", lease_path(id)).status, 200);
+}
+
 TEST(LeaseRoutes, round_durations_down) {
     TestDoor door;
     TestClient client = door.connect();

@@ -319,5 +319,36 @@ TEST(RespLeases, of_a_service_are_given_back_by_nobody_else) {  // R2
     EXPECT_TRUE(client.ask({"LEASE.GET", "leader:g"}).items.empty());
 }
 
+// ---- Redlock over nodes of one Holdfast ----
+
+/// The lock script of redlock, in our own words; the normal form is the same.
+constexpr const char* redlock_takes = R"(
+    for i, key in ipairs(KEYS) do if redis.call('exists', key) == 1 then return 0 end end
+    for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1], 'PX', ARGV[2]) end
+    return #KEYS)";
+
+TEST(RespKeys, warn_once_of_locks_that_are_refused_for_their_own_value) {
+    std::vector<std::string> warnings;
+    TestRespDoor door({.address = "127.0.0.1:0", .version = "test", .warn = [&](std::string_view text) {
+                           warnings.emplace_back(text);
+                       }});
+    auto first = door.connect();
+    auto second = door.connect();  // as through another node, which has the same keys
+    EXPECT_EQ(first.ask({"SET", "k", "random", "NX", "PX", "60000"}).text, "OK");
+    EXPECT_EQ(second.ask({"SET", "k", "another", "NX", "PX", "60000"}).type, Value::Type::null);
+    EXPECT_EQ(first.ask({"EVAL", redlock_takes, "1", "k", "another", "60000"}).number, 0);
+    door.run([&] {
+        EXPECT_TRUE(warnings.empty()) << "a lock of somebody else is nothing to warn of";
+        EXPECT_EQ(door.door().same_value_sets(), 0U);
+    });
+    EXPECT_EQ(second.ask({"SET", "k", "random", "NX", "PX", "60000"}).type, Value::Type::null) << "as Redis answers";
+    EXPECT_EQ(second.ask({"EVAL", redlock_takes, "1", "k", "random", "60000"}).number, 0);
+    door.run([&] {
+        EXPECT_EQ(door.door().same_value_sets(), 2U);
+        ASSERT_EQ(warnings.size(), 1U);
+        EXPECT_NE(warnings[0].find("Redlock"), std::string::npos) << warnings[0];
+    });
+}
+
 }  // namespace
 }  // namespace holdfast

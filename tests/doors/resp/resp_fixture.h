@@ -75,6 +75,7 @@ class TestRespDoor {
     void stop();
 
     core::Authority& authority() { return *authority_; }
+    const RespDoor& door() const { return *door_; }
     /// How often the clock was read.
     std::uint64_t turns() const { return turns_; }
 
