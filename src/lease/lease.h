@@ -41,6 +41,9 @@ struct Lease {
     std::string session;  ///< empty: of this lease alone (G2)
     std::string reason;
     std::string metadata;  ///< a JSON object as text, or empty
+    /// What the wall clock of the node that granted it showed then, so that all nodes show the same. For display only;
+    /// 0: `acquired_at` says it.
+    std::int64_t acquired_wall_ms = 0;
 
     /// T2: from expires_at on, nothing honours it.
     bool active(Instant now) const { return now < (mutant("early_expiry") ? expires_at - 1s : expires_at); }

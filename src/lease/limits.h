@@ -47,7 +47,8 @@ inline constexpr Duration grace = 15s;                      ///< R5
 inline constexpr Duration agent_kept = 1h;                  ///< unseen for so long, an agent makes room for another
 inline constexpr std::uint64_t epoch_ceiling = 1ULL << 53;  ///< as for tokens
 
-inline constexpr Duration ttl_ceiling = 24h;  ///< no policy may allow more
+inline constexpr std::int64_t wall_ms_ceiling = 1LL << 47;  ///< of a lease's date (lease.h): 4,400 years
+inline constexpr Duration ttl_ceiling = 24h;                ///< no policy may allow more
 inline constexpr Duration wait_ceiling = 1h;
 inline constexpr Duration quota_ceiling = 365 * 24h;
 

@@ -77,6 +77,7 @@ struct Cluster::Impl {
                 .silent_until = silent_till,
                 .highest_token = lost ? parts.found.token_ceiling : marks.highest_token,
                 .ballots_from = lost ? parts.found.token_ceiling : marks.highest_counter,
+                .shown_wall_ms = shown_wall_ms,
                 .send = [this](core::Envelope envelope) { door.send(envelope); }};
     }
 

@@ -25,6 +25,24 @@ class Together(ClusterTest):
         self.assertEqual(self.release(c, lease)[0], 200)
         self.assertGreater(b.grant("bob", "r")["token"], lease["token"])
 
+    def test_every_node_shows_the_same_time_of_a_grant_whoever_renews_it(self):
+        self.longest_ttl = PATIENCE
+        nodes = self.start_cluster()
+        told = {}
+        for i in range(12):
+            lease = nodes[i % 3].grant(f"holder-{i}", f"r{i}")
+            told[lease["id"]] = lease["acquired_at"]
+            self.assertEqual(nodes[(i + 1) % 3].renew(lease)[0], 200)
+        nodes[0].stop()
+        nodes[0] = self.start_node("a")
+        self.wait_until_together()
+        for node in nodes:
+            def shown():
+                return {lease["id"]: lease["acquired_at"] for lease in node.ask("GET", "/v1/leases")[1]["leases"]
+                        if lease["id"] in told}
+            self.until("it has heard of all", lambda: len(shown()) == len(told))
+            self.assertEqual(shown(), told)
+
     def test_every_node_knows_the_cluster_and_says_so(self):
         for node, id in zip(self.start_cluster(), IDS):
             told = self.quorum(node)

@@ -60,7 +60,9 @@ void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, 
     if (!lease.reason.empty()) json.field("reason", lease.reason);
     if (!lease.metadata.empty()) json.key("metadata").raw(lease.metadata);
     json.field("ttl_ms", to_ms(lease.ttl));
-    json.field("acquired_at", moment.shown(lease.acquired_at)).field("expires_at", moment.shown(lease.expires_at));
+    const bool dated = lease.acquired_wall_ms != 0;
+    json.field("acquired_at", dated ? format_wall_time(lease.acquired_wall_ms) : moment.shown(lease.acquired_at));
+    json.field("expires_at", moment.shown(lease.expires_at));
     put_timeline(json, view.timeline, client_time);
     if (lease.priority) json.field("priority", *lease.priority);
     if (lease.progress) json.field("progress", lease.progress->count);

@@ -30,6 +30,7 @@ constexpr std::uint8_t flag_priority = 0x10;
 constexpr std::uint8_t flag_progress = 0x20;
 constexpr std::uint8_t flag_held_since = 0x40;
 constexpr std::uint8_t flag_metered = 0x80;
+// `extended` in place of the predicate there: it is in a byte after them, and then acquired_wall_ms.
 
 constexpr std::size_t ms48_bytes = 6;  ///< milliseconds in 48 bits: 4,400 years either way
 constexpr std::size_t ended_bytes = sizeof(Token) + sizeof(Duration::rep) + sizeof(Ending);
@@ -129,11 +130,15 @@ bool has_count(const Record& record) {
     return !record.ended.empty() || !record.waiters.empty();
 }
 
+bool is_extended(const Lease& lease) {
+    return second_flags_of(lease) != 0 || lease.acquired_wall_ms != 0;
+}
+
 std::uint8_t flags_of(const Record& record) {
     std::uint8_t flags = has_count(record) ? flag_ended : 0;
     if (record.leases.empty()) return flags | no_lease;
     const Lease& lease = record.leases.front();
-    flags |= second_flags_of(lease) != 0 ? extended : static_cast<std::uint8_t>(lease.predicate);
+    flags |= is_extended(lease) ? extended : static_cast<std::uint8_t>(lease.predicate);
     if (lease.renewable) flags |= flag_renewable;
     if (!lease.session.empty()) flags |= flag_session;
     if (!lease.reason.empty()) flags |= flag_reason;
@@ -146,8 +151,9 @@ std::size_t size_of(const Lease& lease) {
     for (const std::string* text : {&lease.session, &lease.reason, &lease.metadata})
         if (!text->empty()) size += text_bytes(*text);
     const std::uint8_t second = second_flags_of(lease);
-    if (second == 0) return size;
+    if (!is_extended(lease)) return size;
     size += 1;
+    if (lease.acquired_wall_ms != 0) size += 1 + ms48_bytes;
     if (lease.priority) size += sizeof *lease.priority;
     if (lease.progress) size += sizeof lease.progress->count + sizeof(Duration::rep);
     return (second & flag_held_since) != 0 ? size + sizeof(Duration::rep) : size;
@@ -163,8 +169,12 @@ void put_lease(Writer& out, const Lease& lease) {
     if (!lease.reason.empty()) out.put_text(lease.reason);
     if (!lease.metadata.empty()) out.put_text(lease.metadata);
     const std::uint8_t second = second_flags_of(lease);
-    if (second == 0) return;
-    out.put(static_cast<std::uint8_t>(second | static_cast<std::uint8_t>(lease.predicate)));
+    if (!is_extended(lease)) return;
+    const auto predicate = static_cast<std::uint8_t>(lease.predicate);
+    const bool dated = lease.acquired_wall_ms != 0;
+    out.put(static_cast<std::uint8_t>(second | (dated ? extended : predicate)));
+    if (dated) out.put(predicate);
+    if (dated) out.put_ms48(lease.acquired_wall_ms);
     if (lease.priority) out.put(*lease.priority);
     if (lease.progress) out.put(lease.progress->count);
     if (lease.progress) out.put(lease.progress->since.time_since_epoch().count());
@@ -173,7 +183,9 @@ void put_lease(Writer& out, const Lease& lease) {
 
 void get_extension(Reader& reader, Lease& lease) {
     const auto flags = reader.get<std::uint8_t>();
-    lease.predicate = static_cast<Predicate>(flags & predicate_mask);
+    const bool dated = (flags & predicate_mask) == extended;
+    lease.predicate = static_cast<Predicate>(dated ? reader.get<std::uint8_t>() : flags & predicate_mask);
+    if (dated) lease.acquired_wall_ms = reader.get_ms48();
     lease.resumable = (flags & flag_resumable) != 0;
     lease.metered = (flags & flag_metered) != 0;
     if ((flags & flag_priority) != 0) lease.priority = reader.get<Priority>();
@@ -191,6 +203,7 @@ void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
     lease.ttl = std::chrono::milliseconds{reader.get<std::uint32_t>()};
     lease.acquired_at = Instant{std::chrono::milliseconds{reader.get_ms48()}};
     lease.held_since = lease.acquired_at;
+    lease.acquired_wall_ms = 0;
     lease.resumable = false;
     lease.metered = false;
     lease.priority.reset();

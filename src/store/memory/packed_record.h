@@ -15,8 +15,8 @@ namespace holdfast::core {
 /// bytes 0-1 room | 2 flags | [count of ended] | resource | [lease: expires_at, token, ttl, acquired_at, holder, …] |
 /// [ended …] | [count of waiters, waiters …]
 /// Text is preceded by its length; session, reason and metadata are there only if their flag is set. What few leases
-/// have (a priority, progress, a holding that began earlier, a quota, an agent that restarts) comes last, after a
-/// second byte of flags, if the predicate in the first says so.
+/// have (a priority, progress, a holding that began earlier, a quota, an agent that restarts, a date) comes last, after
+/// a second byte of flags, if the predicate in the first says so.
 class PackedRecord {
  public:
     /// Any change of a record that is packed costs in proportion to its queue.

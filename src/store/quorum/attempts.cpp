@@ -37,6 +37,7 @@ Attempts::Attempts(Parts parts)
       acceptor_(parts.acceptor),
       mail_(parts.mail),
       looks_(parts.looks),
+      shown_wall_ms_(std::move(parts.shown_wall_ms)),
       random_(parts.seed),
       counter_(parts.config, parts.acceptor, parts.ballots_from),
       tokens_(parts.config.node, parts.config.members),
@@ -209,6 +210,7 @@ void Attempts::decide(Register& reg, const Shown* sight) {
         acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
         return conclude(reg);
     }
+    date(record, decided.added);
     rates.to_kept(record, now_);
     attempt.added = std::move(decided.added);
     attempt.extended = std::move(decided.extended);
@@ -216,6 +218,14 @@ void Attempts::decide(Register& reg, const Shown* sight) {
         highest_given_ = std::max(highest_given_, token);
     attempt.enqueued = std::move(decided.enqueued);
     accept(reg, std::move(record));
+}
+
+/// Copies of a lease count from when they arrived, so the instant of its grant is another at each node.
+void Attempts::date(Record& record, const std::vector<Token>& granted) const {
+    if (!shown_wall_ms_) return;
+    for (Lease& lease : record.leases)
+        if (std::find(granted.begin(), granted.end(), lease.token) != granted.end())
+            lease.acquired_wall_ms = shown_wall_ms_(lease.acquired_at);
 }
 
 void Attempts::accept(Register& reg, Record record) {

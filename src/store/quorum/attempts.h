@@ -29,6 +29,7 @@ class Attempts {
         HashKey hash_key;
         std::uint64_t seed = 0;
         std::uint64_t ballots_from = 0;
+        std::function<std::int64_t(Instant)> shown_wall_ms = {};  ///< may be empty
     };
     explicit Attempts(Parts parts);
     ~Attempts();
@@ -69,6 +70,7 @@ class Attempts {
     void on_promise(Register& reg, Vote vote);
     void on_refusal(Register& reg, NodeIndex from, const Vote& vote);
     void decide(Register& reg, const Shown* sight);
+    void date(Record& record, const std::vector<Token>& granted) const;
     void accept(Register& reg, Record record);
     void on_accepted(Register& reg);
     void look(Register& reg, Phase phase);
@@ -86,6 +88,7 @@ class Attempts {
     Acceptor& acceptor_;
     Mail& mail_;
     Looks& looks_;
+    std::function<std::int64_t(Instant)> shown_wall_ms_;
     Random random_;
     Counter counter_;
     OwnTokens tokens_;

@@ -45,6 +45,8 @@ class QuorumStore final : public DrivenStore {
         Instant silent_until{};
         Token highest_token = 0;
         std::uint64_t ballots_from = 0;  ///< the highest counter of an earlier life, if it is known
+        /// What the wall clock shows at an instant, by which grants are dated for display; empty: they are not.
+        std::function<std::int64_t(Instant)> shown_wall_ms = {};
         /// Carries a message to another node, or loses it. Never called for this node itself. Must not call back.
         std::function<void(Envelope)> send;
     };

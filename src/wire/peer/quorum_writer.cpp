@@ -101,6 +101,7 @@ class Writer {
             to_.text(pb::Lease::kReasonFieldNumber, lease.reason);
             to_.text(pb::Lease::kMetadataFieldNumber, lease.metadata);
             to_.number(pb::Lease::kMeteredFieldNumber, lease.metered);
+            to_.number(pb::Lease::kAcquiredWallMsFieldNumber, static_cast<std::uint64_t>(lease.acquired_wall_ms));
         });
     }
 

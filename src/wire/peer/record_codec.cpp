@@ -56,6 +56,8 @@ void read(const pb::Lease& from, core::Lease& to, Check& check) {
     text(from.session(), to.session, limits::session_bytes, check);
     text(from.reason(), to.reason, limits::reason_bytes, check);
     text(from.metadata(), to.metadata, limits::metadata_bytes, check);
+    const bool dated = from.acquired_wall_ms() >= 0 && from.acquired_wall_ms() < limits::wall_ms_ceiling;
+    if (check.that(dated, "a lease is dated out of range")) to.acquired_wall_ms = from.acquired_wall_ms();
 }
 
 void read(const pb::Waiter& from, core::Waiter& to, Check& check) {

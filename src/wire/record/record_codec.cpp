@@ -1,5 +1,6 @@
 #include "wire/record/record_codec.h"
 
+#include "lease/limits.h"
 #include "record.pb.h"
 
 namespace holdfast {
@@ -39,6 +40,7 @@ void encode(const core::Lease& lease, saved::Lease& out) {
     out.set_metadata(lease.metadata);
     out.set_resumable(lease.resumable);
     out.set_metered(lease.metered);
+    out.set_acquired_wall_ms(lease.acquired_wall_ms);
     if (lease.held_since != lease.acquired_at) out.set_held_since_ns(ns_of(lease.held_since));
     if (lease.priority) out.set_priority(*lease.priority);
     if (!lease.progress) return;
@@ -63,6 +65,7 @@ bool is_choice(int value, int last) {
 std::optional<core::Lease> decode(const saved::Lease& in) {
     if (in.token() == 0 || in.token() >= core::token_limit || in.ttl_ns() <= 0) return std::nullopt;
     if (!is_choice(in.predicate(), saved::RENAMES) || in.holder().empty()) return std::nullopt;
+    if (in.acquired_wall_ms() < 0 || in.acquired_wall_ms() >= core::limits::wall_ms_ceiling) return std::nullopt;
     core::Lease lease{.token = in.token(),
                       .predicate = static_cast<core::Predicate>(in.predicate() - 1),
                       .renewable = !in.barred(),
@@ -77,7 +80,8 @@ std::optional<core::Lease> decode(const saved::Lease& in) {
                       .holder = in.holder(),
                       .session = in.session(),
                       .reason = in.reason(),
-                      .metadata = in.metadata()};
+                      .metadata = in.metadata(),
+                      .acquired_wall_ms = in.acquired_wall_ms()};
     if (in.has_priority()) lease.priority = in.priority();
     if (in.has_progress()) lease.progress = {in.progress().count(), instant_of(in.progress().since_ns())};
     return lease;

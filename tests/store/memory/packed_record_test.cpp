@@ -94,12 +94,13 @@ TEST(PackedRecord, brings_back_each_optional_part_with_each_predicate) {
         if (part == 3) lease.priority = -5;
         if (part == 4) lease.progress = Progress{7, Instant{-1ns}};
         if (part == 5) lease.held_since = Instant{-1h};
+        if (part == 6) lease.acquired_wall_ms = limits::wall_ms_ceiling - 1;
     };
     for (const Predicate predicate : all_predicates)
-        for (unsigned parts = 0; parts < 1U << 6; ++parts) {
+        for (unsigned parts = 0; parts < 1U << 7; ++parts) {
             Record record = plain_record();
             record.leases[0].predicate = predicate;
-            for (unsigned part = 0; part < 6; ++part)
+            for (unsigned part = 0; part < 7; ++part)
                 if ((parts >> part & 1U) != 0) add_part(record.leases[0], part);
             expect_round_trip(record, "some resource");
         }
@@ -140,6 +141,7 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
         lease.held_since = *rc::gen::arbitrary<bool>() ? lease.acquired_at : instant();
         if (*rc::gen::arbitrary<bool>()) lease.priority = *rc::gen::arbitrary<Priority>();
         if (*rc::gen::arbitrary<bool>()) lease.progress = Progress{*rc::gen::arbitrary<std::uint64_t>(), instant()};
+        if (*rc::gen::arbitrary<bool>()) lease.acquired_wall_ms = *rc::gen::inRange(1, 1'000'000'000);
         lease.holder = "h" + *text(200);
         lease.session = *text(200);
         lease.reason = *text(500);

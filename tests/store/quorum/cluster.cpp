@@ -32,15 +32,17 @@ QuorumConfig Cluster::config(std::size_t node) const {
 void Cluster::start(std::size_t node, Instant silent_until) {
     Node& one = *nodes_[node];
     ++one.boot;
-    one.store = std::make_unique<QuorumStore>(
-        QuorumStore::Parts{.config = config(node),
-                           .listener = one,
-                           .hash_key = {1, 2},
-                           .seed = node + 100 * one.boot,
-                           .silent_until = silent_until,
-                           .highest_token = one.ceiling,
-                           .ballots_from = 0,
-                           .send = [this](Envelope envelope) { on_send(std::move(envelope)); }});
+    one.store = std::make_unique<QuorumStore>(QuorumStore::Parts{
+        .config = config(node),
+        .listener = one,
+        .hash_key = {1, 2},
+        .seed = node + 100 * one.boot,
+        .silent_until = silent_until,
+        .highest_token = one.ceiling,
+        .ballots_from = 0,
+        .shown_wall_ms =
+            [node](Instant instant) { return to_ms(instant.time_since_epoch()) + 1'000'000 * std::int64_t(node + 1); },
+        .send = [this](Envelope envelope) { on_send(std::move(envelope)); }});
     one.store->advance(local_time(node));
     look_after_disk(node);
     introduce(node);

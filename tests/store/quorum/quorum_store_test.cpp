@@ -35,6 +35,33 @@ TEST(QuorumStore, serves_one_register_through_any_node) {  // Q1
     EXPECT_GT(cluster.acquired(1, "r", {"bob"}), token);
 }
 
+TEST(QuorumStore, dates_a_grant_once_by_the_wall_clock_of_the_node_that_makes_it) {
+    Cluster cluster({.clocks = {{1h}, {2h}, {3h}}});
+    const std::int64_t granted_at = to_ms(cluster.local_time(0).time_since_epoch()) + 1'000'000;
+    cluster.fate = [](const Envelope& envelope) { return accept_in(envelope) != nullptr ? Fate::hold : Fate::deliver; };
+    const auto granted = cluster.acquire(0, "r", {"alice"});
+    cluster.pass(100ms);  // on its way
+    cluster.fate = nullptr;
+    cluster.let_go();
+    cluster.deliver();
+    ASSERT_TRUE(granted->done);
+    const auto dates = [&] {
+        std::set<std::int64_t> found;
+        for (std::size_t node = 0; node < 3; ++node)
+            cluster.store(node).list({}, [&](const Result<ListPage>& page) {
+                for (const NamedLease& named : page->leases)
+                    found.insert(named.lease.acquired_wall_ms);
+            });
+        return found;
+    };
+    EXPECT_EQ(dates(), std::set<std::int64_t>{granted_at});
+    cluster.pass(1s);
+    const auto renewed = cluster.renew(2, "r", *granted->value, "alice");
+    cluster.deliver();
+    EXPECT_EQ(renewed->value, true);
+    EXPECT_EQ(dates(), std::set<std::int64_t>{granted_at}) << "whoever renews it";
+}
+
 TEST(QuorumStore, gives_up_at_once_what_no_majority_can_decide_and_knows_when_one_can) {
     Cluster cluster;
     EXPECT_EQ(cluster.store(0).decides_in(), Duration::zero());

@@ -75,6 +75,8 @@ TEST(PeerMessages, rejects_what_no_lease_can_be) {
     EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.ttl = limits::ttl_ceiling + 1ns; }), "");
     EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.expires_at = Instant::max(); }), "");
     EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.held_since = Instant::min(); }), "");
+    EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.acquired_wall_ms = -1; }), "");
+    EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.acquired_wall_ms = limits::wall_ms_ceiling; }), "");
     EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.progress = core::Progress{1, Instant::max()}; }), "");
     EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.holder.clear(); }), "");
     EXPECT_NE(rejected_lease([](core::Lease& lease) { lease.holder.assign(limits::holder_bytes + 1, 'x'); }), "");

@@ -59,6 +59,7 @@ core::Lease RandomMessages::lease(core::Token token) {
     lease.session = text(limits::session_bytes);
     lease.reason = text(limits::reason_bytes);
     lease.metadata = text(limits::metadata_bytes);
+    if (flag()) lease.acquired_wall_ms = static_cast<std::int64_t>(number(limits::wall_ms_ceiling));
     return lease;
 }
 

@@ -20,7 +20,8 @@ core::Lease lease_of(core::Token token, core::Predicate predicate) {
             .holder = "alice",
             .session = "s1",
             .reason = "because",
-            .metadata = R"({"a":1})"};
+            .metadata = R"({"a":1})",
+            .acquired_wall_ms = token % 2 == 0 ? 1'700'000'000'000 : 0};
 }
 
 TEST(RecordCodec, gives_back_every_field_of_a_record) {
