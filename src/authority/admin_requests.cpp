@@ -58,8 +58,8 @@ void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Call
 }
 
 void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by) {
-    // Its publisher would register the name anew as soon as the lease has run out (D5).
-    if (is_service(name.resource)) return reply(refused(Code::reserved_namespace));
+    // The publisher of a service would register the name anew as soon as the lease has run out (D5).
+    if (const Owner owner = owner_of(name.resource); owner == Owner::directory) return reply(refused_by(owner));
     const auto barred = std::make_shared<const LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, barred->resource,

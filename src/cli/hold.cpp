@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/stop_on_signal.h"
 #include "cli/work_tree_identity.h"
+#include "lease/owner.h"
 
 namespace holdfast {
 namespace {
@@ -89,8 +90,12 @@ void show_granted(const Screen& screen, const json::value& body) {
     const json::array& leases = array_of(body, "leases");
     if (leases.empty()) return;
     const auto left = format_duration(std::chrono::milliseconds{number_of(leases[0], "ttl_ms")});
+    const bool leads = std::any_of(leases.begin(), leases.end(), [](const json::value& lease) {
+        return core::owner_of(text_of(lease, "id")) == core::Owner::leaders;
+    });
+    const std::string session = leads ? " --session " + text_of(leases[0], "session") : "";
     screen.note("held by " + text_of(leases[0], "holder") + " for " + left +
-                "; keep it with 'holdfast renew', give it back with 'holdfast release'");
+                "; keep it with 'holdfast renew', give it back with 'holdfast release" + session + "'");
 }
 
 json::array names(const NamedOptions& named) {

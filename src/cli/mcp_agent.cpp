@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "lease/owner.h"
 
 namespace holdfast {
 
@@ -48,9 +49,11 @@ json::object McpAgent::signature() const {
     return body;
 }
 
-std::string McpAgent::query() const {
+std::string McpAgent::query(const std::string& lease) const {
     const std::lock_guard lock(mutex_);
-    return "holder=" + percent_encode(config_.holder) + (epoch_ ? "&epoch=" + std::to_string(*epoch_) : "");
+    const bool leads = core::owner_of(lease) == core::Owner::leaders;  // of which the session is the proof (R2)
+    return "holder=" + percent_encode(config_.holder) + (epoch_ ? "&epoch=" + std::to_string(*epoch_) : "") +
+           (leads ? "&session=" + percent_encode(session_) : "");
 }
 
 }  // namespace holdfast

@@ -30,8 +30,8 @@ class McpAgent {
 
     /// `{holder, epoch?}`: how every request begins.
     boost::json::object signature() const;
-    /// The same as a query: `holder=H&epoch=3`.
-    std::string query() const;
+    /// The same as a query, `holder=H&epoch=3`, with what the release of this lease needs besides.
+    std::string query(const std::string& lease) const;
 
  private:
     const Config config_;

@@ -149,7 +149,7 @@ McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
     bool failed = false;
     for (const std::string& id : std::set<std::string>(names.begin(), names.end())) {
         leases_.forget(id);  // even if the server cannot be told: it then runs out
-        const auto answer = api.remove(lease_target(id) + "?" + agent_.query());
+        const auto answer = api.remove(lease_target(id) + "?" + agent_.query(id));
         if (!answer)
             return no_server({answer.error().code, answer.error().message + "; what was not told of ends by itself"});
         failed = failed || !answer->ok();
@@ -238,7 +238,7 @@ void McpTools::release_all(Duration within) {
     for (const std::string& id : names_of_session(connection, until)) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return;
-        const auto told = connection.send({"DELETE", lease_target(id) + "?" + agent_.query()}, left);
+        const auto told = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
         if (!told) return;
     }
 }

@@ -178,7 +178,7 @@ std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
     if (kept) return std::nullopt;
     for (const json::value& lease : granted.leases) {
         leases_.forget(text_of(lease, "id"));
-        (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query());
+        (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query(text_of(lease, "id")));
     }
     return no_server({"unreachable", "the claim was granted, but too late to be of use"});
 }
@@ -192,7 +192,7 @@ McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases
         for (const std::string& path : leases[i].paths)
             leases_.call(leases[0].id, path);
         leases_.forget(leases[i].id);
-        (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query());
+        (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query(leases[i].id));
     }
     return leases[0];
 }

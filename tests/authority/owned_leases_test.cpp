@@ -123,6 +123,20 @@ TEST(OwnedLease, of_a_leader_without_a_session_runs_out) {
     EXPECT_FALSE(desk.is_held());
 }
 
+TEST(OwnedLease, in_a_reserved_namespace_is_neither_barred_nor_revoked) {  // R7, D5
+    for (const char* name : {"@~services/room", "@~other/room"}) {
+        Owned desk("KEY:room", "b-1");
+        std::vector<Code> refused;
+        desk.authority.bar({name, 1}, [&](const Answer<HeldLease>& answer) {
+            if (const auto* why = std::get_if<Refused>(&answer)) refused.push_back(why->code);
+        });
+        desk.authority.revoke({name, 1}, [&](const Answer<Lease>& answer) {
+            if (const auto* why = std::get_if<Refused>(&answer)) refused.push_back(why->code);
+        });
+        EXPECT_EQ(refused, (std::vector<Code>{Code::reserved_namespace, Code::reserved_namespace})) << name;
+    }
+}
+
 TEST(OwnedLease, can_be_barred_and_then_runs_out) {  // R7
     Owned desk("KEY:room", "b-1");
     bool barred = false;

@@ -1,6 +1,10 @@
+#include <algorithm>
+
+#include "base/random.h"
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
 #include "doors/http/handlers.h"
+#include "lease/owner.h"
 
 namespace holdfast::http {
 namespace {
@@ -27,11 +31,21 @@ core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Ser
     return told;
 }
 
+/// Only the session proves the leader, so nobody leads without one (R2): it could not step down.
+void name_session_of_leader(core::AcquireRequest& request) {
+    const auto leads = [](const core::Intent& intent) {
+        return core::owner_of(intent.resource) == core::Owner::leaders;
+    };
+    if (!request.session.empty() || !std::any_of(request.intents.begin(), request.intents.end(), leads)) return;
+    request.session = request.idempotency_key.empty() ? random_hex(16) : request.idempotency_key;
+}
+
 }  // namespace
 
 void handle_acquire(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_acquire(request);
     if (!decoded) return reply(failure(decoded.error()));
+    name_session_of_leader(decoded->request);
     const ClientTime client_time = decoded->client_time_ms;
     if (decoded->request.wait > Duration::zero()) decoded->request.reachable = [reply] { return reply.reachable(); };
     const auto ticket = services.authority.acquire(

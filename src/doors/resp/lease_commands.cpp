@@ -2,12 +2,14 @@
 #include <memory>
 
 #include "authority/authority.h"
+#include "base/random.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/lease_arguments.h"
 #include "doors/resp/lease_looks.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/session.h"
 #include "lease/manifest.h"
+#include "lease/owner.h"
 
 namespace holdfast {
 
@@ -20,7 +22,8 @@ namespace {
 /// R8: it ends with the connection, which may have ended before it was granted.
 void bind_to_connection(Exchange& exchange, std::string_view resource, const Lease& lease) {
     if (exchange.gone())
-        exchange.authority().quick().release(resource, lease.holder, lease.token, [](const QuickAnswer&) {});
+        exchange.authority().quick().release(
+            resource, lease.holder, lease.token, [](const QuickAnswer&) {}, lease.session);
     else
         exchange.session().scoped().add({std::string(resource), lease.token}, lease.holder);
 }
@@ -74,13 +77,15 @@ void acquire(Exchange& exchange) {
     RespSession& session = exchange.session();
     if (asked->scoped && !session.scoped().has_room())
         return fail(exchange, invalid_argument("a connection may have at most 1000 leases that end with it"));
-    if (asked->is_plain() && !exchange.authority().is_agent(asked->holder))
+    const bool leads = core::owner_of(*resource) == core::Owner::leaders;
+    if (asked->is_plain() && !leads && !exchange.authority().is_agent(asked->holder))
         return acquire_quickly(exchange, *asked, *resource);
     AcquireRequest request;
     request.caller = {session.peer(), session.id()};
     request.holder = asked->holder;
     request.epoch = asked->epoch;
     request.session = asked->session;
+    if (leads && request.session.empty()) request.session = random_hex(16);  // it could not step down without (R2)
     request.intents = {{std::string(*resource), asked->predicate}};
     request.ttl = asked->ttl;
     request.wait = asked->wait;

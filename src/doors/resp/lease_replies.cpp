@@ -80,7 +80,7 @@ void put_busy(resp::ReplyWriter& reply, const AcquireBusy& busy) {
 void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
     const Timeline timeline = timeline_of(told.lease, now);
     const bool waited = told.waited > Duration::zero();
-    reply.map(7U + (told.cut_from ? 1U : 0U) + (waited ? 1U : 0U));
+    reply.map(7U + (told.cut_from ? 1U : 0U) + (waited ? 1U : 0U) + (told.session.empty() ? 0U : 1U));
     pair(reply, "resource", told.resource);
     pair(reply, "token", static_cast<std::int64_t>(told.lease.token));
     pair(reply, "ttl_ms", to_ms(told.lease.ttl));
@@ -90,6 +90,7 @@ void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
     pair(reply, "expires_in_ms", to_ms(timeline.expires_in));
     if (told.cut_from) pair(reply, "ttl_cut_from_ms", to_ms(*told.cut_from));
     if (waited) pair(reply, "waited_ms", to_ms(told.waited));
+    if (!told.session.empty()) pair(reply, "session", told.session);
 }
 
 void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant now) {
@@ -98,7 +99,9 @@ void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant
     const AcquireGranted& granted = std::get<AcquireGranted>(answer);
     const HeldLease& held = granted.leases.front();
     const auto cut = granted.ttl_cut ? std::optional(granted.ttl_cut->requested) : std::nullopt;
-    put_told(reply, {held.resource, held.lease, cut, granted.waited}, now);
+    const bool leads = core::owner_of(held.resource) == core::Owner::leaders;
+    put_told(reply, {held.resource, held.lease, cut, granted.waited, leads ? held.lease.session : std::string_view()},
+             now);
 }
 
 void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer) {

@@ -26,7 +26,8 @@ struct ToldLease {
     std::string_view resource;
     const core::Lease& lease;
     std::optional<Duration> cut_from;
-    Duration waited{};  ///< AcquireGranted::waited
+    Duration waited{};              ///< AcquireGranted::waited
+    std::string_view session = {};  ///< if whoever reads this needs it
 };
 void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now);
 

@@ -68,6 +68,26 @@ TEST(LeaderRoutes, let_nobody_but_the_leader_give_the_lead_back) {  // R2
     EXPECT_TRUE(client.ask("GET", "/v1/leaders/g").is_null("/leader"));
 }
 
+TEST(LeaderRoutes, let_every_leader_step_down_also_one_that_named_no_session) {  // R2
+    TestDoor door;
+    TestClient client = door.connect();
+    client.ask("PUT", "/v1/agents/agent", "{}");
+    for (const char* more : {R"("holder":"alice")", R"("holder":"alice","idempotency_key":"k-1")",
+                             R"("holder":"agent")", R"("holder":"agent","idempotency_key":"k-2")"}) {
+        const Answer granted =
+            client.ask("POST", "/v1/leases",
+                       std::string("{") + more + R"(,"intents":[{"resource":"leader:g","predicate":"MUTATES"}]})");
+        ASSERT_EQ(granted.status, 201) << granted.body;
+        const std::string session = granted.text("/leases/0/session");
+        EXPECT_FALSE(session.empty()) << more;
+        const std::string path =
+            lease_path(granted.text("/leases/0/id")) + "?holder=" + granted.text("/leases/0/holder");
+        for (const char* guess : {"", "&session=", "&session=epoch:0", "&session=epoch:1"})
+            EXPECT_EQ(client.ask("DELETE", path + guess).code(), "service_lease") << more << " " << guess;
+        EXPECT_TRUE(client.ask("DELETE", path + "&session=" + session).truth("/released")) << more;
+    }
+}
+
 TEST(LeaderRoutes, that_revoke_a_leader_let_it_stop_first) {  // R7
     TestDoor door;
     TestClient client = door.connect();

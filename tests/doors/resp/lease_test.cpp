@@ -317,6 +317,14 @@ TEST(RespLeases, of_a_service_are_given_back_by_nobody_else) {  // R2
     EXPECT_EQ(client.ask({"LEASE.GET", "leader:g"}).items.size(), 1U);
     client.ask({"LEASE.RELEASE", "leader:g", term, "anna", "SESSION", "s-1"});
     EXPECT_TRUE(client.ask({"LEASE.GET", "leader:g"}).items.empty());
+
+    const auto unnamed = client.ask({"LEASE.ACQUIRE", "leader:g", "anna", "60000"});
+    const std::string given = field(unnamed, "session").text;
+    ASSERT_FALSE(given.empty()) << "or it could not step down";
+    const std::string next = std::to_string(field(unnamed, "token").number);
+    EXPECT_EQ(code_of(client.ask({"LEASE.RELEASE", "leader:g", next, "anna"})), "SERVICE_LEASE");
+    client.ask({"LEASE.RELEASE", "leader:g", next, "anna", "SESSION", given});
+    EXPECT_TRUE(client.ask({"LEASE.GET", "leader:g"}).items.empty());
 }
 
 // ---- Redlock over nodes of one Holdfast ----
