@@ -31,6 +31,10 @@ bool is_lost(std::string_view code) {
 void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnswer>& answer, HolderInstant now) {
     ControllerTalk& talk = talks_[ask.controller];
     if (answer) {
+        // One that began anew may have lost its memory: the sooner it is asked, the sooner it takes the keys back (S1).
+        if (!talk.life().empty() && talk.life() != answer->controller)
+            for (auto& [id, backend] : backends_)
+                backend.renew_at_once(now);
         if (talk.heartbeat_answered(ask, *answer, now)) note("registered with controller " + answer->controller);
         settle_reassertions(ask, *answer, now);
         return;

@@ -262,6 +262,26 @@ TEST(DroneCore, reasserts_a_key_that_the_server_has_forgotten) {
     EXPECT_TRUE(world.take<MoveDeadlines>()) << "and renews it";
 }
 
+TEST(DroneCore, renews_at_once_with_a_controller_that_began_anew) {
+    World world;
+    world.answer_heartbeat(at(0s));
+    world.spawn(spawn_order(), at(1s));
+    world.answer_heartbeat(at(1s));
+    world.step(at(2s));
+    EXPECT_FALSE(world.take<SendRenewal>()) << "it is due at half the TTL";
+    world.answer_heartbeat(at(2s), HeartbeatAnswer{.controller = "c2"});
+    world.answer_renewal(at(2s), Error{"recovering", "no"});
+    auto sent = world.take<SendHeartbeat>();
+    ASSERT_TRUE(sent);
+    if (!sent->ask.reassert) {  // the one that was under way
+        world.core.on_heartbeat(sent->ask, HeartbeatAnswer{.controller = "c2"}, at(2s));
+        world.step(at(2s));
+        sent = world.take<SendHeartbeat>();
+        ASSERT_TRUE(sent);
+    }
+    EXPECT_EQ(sent->ask.reassert, "c2") << "which has lost its memory";
+}
+
 TEST(DroneCore, a_key_that_is_not_taken_back_is_lost) {
     World world;
     const HeartbeatAsk ask = forgotten(world);

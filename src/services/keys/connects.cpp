@@ -87,7 +87,12 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
 
 void Connects::take(const std::string& resource) {
     const Asked& first = asking_.at(resource).front();
-    if (!first.request.spawn) return fail(resource, refused(Code::nothing_to_start));
+    if (!first.request.spawn) {
+        // A server that has lost its memory knows no key until its drone re-asserts it (S1).
+        const bool recovering = book_.authority.recovering_for() > Duration::zero();
+        return fail(resource,
+                    recovering ? Refused{Code::recovering, {}, retry_for_a_drone} : refused(Code::nothing_to_start));
+    }
     const SpawnRequest& spawn = *first.request.spawn;
     const std::string id = spawn.id.empty() ? book_.fresh_name("b-") : spawn.id;
     if (const Backend* known = book_.backends.find(id)) {

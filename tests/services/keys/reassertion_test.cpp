@@ -83,6 +83,10 @@ TEST(Reassertion, is_for_the_controller_that_was_meant) {
     Recovering server;
     EXPECT_TRUE(server.say(900, 20s, "life-1-of-the-controller").reasserted.empty());
     EXPECT_EQ(std::get<Refused>(server.connect("blue")).code, Code::recovering);
+    std::vector<Code> why;
+    server.controller.connect(ControllerDesk::to_key("room-1", "blue"),
+                              [&](const Answer<Connected>& answer) { why.push_back(std::get<Refused>(answer).code); });
+    EXPECT_EQ(why, std::vector<Code>{Code::recovering}) << "it may well have a backend, so later, not never";
 }
 
 TEST(Reassertion, of_a_token_that_was_never_issued_is_refused) {
