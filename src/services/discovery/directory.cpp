@@ -104,6 +104,8 @@ void Directory::Impl::on_policy() {
 
 bool Directory::Impl::may_have(const StandBys::Refusal& refusal) const {
     if (refusal.from && address_bans.covers(*refusal.from)) return false;
+    const std::size_t most = authority.policy().leases_per_holder_max;
+    if (refusal.code == Code::too_many_services && most != 0 && book.count_of(refusal.identity) >= most) return false;
     return !bar_to(authority.policy(), refusal.identity, service_resource(refusal.name));
 }
 
@@ -116,8 +118,10 @@ void Directory::Impl::settle() {
             release(what);
         for (const Notice& notice : book.take_notices())
             tell(notice);
-        for (const std::string& name : book.take_freed())
-            stand_bys.freed(name);
+        for (const auto& freed : book.take_freed()) {
+            stand_bys.freed(freed.name);
+            stand_bys.gained_room(freed.identity, book.all().size() + 1 >= limits::services);
+        }
         tell_who_may_retry();
     }
     settling = false;

@@ -243,7 +243,7 @@ std::deque<Notice> ServiceBook::take_notices() {
         const auto place = services_.find(name);
         withdraw(name, place->second, *place->second.ended);
         tell(name, place->second, Change::gone);
-        freed_.push_back(name);
+        freed_.push_back({name, place->second.identity});
         remove(place);
     }
     return std::exchange(notices_, {});

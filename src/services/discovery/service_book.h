@@ -100,7 +100,10 @@ class ServiceBook {
     std::vector<ToRelease> take_releases() { return std::exchange(releases_, {}); }
     std::deque<Notice> take_notices();
     /// Names whose lease has ended, after take_notices().
-    std::vector<std::string> take_freed() { return std::exchange(freed_, {}); }
+    struct Freed {
+        std::string name, identity;
+    };
+    std::vector<Freed> take_freed() { return std::exchange(freed_, {}); }
     bool anything_to_do() const { return !endings_.empty() || !notices_.empty() || !releases_.empty(); }
 
  private:
@@ -123,7 +126,7 @@ class ServiceBook {
     std::set<std::string, std::less<>> endings_;  // names of those that have ended and were not told of
     std::vector<ToRelease> releases_;
     std::deque<Notice> notices_;
-    std::vector<std::string> freed_;
+    std::vector<Freed> freed_;
     // When to look whether a publisher has fallen silent. A renewal does not touch it: what comes up early is filed
     // again.
     struct SilenceCheck {

@@ -35,7 +35,9 @@ void StandBys::refused(Refusal refusal) {
     const std::size_t of_connection = known == by_connection_.end() ? 0 : known->second.size();
     const bool is_new = of_connection == 0 || !known->second.contains(refusal.name);
     if (is_new && (of_connection >= limits::services_per_connection || size_ >= limits::services)) return;
-    if (is_new) ++size_;
+    if (!is_new) forget(refusal.connection, std::string(refusal.name));
+    ++size_;
+    if (refusal.code == Code::too_many_services) crowded_.insert({refusal.identity, refusal.name, refusal.connection});
     by_name_[refusal.name].insert(refusal.connection);
     Names& names = by_connection_[refusal.connection];
     std::string name = refusal.name;
@@ -44,6 +46,7 @@ void StandBys::refused(Refusal refusal) {
 
 void StandBys::forget(std::uint64_t connection, const std::string& name) {
     const auto names = by_connection_.find(connection);
+    crowded_.erase({names->second.at(name).identity, name, connection});
     names->second.erase(name);
     if (names->second.empty()) by_connection_.erase(names);
     const auto connections = by_name_.find(name);
@@ -75,6 +78,16 @@ void StandBys::freed(std::string_view name) {
         ready_.push_back({connection, freed_name});
         forget(connection, freed_name);
     }
+}
+
+void StandBys::gained_room(std::string_view identity, bool for_anyone) {
+    auto next = crowded_.lower_bound({std::string(identity), {}, 0});
+    const bool found = next != crowded_.end() && next->identity == identity;
+    if (!found) next = for_anyone ? crowded_.begin() : crowded_.end();
+    if (next == crowded_.end() || mutant("room_is_kept_quiet")) return;
+    const Crowded one = *next;
+    ready_.push_back({one.connection, one.name});
+    forget(one.connection, one.name);
 }
 
 void StandBys::policy_changed(const std::function<bool(const Refusal&)>& may) {

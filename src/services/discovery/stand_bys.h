@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,6 +37,9 @@ class StandBys {
 
     /// The name's lease has ended: for those that somebody else's lease was in the way of.
     void freed(std::string_view name);
+    /// A service of this identity has ended: for one of the same that there was no room for. If it was the limit of all
+    /// services that was reached, for one of any identity.
+    void gained_room(std::string_view identity, bool for_anyone);
     /// For those that the policy was in the way of: `may` says for whom it is not any more.
     void policy_changed(const std::function<bool(const Refusal&)>& may);
 
@@ -50,10 +54,18 @@ class StandBys {
  private:
     using Names = std::map<std::string, Refusal, std::less<>>;
 
+    /// One that there was no room for, under the identity that it was refused to.
+    struct Crowded {
+        std::string identity, name;
+        std::uint64_t connection = 0;
+        auto operator<=>(const Crowded&) const = default;
+    };
+
     void forget(std::uint64_t connection, const std::string& name);
 
     std::map<std::uint64_t, Names> by_connection_;
     std::map<std::string, std::set<std::uint64_t>, std::less<>> by_name_;
+    std::set<Crowded> crowded_;
     std::size_t size_ = 0;
     std::vector<Ready> ready_;
 };

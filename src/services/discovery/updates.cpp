@@ -163,6 +163,8 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
     if (action == Action::enter) {
         if (const auto code = over_limit(*call)) {
             ++refused;
+            if (book.is_open(call->caller.connection))
+                stand_bys.refused({call->caller.connection, call->update.name, call->identity, call->from, *code});
             return call->reply(refusal(*code));
         }
         call->terms = enter_terms(*call);

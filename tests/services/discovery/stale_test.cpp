@@ -214,6 +214,32 @@ TEST(RetryNotice, comes_when_a_name_is_free) {
     EXPECT_EQ(desk.take(), (Told{"2 web", "3 web"}));
 }
 
+TEST(RetryNotice, comes_to_one_for_each_place_that_becomes_free) {
+    Retries desk;
+    PolicyChange change;
+    change.leases_per_holder_max = 2;
+    ASSERT_EQ(desk.change(change), std::nullopt);
+    const auto a = desk.enter("anna", "a");
+    const auto b = desk.enter("anna", "b");
+    const auto other = desk.enter("ben", "other", DirectoryDesk::over(2));
+    for (const char* name : {"c", "d", "e"})
+        EXPECT_EQ(desk.enter("anna", name).code, "too_many_services");
+    change.name_pattern = ".*";
+    ASSERT_EQ(desk.change(change), std::nullopt);
+    EXPECT_EQ(desk.take(), Told{}) << "there is no more room than before";
+    desk.leave("anna", "a", a.token);
+    EXPECT_EQ(desk.take(), Told{"1 c"});
+    EXPECT_EQ(desk.enter("anna", "c").code, "ok");
+    desk.pass(31s);
+    EXPECT_EQ(desk.take(), (Told{"1 d", "1 e"})) << "what ran out leaves room, too";
+    EXPECT_EQ(desk.enter("anna", "d").code, "ok");
+    EXPECT_EQ(desk.enter("anna", "e").code, "ok");
+    EXPECT_EQ(desk.enter("anna", "f").code, "too_many_services");
+    change.leases_per_holder_max = 3;
+    ASSERT_EQ(desk.change(change), std::nullopt);
+    EXPECT_EQ(desk.take(), Told{"1 f"});
+}
+
 TEST(RetryNotice, comes_when_a_hidden_lease_has_run_out) {
     Retries desk;
     desk.enter("anna", "web", DirectoryDesk::over(1));
