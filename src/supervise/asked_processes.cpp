@@ -84,6 +84,7 @@ void send_signal(const SignalTargets& targets, int signal) {
 }
 
 void wake_suspended(const ProcessTable& table, pid_t ancestor) {
+    if (mutant("suspended_sleep_on")) return;
     const std::vector<pid_t> ids = table.living_below(ancestor);
     for (const Process& process : table.all())
         if (process.stopped && std::find(ids.begin(), ids.end(), process.id) != ids.end())

@@ -124,20 +124,20 @@ class Guardian {
         }
     }
 
+    /// What is suspended could not act on it, and would never end.
     void pass_on(int signal) {
         rules_->asked();
-        if (signal != SIGTERM) {
-            ::kill(-leader_, signal);
-            return;
-        }
         const ProcessTable table = ProcessTable::read();
-        if (!whole_) {  // what left the group is not part of the command
-            asked_.note_group(table, leader_);
-            ::kill(-leader_, SIGTERM);
+        if (signal != SIGTERM || !whole_) {  // what left the group is not part of the command
+            if (signal == SIGTERM) asked_.note_group(table, leader_);
+            ::kill(-leader_, signal);
+            for (const Process& process : ProcessTable::read().all())
+                if (process.group == leader_ && process.stopped) ::kill(process.id, SIGCONT);
             return;
         }
         asked_.note(table, getpid());
         send_signal(everything_below(table, getpid()), SIGTERM);
+        wake_suspended(ProcessTable::read(), getpid());
     }
 
     /// The leader is left unreaped to the end: as long as its zombie is there, its group's number cannot go to

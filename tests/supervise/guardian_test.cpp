@@ -1,7 +1,9 @@
 #include "supervise/guardian.h"
 
+#include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "supervise/keeper_process.h"
 #include "supervise/processes.h"
@@ -23,6 +25,25 @@ pid_t second_guardian_of(const KeeperProcess& keeper) {
 
 pid_t guardian_of(const KeeperProcess& keeper) {
     return child_of(second_guardian_of(keeper));
+}
+
+/// For a script within double quotes of another.
+std::string quoted(const std::string& script) {
+    std::string text;
+    for (const char c : script)
+        text += c == '$' ? std::string("\\$") : std::string(1, c);
+    return text;
+}
+
+/// True once it is; false if it is not after all our patience.
+bool is_suspended(pid_t process) {
+    const auto limit = std::chrono::steady_clock::now() + patience;
+    while (std::chrono::steady_clock::now() < limit) {
+        const auto now = read_process(process);
+        if (now && now->stopped) return true;
+        std::this_thread::sleep_for(2ms);
+    }
+    return false;
 }
 
 TEST(Guardian, passes_the_exit_code_through) {
@@ -232,6 +253,21 @@ TEST(Keeper, passes_sigterm_on_to_daemons_too_and_lets_them_finish) {
     keeper.signal(SIGTERM);
     EXPECT_EQ(keeper.line(), "saved");
     EXPECT_EQ(keeper.wait(), 128 + SIGTERM) << "the shell died of it at once";
+}
+
+TEST(Keeper, wakes_what_is_suspended_when_it_passes_sigterm_on) {
+    const std::string suspended =
+        "trap 'echo saved; exit 0' TERM; echo $$; echo set; kill -STOP $$; while :; do sleep 0.02; done";
+    for (const bool detached : {false, true}) {
+        KeeperProcess keeper{
+            never, never, {"sh", "-c", detached ? "setsid sh -c \"" + quoted(suspended) + "\" & wait" : suspended}};
+        const pid_t process = std::stoi(keeper.line());
+        ASSERT_EQ(keeper.line(), "set");
+        ASSERT_TRUE(is_suspended(process));
+        keeper.signal(SIGTERM);
+        ASSERT_EQ(keeper.line(), "saved") << detached;
+        EXPECT_EQ(keeper.wait(), detached ? 128 + SIGTERM : 0) << detached;
+    }
 }
 
 /// Any two of the three processes between a lease and its command.

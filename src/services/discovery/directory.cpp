@@ -134,9 +134,11 @@ void Directory::Impl::tell(const Notice& notice) {
         const bool is_hidden = *notice.withdrawn == Code::banned || *notice.withdrawn == Code::name_denied;
         if (is_hidden && book.is_open(service.connection))
             stand_bys.refused({service.connection, notice.name, service.identity, service.from, *notice.withdrawn});
+        std::string why = reason_of(*notice.withdrawn, notice.name, service.identity, service.from);
+        if (is_hidden && why.empty()) why = advice_of(*notice.withdrawn);
         if (withdraw)
             withdraw({service.connection, notice.name, service.token, std::string(name_of(*notice.withdrawn)),
-                      reason_of(*notice.withdrawn, notice.name, service.identity, service.from)});
+                      std::move(why)});
     }
     if (!notice.change || watchers.empty()) return;
     ServiceEntry told = entry(notice.name, service);

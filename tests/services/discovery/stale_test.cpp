@@ -244,6 +244,8 @@ TEST(RetryNotice, comes_when_a_hidden_lease_has_run_out) {
     Retries desk;
     desk.enter("anna", "web", DirectoryDesk::over(1));
     desk.put_rule("web", "anna", NameRule::Kind::denied);
+    ASSERT_EQ(desk.withdrawn.size(), 1U);
+    EXPECT_EQ(desk.withdrawn[0].message, advice_of(Code::name_denied)) << "no reason was given";
     EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_taken");
     desk.pass(30s);
     EXPECT_EQ(desk.take(), Told{"2 web"});
