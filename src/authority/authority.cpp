@@ -268,6 +268,10 @@ std::size_t Authority::waiters() const {
 std::size_t Authority::active_leases() const {
     return impl_->store->active_leases();
 }
+Token Authority::token_headroom() const {
+    return impl_->tokens.headroom();
+}
+
 Duration Authority::recovering_for() const {
     return impl_->now < impl_->recovering_until ? impl_->recovering_until - impl_->now : Duration::zero();
 }

@@ -138,6 +138,8 @@ class Authority : private StoreListener {
     std::size_t active_leases() const;
     /// What is left of the time in which nothing is granted (S1); zero if it is over.
     Duration recovering_for() const;
+    /// How many may be granted before the disk has reserved more (G3). Of no meaning if the store gives the tokens.
+    Token token_headroom() const;
 
     /// From now on nothing is granted and every waiter is answered with `stopping`.
     void stop();

@@ -28,6 +28,7 @@ class TokenSource {
     void raise_failed() { asked_ = ceiling_; }
 
     Token last() const { return last_; }
+    Token headroom() const { return ceiling_ - last_; }  ///< that may be taken before the ceiling is raised
 
  private:
     Token last_;

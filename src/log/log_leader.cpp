@@ -31,6 +31,7 @@ void ReplicatedLog::Impl::stop_leading() {
     leader.reset();
     takeover.reset();
     followers.clear();
+    said_that_disks_fail = false;
     submissions.lost_leadership();
 }
 
@@ -105,6 +106,28 @@ void ReplicatedLog::Impl::append_queued() {
     }
     for (auto& [node, follower] : followers)
         bring_along(node, follower);
+    if (parts.members > 1) refuse_if_disks_fail();  // whoever is alone asks its own disk each time
+}
+
+bool ReplicatedLog::Impl::disks_fail() const {
+    std::size_t failing = disk_failure ? 1 : 0;
+    for (const auto& [node, follower] : followers)
+        failing += follower.disk_fails ? 1 : 0;
+    return !has_majority(parts.members - failing);
+}
+
+/// Nobody waits in vain for a majority of disks. Those who asked through another node hear it from that node, which is
+/// told so with the entries.
+void ReplicatedLog::Impl::refuse_if_disks_fail() {
+    if (role != Role::leading) return;
+    const bool fail = disks_fail();
+    const bool news = fail && !said_that_disks_fail;
+    said_that_disks_fail = fail;
+    if (!fail) return;
+    submissions.disk_failed(disk_failure ? *disk_failure : disks_of_others_fail());
+    if (!news) return;
+    for (auto& [node, follower] : followers)
+        if (follower.installing == 0) send_entries(node, follower);
 }
 
 void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccepted& message) {
@@ -113,6 +136,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccepted& message) {
     Follower& follower = followers.at(from);
     follower.heard_of = true;
     follower.patience = parts.resend_after;
+    follower.disk_fails = message.disk_fails;
     follower.durable_to = std::max(follower.durable_to, std::min(message.durable_to, entries.last()));
     follower.lacks_from = follower.durable_to + 1;
     follower.next = std::max(follower.next, follower.lacks_from);
@@ -121,6 +145,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccepted& message) {
     for (LogIndex index = std::max(follower.durable_to, entries.base()) + 1; index < follower.next; ++index)
         follower.bytes_in_flight += entries.at(index).value.size();
     commit_what_a_majority_has();
+    refuse_if_disks_fail();
     bring_along(from, follower);
 }
 
@@ -165,7 +190,7 @@ void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
 
 /// One message: the next entries that fit into it, or none.
 void ReplicatedLog::Impl::send_entries(NodeIndex node, Follower& follower) {
-    LogAccept message{entries.promised(), entries.committed(), {}};
+    LogAccept message{entries.promised(), entries.committed(), {}, said_that_disks_fail};
     std::size_t bytes = 0;
     const bool room = follower.bytes_in_flight < bytes_in_flight_most;
     while (room && follower.next <= entries.last() && message.decrees.size() < entries_in_flight_most) {

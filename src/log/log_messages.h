@@ -98,13 +98,15 @@ struct LogAccept {
     LogBallot ballot;
     LogIndex committed = 0;
     std::vector<LogDecree> decrees;  ///< without a gap, all under the ballot above
+    bool disks_fail = false;         ///< so many disks refuse that nothing can be committed
 };
-/// Answered once the entries are durable.
+/// Answered once the entries are durable; and also whenever the disk refuses them, with how far it is then.
 struct LogAccepted {
     LogBallot ballot;
     bool granted = false;
     LogBallot promised;
     LogIndex durable_to = 0;  ///< all entries up to here are durable under this ballot, or committed
+    bool disk_fails = false;
 };
 
 /// A node that lacks entries asks whoever leads. The answer is LogAccepts, or a LogInstall with LogAccepts after it.

@@ -12,6 +12,10 @@ Error unavailable(const char* why) {
     return {"unavailable", why};
 }
 
+Error not_yet_stored(const Error& why) {
+    return {"storage_failed", why.message + "; the change is not in force, and will be once the disk takes it"};
+}
+
 }  // namespace
 
 std::optional<Error> LogSubmissions::refusal(std::size_t bytes) const {
@@ -95,11 +99,18 @@ void LogSubmissions::lost_leadership() {
     bytes_ = 0;
 }
 
+Error disks_of_others_fail() {
+    return {"storage_failed", "the disks of a majority of the members refuse to write"};
+}
+
 void LogSubmissions::disk_failed(const Error& why) {
-    const Error told{"storage_failed",
-                     why.message + "; the change is not in force, and will be once the disk takes it"};
     for (auto& [index, waiting] : std::exchange(placed_, {}))
-        answer(std::move(waiting.asker), told);
+        answer(std::move(waiting.asker), not_yet_stored(why));
+}
+
+void LogSubmissions::disks_fail_elsewhere() {
+    for (auto& [number, forwarded] : std::exchange(forwarded_, {}))
+        answer(std::move(forwarded.waiting.asker), not_yet_stored(disks_of_others_fail()));
 }
 
 Instant LogSubmissions::due() const {

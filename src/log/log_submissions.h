@@ -52,8 +52,10 @@ class LogSubmissions {
     void give_up(Instant now);
     /// This node does not lead any more: what is in the log may still be chosen, what is queued will not be.
     void lost_leadership();
-    /// The only disk that counts has refused.
+    /// So many disks have refused that nothing that was placed here can be chosen.
     void disk_failed(const Error& why);
+    /// Likewise of what was placed by the leader, which has said so.
+    void disks_fail_elsewhere();
     Instant due() const;
 
     /// What is to be said, in order.
@@ -75,5 +77,8 @@ class LogSubmissions {
     std::map<std::uint64_t, Forwarded> forwarded_;
     std::deque<Answer> answers_;
 };
+
+/// What a leader says whose own disk is well.
+Error disks_of_others_fail();
 
 }  // namespace holdfast::core

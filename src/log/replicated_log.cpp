@@ -118,6 +118,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccept& message) {
     // What this ballot's leader calls committed is known here only as far as it is this ballot's.
     commit(std::min(message.committed, entries.held_to()));
     if (gap || message.committed > entries.held_to()) fetch_missing(false);
+    if (message.disks_fail) submissions.disks_fail_elsewhere();
 }
 
 void ReplicatedLog::Impl::receive(NodeIndex from, const LogInstall& message) {
@@ -247,6 +248,7 @@ void ReplicatedLog::Impl::fold() {
 
 void ReplicatedLog::Impl::on_durable(const LogWrite& write) {
     entries.written(write);
+    disk_failure.reset();
     if (role == Role::preparing && writer.durable() >= own_promise_after) {
         takeover->own_promise(parts.node);
         take_over_if_promised();
@@ -255,10 +257,18 @@ void ReplicatedLog::Impl::on_durable(const LogWrite& write) {
     settle();
 }
 
-/// Whoever is alone has no other disk that could make a majority: nobody waits for it in vain.
 void ReplicatedLog::Impl::on_disk_failed(const Error& error) {
-    if (parts.members == 1) submissions.disk_failed(error);
+    disk_failure = error;
+    report_disk_failure();
+    refuse_if_disks_fail();
     settle();
+}
+
+/// The leader hears at once that the disk refuses what it waits for; what it asked for is tried again all the same.
+void ReplicatedLog::Impl::report_disk_failure() {
+    for (const Reply& reply : replies)
+        if (std::holds_alternative<Accepted>(reply.what) && reply.ballot == entries.promised())
+            parts.send(reply.to, LogAccepted{reply.ballot, true, reply.ballot, durable_to(), true});
 }
 
 void ReplicatedLog::Impl::append(std::string value, LogSubmissions::Done done) {

@@ -26,6 +26,7 @@ struct ReplicatedLog::Impl {
         std::size_t bytes_in_flight = 0;
         LogIndex installing = 0;  ///< a snapshot up to here is on its way; nothing else until it is there
         bool heard_of = false;
+        bool disk_fails = false;  ///< as it told last
     };
 
     /// Something that is said once the disk has what it is about.
@@ -61,6 +62,7 @@ struct ReplicatedLog::Impl {
     void fold();
     void on_durable(const LogWrite& write);
     void on_disk_failed(const Error& error);
+    void report_disk_failure();
 
     // ---- the leader: take over, append, bring the others along ----
     void lead(Token term);
@@ -77,6 +79,8 @@ struct ReplicatedLog::Impl {
     void append_queued();
     bool has_room_for(std::size_t bytes) const;
     void commit_what_a_majority_has();
+    bool disks_fail() const;
+    void refuse_if_disks_fail();
     void bring_along(NodeIndex node, Follower& follower);
     void send_entries(NodeIndex node, Follower& follower);
     void resend(Instant now);
@@ -99,6 +103,7 @@ struct ReplicatedLog::Impl {
     LogIndex fetched_from = 0;
     Instant fetch_again_at{};
     bool answering = false;
+    std::optional<Error> disk_failure;  ///< of the last write
 
     std::optional<LogTakeover> takeover;
     LogIndex recovered_to = 0;
@@ -106,6 +111,7 @@ struct ReplicatedLog::Impl {
     std::uint64_t own_promise_after = 0;  ///< LogWriter::asked()
     Instant prepare_again_at{};
     std::map<NodeIndex, Follower> followers;
+    bool said_that_disks_fail = false;
 };
 
 }  // namespace holdfast::core

@@ -384,8 +384,7 @@ void Cluster::add_numbers(MetricNumbers& numbers) {
     count("holdfast_quorum_attempts_total", "Rounds of voting that this node began", status.attempts.attempts);
     count("holdfast_quorum_attempts_failed_total", "Those that failed", status.attempts.failed);
     count("holdfast_quorum_given_up_total", "Updates that were given up", status.attempts.given_up);
-    add("holdfast_token_headroom", "Tokens that may be granted before the disk has to reserve more",
-        static_cast<double>(impl_->store.acceptor().token_headroom()));
+    add("holdfast_token_headroom", token_headroom_help, static_cast<double>(impl_->store.acceptor().token_headroom()));
 }
 
 void Cluster::send(core::NodeIndex to, const core::LogMessage& message) {

@@ -113,10 +113,12 @@ class LocalHome final : public Home {
     std::optional<Trouble> own_trouble() override {
         if (auto trouble = host->trouble()) return trouble;
         if (!disk_failure) return std::nullopt;
+        const char* const changes =
+            parts.cluster ? "this node stores no change of the policy, which takes a majority of the members' disks"
+                          : "the policy cannot be changed";
         return Trouble{"storage_failed",
-                       disk_failure->message +
-                           ". Leases are granted and renewed, but the policy cannot be changed, and a stop would be "
-                           "an unclean one; see to the disk",
+                       disk_failure->message + ". Leases are granted and renewed, but " + changes +
+                           ", and a stop would be an unclean one; see to the disk",
                        std::nullopt, true};
     }
     void add_numbers(MetricNumbers& numbers) override {
@@ -127,6 +129,9 @@ class LocalHome final : public Home {
                            disk_failure ? 1.0 : 0.0});
         numbers.push_back(
             {"holdfast_disk_failures_total", "Writes that the disk refused", static_cast<double>(disk_failures), true});
+        if (!parts.cluster)
+            numbers.push_back(
+                {"holdfast_token_headroom", token_headroom_help, static_cast<double>(authority->token_headroom())});
     }
     std::string quorum_status() override { return parts.cluster ? host->status() : std::string(); }
 

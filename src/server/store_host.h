@@ -12,6 +12,8 @@
 
 namespace holdfast {
 
+inline constexpr const char* token_headroom_help = "Tokens that may be granted before the disk has to reserve more";
+
 /// Where a server's leases live: in its own memory, or, if it is a node of a cluster, in that of a majority
 /// (cluster.h).
 ///

@@ -1,11 +1,15 @@
-"""Policy, agents and the audit of a server that is alone: through its log, and what was there before it had one (L3)."""
+"""Policy, agents and the audit of a server that is alone: through its log, and what was there before it had one (L3).
+And disks that are full, of such a server and of nodes."""
 
 import os
 import sqlite3
 import subprocess
+import time
 import unittest
+import urllib.request
 
-from harness import ServerTest, eventually
+from cluster_harness import ClusterTest
+from harness import PATIENCE, ServerTest, eventually
 
 
 class Policy(ServerTest):
@@ -51,24 +55,33 @@ class Policy(ServerTest):
         self.assertNotIn("agent-0", self.agents(server))
 
 
-class FullDisk(ServerTest):
+class SmallDisks:
     def small_disk(self):
         """A directory with room for a few hundred kilobytes."""
         directory = self.directory()
-        os.mkdir(directory)
+        os.makedirs(directory, exist_ok=True)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", directory], capture_output=True)
         if mounted.returncode != 0:
             self.skipTest("to mount a small file system takes root")
         self.addCleanup(subprocess.run, ["umount", directory], check=True)
         return directory
 
-    def test_is_called_that_while_leases_go_on_and_changes_take_effect_once_there_is_room(self):
-        directory = self.small_disk()
-        server = self.start(directory)
+    def fill(self, directory):
+        """Returns what takes the room."""
         filler = os.path.join(directory, "filler")
         with open(filler, "wb", buffering=0) as file, self.assertRaises(OSError):
             while True:
                 file.write(bytes(4096))
+        return filler
+
+
+class FullDisk(SmallDisks, ServerTest):
+    def test_is_called_that_while_leases_go_on_and_changes_take_effect_once_there_is_room(self):
+        directory = self.small_disk()
+        server = self.start(directory)
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=PATIENCE) as metrics:
+            self.assertIn("\nholdfast_token_headroom ", metrics.read().decode())
+        filler = self.fill(directory)
         status, refused = server.ask("PATCH", "/v1/policy", {"ttl_max_ms": 100_000})
         self.assertEqual((status, refused["error"]["code"]), (500, "storage_failed"), refused)
         self.assertEqual(server.health()["status"], "storage_failed")
@@ -78,6 +91,40 @@ class FullDisk(ServerTest):
         eventually("the disk takes it", lambda: server.health()["status"] == "ok")
         eventually("it is in force", lambda: server.ask("GET", "/v1/policy")[1]["ttl_max_ms"] == 100_000)
         server.stop()
+
+
+class FullDisks(SmallDisks, ClusterTest):
+    longest_ttl = PATIENCE
+
+    def ban(self, node, holder):
+        began = time.monotonic()
+        status, answer = node.ask("PUT", f"/v1/bans/{holder}", {"reason": "it is a test"})
+        return status, answer.get("error", {}).get("code"), time.monotonic() - began
+
+    def test_of_a_majority_are_called_that_at_once_through_every_node(self):
+        self.dirs = {id: self.small_disk() for id in self.ids}
+        nodes = self.start_cluster()
+        leader = self.until("somebody leads the log", lambda: self.quorum(nodes[0])["leader"])["id"]
+        others = [id for id in self.ids if id != leader]
+        self.assertEqual(self.ban(nodes[0], "first")[0], 200)
+        fillers = [self.fill(self.dirs[others[0]])]
+        for node in nodes:
+            self.assertEqual(self.ban(node, "one-is-full")[0], 200, "a majority is enough")
+        fillers.append(self.fill(self.dirs[others[1]]))
+        # The first to be refused waits until the disks have said so.
+        self.until("the disks say so", lambda: self.ban(self.nodes[leader], "two-are-full")[1] == "storage_failed")
+        for id in (*others, leader):
+            status, code, took = self.ban(self.nodes[id], f"through-{id}")
+            self.assertEqual((status, code), (500, "storage_failed"), id)
+            self.assertLess(took, 4, "nobody waits for what cannot be")
+            self.nodes[id].grant(id, f"r-{id}")
+        for id in others:
+            self.assertEqual(self.nodes[id].health()["status"], "storage_failed")
+        for filler in fillers:
+            os.remove(filler)
+        self.until("changes are made again", lambda: self.ban(nodes[0], "last")[0] == 200)
+        for node in nodes:
+            self.until("the disk takes it", lambda: node.health()["status"] == "ok")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,9 @@ TEST_F(OneOfThree, acknowledges_entries_only_once_they_are_durable) {
     hear(0, LogAccept{old_leader, 0, {{1, old_leader, "a"}}});
     EXPECT_TRUE(sent_.empty());
     disk_.complete(true);
-    EXPECT_TRUE(sent_.empty());
+    for (const auto& [to, accepted] : said<LogAccepted>())
+        EXPECT_EQ(accepted.durable_to, 0U);
+    sent_.clear();
     log_.advance(Instant{1s});
     write();
     ASSERT_EQ(said<LogAccepted>().size(), 1U);
@@ -145,6 +147,74 @@ TEST_F(OneOfThree, does_not_count_its_own_promise_before_it_is_durable) {
     EXPECT_FALSE(log_.leads());
     write();
     EXPECT_TRUE(log_.leads());
+}
+
+TEST_F(OneOfThree, says_at_once_that_its_disk_refuses_and_what_it_has) {
+    hear(0, LogAccept{old_leader, 0, {{1, old_leader, "a"}}});
+    write();
+    hear(0, LogAccept{old_leader, 0, {{2, old_leader, "b"}}});
+    sent_.clear();
+    disk_.complete(true);
+    ASSERT_EQ(said<LogAccepted>().size(), 1U);
+    const LogAccepted refused = said<LogAccepted>()[0].second;
+    EXPECT_TRUE(refused.disk_fails);
+    EXPECT_EQ(refused.durable_to, 1U);
+    log_.advance(Instant{10s});
+    write();
+    ASSERT_EQ(said<LogAccepted>().size(), 2U) << "it is tried again";
+    EXPECT_FALSE(said<LogAccepted>()[1].second.disk_fails);
+    EXPECT_EQ(said<LogAccepted>()[1].second.durable_to, 2U);
+}
+
+/// Node 1 of three, which leads.
+class LeaderOfThree : public OneOfThree {
+ protected:
+    LeaderOfThree() {
+        log_.lead(30);
+        write();
+        hear(0, LogPromise{own, true, own, 0, {}, {}});
+        EXPECT_TRUE(log_.leads());
+        log_.append("v", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+        sent_.clear();
+    }
+
+    const LogBallot own{30, 1};
+    std::string came_of_it;
+};
+
+TEST_F(LeaderOfThree, refuses_at_once_what_no_majority_of_the_disks_takes) {
+    hear(0, LogAccepted{own, true, own, 0, true});
+    EXPECT_EQ(came_of_it, "") << "two disks may still take it";
+    disk_.complete(true);
+    EXPECT_EQ(came_of_it, "storage_failed");
+    ASSERT_EQ(said<LogAccept>().size(), 2U) << "the others hear it, for those who asked through them";
+    EXPECT_TRUE(said<LogAccept>()[0].second.disks_fail);
+    log_.append("w", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : "again " + at.error().code; });
+    EXPECT_EQ(came_of_it, "again storage_failed");
+}
+
+TEST_F(LeaderOfThree, commits_again_as_soon_as_a_majority_of_the_disks_is_well) {
+    disk_.complete(true);
+    hear(0, LogAccepted{own, true, own, 0, true});
+    EXPECT_EQ(came_of_it, "storage_failed");
+    log_.append("w", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+    hear(0, LogAccepted{own, true, own, 1});
+    log_.append("x", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+    hear(0, LogAccepted{own, true, own, 3});
+    hear(2, LogAccepted{own, true, own, 3});
+    EXPECT_EQ(came_of_it, "done");
+    EXPECT_EQ(applied_, (Applied{{1, "v"}, {2, "w"}, {3, "x"}})) << "what was refused comes to be in force";
+}
+
+TEST_F(OneOfThree, refuses_what_it_sent_to_a_leader_that_says_that_the_disks_fail) {
+    hear(0, LogAccept{old_leader, 0, {}});
+    std::string came_of_it;
+    log_.append("v", [&](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+    ASSERT_EQ(said<LogSubmit>().size(), 1U);
+    hear(0, LogAccept{old_leader, 0, {}});
+    EXPECT_EQ(came_of_it, "");
+    hear(0, LogAccept{old_leader, 0, {}, true});
+    EXPECT_EQ(came_of_it, "storage_failed");
 }
 
 TEST_F(OneOfThree, asks_again_those_who_have_not_promised) {

@@ -48,6 +48,7 @@ void write(const core::LogAccept& accept, pb::Message& to) {
     write(accept.ballot, *wire.mutable_ballot());
     wire.set_committed(accept.committed);
     write_all(accept.decrees, *wire.mutable_decrees());
+    wire.set_disks_fail(accept.disks_fail);
 }
 
 void write(const core::LogAccepted& accepted, pb::Message& to) {
@@ -56,6 +57,7 @@ void write(const core::LogAccepted& accepted, pb::Message& to) {
     wire.set_granted(accepted.granted);
     write(accepted.promised, *wire.mutable_promised());
     wire.set_durable_to(accepted.durable_to);
+    wire.set_disk_fails(accepted.disk_fails);
 }
 
 void write(const core::LogFetch& fetch, pb::Message& to) {
@@ -135,6 +137,7 @@ core::LogAccept read(const pb::LogAccept& from, Check& check) {
     accept.ballot = read(from.ballot(), check);
     accept.committed = read_index(from.committed(), check);
     read_all(from.decrees(), accept.decrees, check);
+    accept.disks_fail = from.disks_fail();
     return accept;
 }
 
@@ -144,6 +147,7 @@ core::LogAccepted read(const pb::LogAccepted& from, Check& check) {
     accepted.granted = from.granted();
     accepted.promised = read(from.promised(), check);
     accepted.durable_to = read_index(from.durable_to(), check);
+    accepted.disk_fails = from.disk_fails();
     return accepted;
 }
 

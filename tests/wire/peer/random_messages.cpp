@@ -148,9 +148,9 @@ core::LogMessage RandomMessages::log(std::size_t kind) {
             return promise;
         }
         case 2:
-            return core::LogAccept{log_ballot(), number(ballot_limit), decrees()};
+            return core::LogAccept{log_ballot(), number(ballot_limit), decrees(), flag()};
         case 3:
-            return core::LogAccepted{log_ballot(), flag(), log_ballot(), number(ballot_limit)};
+            return core::LogAccepted{log_ballot(), flag(), log_ballot(), number(ballot_limit), flag()};
         case 4:
             return core::LogFetch{number(ballot_limit)};
         case 5:
@@ -177,10 +177,10 @@ auto fields(const core::LogPromise& m) {
     return std::tie(m.ballot, m.granted, m.promised, m.committed, m.snapshot, m.decrees);
 }
 auto fields(const core::LogAccept& m) {
-    return std::tie(m.ballot, m.committed, m.decrees);
+    return std::tie(m.ballot, m.committed, m.decrees, m.disks_fail);
 }
 auto fields(const core::LogAccepted& m) {
-    return std::tie(m.ballot, m.granted, m.promised, m.durable_to);
+    return std::tie(m.ballot, m.granted, m.promised, m.durable_to, m.disk_fails);
 }
 auto fields(const core::LogFetch& m) {
     return std::tie(m.from);
