@@ -334,6 +334,9 @@ std::optional<Trouble> Cluster::trouble() {
         if (!peer.boot && !peer.last_refusal.empty())
             return Trouble{"refused", "this node and " + peer.id + " do not talk to each other: " + peer.last_refusal +
                                           "; the log says what to do (docs/cluster.md)"};
+    if (const std::string& code = status.peers.last_refusal; status.reachable() == 1 && !code.empty())
+        return Trouble{"refused", "this node and one that connects to it do not talk to each other: " + code +
+                                      "; the log says what to do (docs/cluster.md)"};
     if (!status.founded)
         return Trouble{"not_founded",
                        "the cluster begins once all of its members have met; start those that are missing"};

@@ -356,6 +356,8 @@ class Refusals(ClusterTest):
         b = self.launch_node("b", secret="a secret that nobody else knows").wait_until_serving()
         a.wait_for_log("wrong_secret")
         b.wait_for_log("wrong_secret")
+        for node in (a, b):
+            self.assertEqual(node.ask("GET", "/ready")[1]["code"], "refused")
         self.assertEqual(self.quorum(a)["reachable"], 1)
 
     def test_a_node_that_allows_longer_leases_is_refused_and_both_say_so(self):
@@ -390,6 +392,7 @@ class Refusals(ClusterTest):
             self.assertTrue(any("error" in line and "other_directory" in line for line in node.log), node.log)
             self.assertFalse(any("old_boot" in line for line in node.log), node.log)
         self.assertEqual((self.quorum(c)["reachable"], self.quorum(c)["founded"]), (1, False))
+        self.assertEqual(c.ask("GET", "/ready")[1]["code"], "refused")
         self.assertEqual(self.release(b, held)[0], 200)
         c.stop()
         self.dirs["c"] = kept
@@ -418,6 +421,7 @@ class Refusals(ClusterTest):
                 node.wait_for_log(code)
                 self.assertTrue(any("error" in line and code in line for line in node.log), node.log)
             self.assertEqual(self.quorum(c)["reachable"], 1)
+            self.assertEqual(c.ask("GET", "/ready")[1]["code"], "refused")
             c.stop()
         self.assertEqual(self.release(b, held)[0], 200)
         self.dirs["c"] = kept

@@ -76,6 +76,7 @@ struct Handshake::Impl {
     void on_welcome(const pb::Handshake& step);
 
     std::optional<Refusal> judge(const pb::Introduction& introduction);
+    void on_refusal(Refusal why, const pb::Handshake& step);
     std::string own_proof();
     void introduce(std::string& out);
     void send_sealed(const pb::Handshake& step, std::string& out);
@@ -208,12 +209,25 @@ void Handshake::Impl::on_welcome(const pb::Handshake& step) {
 void Handshake::Impl::refuse(Refusal why, std::string& out) {
     pb::Handshake step;
     step.set_refusal(static_cast<std::uint32_t>(why));
+    if (sealer) step.mutable_introduction()->set_id(terms.members[terms.node]);
     if (sealer)
         send_sealed(step, out);
     else
         append_frame(serialized(step), out);
     state = State::refused;
     refusal = why;
+}
+
+/// One that refuses before it has introduced itself says who it is along with it. One that looked for another member
+/// here has nothing against this one.
+void Handshake::Impl::on_refusal(Refusal why, const pb::Handshake& step) {
+    state = State::refused;
+    refusal = why;
+    by_peer = true;
+    const auto member = std::find(terms.members.begin(), terms.members.end(), step.introduction().id());
+    const auto index = static_cast<core::NodeIndex>(member - terms.members.begin());
+    const bool known = opener && member != terms.members.end() && index != terms.node;
+    if (known && !peer && why != Refusal::unexpected_node) peer = Life{index, 0};
 }
 
 /// The keys of what follows stand for all that was said.
@@ -260,10 +274,7 @@ std::string Handshake::receive(std::string_view body) {
         // Who has not proved to know the secret can say nothing else, nor fill the log with it.
         if (!impl_->opener && *refused != Refusal::wrong_secret)
             return impl_->breaks("it does not speak as a peer does"), out;
-        impl_->state = State::refused;
-        impl_->refusal = refused;
-        impl_->by_peer = true;
-        return out;
+        return impl_->on_refusal(*refused, step), out;
     }
     switch (impl_->expects) {
         case Impl::Expects::nonce:

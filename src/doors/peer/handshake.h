@@ -58,7 +58,7 @@ class Handshake {
     /// Takes a frame's body and returns what to send. REQUIRES: under way.
     std::string receive(std::string_view body);
 
-    /// The other end, once it has introduced itself and is a member.
+    /// The other end, once it has introduced itself and is a member; one that refused before that has no boot number.
     std::optional<Life> peer() const;
     const Directories& directories() const;  ///< of the other end, likewise
     /// REQUIRES: refused.

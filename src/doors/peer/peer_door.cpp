@@ -183,6 +183,7 @@ void PeerDoor::Impl::on_open(PeerLink& link) {
     peer.newest_boot = life.boot;
     ++peer.past.connections;
     peer.past.last_refusal.clear();
+    last_refusal.clear();
     peer.logged = {};
     if (peer.dialer) peer.dialer->succeeded();
     parts.log("peer " + parts.members.all[life.node].id + " (" + link.address() + ") is connected, in its life " +
@@ -246,6 +247,7 @@ void PeerDoor::Impl::forget(const PeerLink& link) {
 
 void PeerDoor::Impl::unreachable(core::NodeIndex index, const std::string& why) {
     peers[index].past.last_failure = why;
+    peers[index].past.last_refusal.clear();  // whoever refused is not there any more
     const peer::Member& member = parts.members.all[index];
     log_once(peers[index].logged, "unreachable",
              "peer " + member.id + " (" + member.address + ") cannot be reached: " + why);

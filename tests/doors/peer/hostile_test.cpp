@@ -19,6 +19,7 @@ class PeerRefusal : public PeerTest {
             << code;
         EXPECT_TRUE(b->logged(code));
         EXPECT_TRUE(c->logged(code));
+        EXPECT_EQ(c->status(1).last_refusal, code == "wrong_secret" ? "" : code) << "whoever knows the secret is known";
         EXPECT_TRUE(b->lives.empty());
         EXPECT_TRUE(c->lives.empty());
         EXPECT_LE(std::count_if(c->lines.begin(), c->lines.end(),

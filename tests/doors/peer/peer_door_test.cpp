@@ -259,7 +259,7 @@ TEST_F(PeerTest, a_node_that_finds_itself_to_be_an_earlier_copy_hears_that_it_is
     of_b.refusal = peer::Refusal::old_directory;
     start_c({.founders = &of_c});
     start_b({.founders = &of_b});
-    ASSERT_TRUE(until([&] { return b->found_old > 0 && c->door().status().last_refusal == "old_directory"; }));
+    ASSERT_TRUE(until([&] { return b->found_old > 0 && c->status(1).last_refusal == "old_directory"; }));
     EXPECT_TRUE(of_b.is_old);
     EXPECT_FALSE(of_c.is_old) << "it is the other one";
 }
