@@ -87,8 +87,10 @@ void QuickCall::done(Result<void> outcome) {
         if (granted && !signed_for) impl.agents.granted(holder);
     } else {
         forget();
-        answer.refused = code_of_failure(outcome.error());
-        answer.detail = outcome.error().message;
+        Refused failure = storage_failure(outcome.error());
+        answer.refused = failure.code;
+        answer.detail = std::move(failure.detail);
+        answer.retry_in = failure.retry_in;
     }
     tell(answer);
     if (granted && !signed_for) impl.acquisitions.nudge(holder);

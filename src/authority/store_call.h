@@ -22,8 +22,8 @@ inline Code code_of_failure(const Error& error) {
 /// The answer when the store could not.
 inline Refused storage_failure(const Error& error) {
     const Code code = code_of_failure(error);
-    if (code == Code::unavailable || code == Code::store_unavailable) return {code, error.message, Duration{1s}};
-    return {code, error.message, {}};
+    const bool passes = code == Code::unavailable || code == Code::store_unavailable;
+    return {code, error.message, passes ? error.retry_in.value_or(Duration{1s}) : error.retry_in};
 }
 
 /// What a rule made of a record, and whether the record is to be written.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "base/assert.h"
+#include "base/time.h"
 
 namespace holdfast {
 
@@ -12,6 +14,7 @@ namespace holdfast {
 struct Error {
     std::string code;
     std::string message;
+    std::optional<Duration> retry_in{};  ///< how long it is known to last, if it is
 };
 
 /// A value, or why there is none. Normal answers (granted, busy) are values; only failures are errors.

@@ -118,7 +118,8 @@ constexpr std::array<Text, code_count> texts{{
      "no majority of the cluster answered in time, so what became of this is not known; ask again"},
     {Code::store_unavailable, "store_unavailable",
      "the engine that keeps the leases cannot be reached or did not answer in time; ask again after retry_in_ms"},
-    {Code::storage_failed, "storage_failed", "the disk refused; nothing was changed"},
+    {Code::storage_failed, "storage_failed",
+     "the disk refused; the change is not in force, and may come to be once the disk takes it: look, then ask again"},
 }};
 
 constexpr bool in_order() {

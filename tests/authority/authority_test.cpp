@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "authority/desk.h"
+#include "authority/store_call.h"
 
 namespace holdfast::core {
 namespace {
@@ -71,6 +72,13 @@ TEST(Authority, asks_a_failing_disk_again_but_not_with_every_request) {  // G3
     EXPECT_EQ(durable.reserved, 0U);
     authority.advance(Instant{11s});
     EXPECT_NE(durable.reserved, 0U);
+}
+
+TEST(Authority, says_of_a_store_that_cannot_how_long_that_is_known_to_last) {
+    EXPECT_EQ(storage_failure({"unavailable", "silent", Duration{254s}}).retry_in, Duration{254s});
+    EXPECT_EQ(storage_failure({"store_unavailable", "away"}).retry_in, Duration{1s}) << "nobody knows: look soon";
+    EXPECT_EQ(storage_failure({"storage_failed", "full"}).retry_in, std::nullopt);
+    EXPECT_EQ(storage_failure({"invalid_argument", "no"}).retry_in, std::nullopt);
 }
 
 TEST(Authority, grants_nothing_while_it_recovers_and_says_for_how_long) {  // S1

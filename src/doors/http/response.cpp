@@ -176,7 +176,7 @@ core::Code code_named(std::string_view name) {
 }
 
 Response failure(const Error& error) {
-    return failure(code_named(error.code), error.message);
+    return failure(code_named(error.code), error.message, error.retry_in);
 }
 
 void append(std::string& out, const Response& response, const Framing& framing) {

@@ -54,12 +54,18 @@ void pair(resp::ReplyWriter& reply, std::string_view name, std::int64_t value) {
 
 }  // namespace
 
+std::string with_retry(std::string_view message, std::optional<Duration> retry_in) {
+    std::string text(message);
+    if (retry_in) text += "; retry_in_ms=" + std::to_string(ms_up(*retry_in));
+    return text;
+}
+
 void put_error(resp::ReplyWriter& reply, Code code, std::string_view detail, std::optional<Duration> retry_in) {
     std::array<char, 32> room;
     const std::string_view name = in_capitals(code, room);
     const std::string_view message = detail.empty() ? advice_of(code) : detail;
     if (!retry_in) return reply.error(name, message);
-    reply.error(name, std::string(message) + "; retry_in_ms=" + std::to_string(ms_up(*retry_in)));
+    reply.error(name, with_retry(message, retry_in));
 }
 
 void put_refused(resp::ReplyWriter& reply, const Refused& refused) {
@@ -115,7 +121,7 @@ void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const Quic
 }
 
 void put_released(resp::ReplyWriter& reply, const QuickAnswer& answer) {
-    if (answer.refused) return put_error(reply, *answer.refused, answer.detail);
+    if (answer.refused) return put_error(reply, *answer.refused, answer.detail, answer.retry_in);
     reply.map(2);
     reply.bulk("released");
     reply.boolean(answer.has_lease);

@@ -14,6 +14,8 @@ namespace holdfast {
 
 /// Answers of the authority as docs/resp.md writes them: maps, and errors with the stable code in capitals.
 
+/// The message, and when to ask again if that is known.
+std::string with_retry(std::string_view message, std::optional<Duration> retry_in);
 void put_error(resp::ReplyWriter& reply, core::Code code, std::string_view detail = {},
                std::optional<Duration> retry_in = {});
 void put_refused(resp::ReplyWriter& reply, const core::Refused& refused);

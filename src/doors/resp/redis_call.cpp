@@ -46,9 +46,9 @@ void fail(Exchange& exchange, const core::QuickAnswer& refused) {
     resp::ReplyWriter reply = exchange.reply();
     if (code == core::Code::recovering || code == core::Code::stopping) {
         // As Redis says it when it is up but does not serve yet: clients know that to pass.
-        reply.error("LOADING", advice_of(code));
+        reply.error("LOADING", with_retry(advice_of(code), refused.retry_in));
     } else if (code == core::Code::memory_full) {
-        reply.error("OOM", advice_of(code));  // likewise
+        reply.error("OOM", with_retry(advice_of(code), refused.retry_in));  // likewise
     } else if (code == core::Code::ttl_too_long) {
         std::string detail(advice_of(code));
         detail += ": at most " + std::to_string(to_ms(exchange.authority().policy().ttl_max)) + " ms";

@@ -81,8 +81,10 @@ void Attempts::take_in_what_waits(Register& reg) {
 /// What cannot succeed is not waited for.
 void Attempts::give_up_if_undecidable(Register& reg) {
     if (reg.batch.empty() || mail_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
+    Error why = undecidable;
+    why.retry_in = mail_.decides_in(acceptor_.silent_for(), now_);
     for (const Pending& pending : reg.batch)
-        finished_.push_back({pending.update, undecidable});
+        finished_.push_back({pending.update, why});
     counts_.given_up += reg.batch.size();
     updates_ -= reg.batch.size();
     reg.batch.clear();

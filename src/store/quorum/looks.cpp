@@ -36,7 +36,11 @@ void Looks::advance(Instant now) {
     while (!due_.empty() && (due_.front().at <= now || !looking_.contains(due_.front().number))) {
         auto done = looking_.extract(due_.front().number);
         due_.pop_front();
-        if (done) done.mapped().reply(no_majority);
+        if (!done) continue;
+        Error why = no_majority;
+        why.retry_in = mail_.decides_in(acceptor_.silent_for(), now);
+        if (why.retry_in == Duration::zero()) why.retry_in.reset();  // they vote, and were slow
+        done.mapped().reply(std::move(why));
     }
 }
 

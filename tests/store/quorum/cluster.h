@@ -20,13 +20,16 @@ struct Later {
     bool done = false;
     std::optional<Value> value;
     std::string error;
+    std::optional<Duration> retry_in{};
 
     void set(const Result<Value>& result) {
         done = true;
-        if (result)
+        if (result) {
             value = *result;
-        else
-            error = result.error().code;
+            return;
+        }
+        error = result.error().code;
+        retry_in = result.error().retry_in;
     }
 };
 template <class Value>

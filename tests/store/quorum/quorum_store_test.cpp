@@ -73,6 +73,7 @@ TEST(QuorumStore, gives_up_at_once_what_no_majority_can_decide_and_knows_when_on
     const auto later = cluster.acquire(0, "r", {"alice"});
     EXPECT_TRUE(later->done) << "nobody is waited for in vain";
     EXPECT_EQ(later->error, "unavailable");
+    EXPECT_EQ(later->retry_in, Duration{20s}) << "and is told how long it lasts";
     cluster.pass(21s);
     EXPECT_EQ(cluster.store(0).decides_in(), Duration::zero());
     EXPECT_NE(cluster.acquired(0, "r", {"alice"}), 0U);
