@@ -210,7 +210,35 @@ void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> 
 
 // ---- verify and list ----
 
+namespace {
+
+/// About as much as it takes in an answer.
+std::size_t bytes_of(const VerifyAnswer& answer) {
+    constexpr std::size_t fields = 150;
+    const auto bytes_of_lease = [&](const Lease& lease) {
+        return fields + answer.name.resource.size() + lease.holder.size() + lease.session.size() + lease.reason.size() +
+               lease.metadata.size();
+    };
+    std::size_t bytes = fields + answer.name.resource.size();
+    for (const Lease& lease : answer.verified.current)
+        bytes += bytes_of_lease(lease);
+    return bytes;
+}
+
+}  // namespace
+
+void Verifying::take(std::size_t i, VerifyAnswer answer) {
+    const std::size_t bytes = bytes_of(answer);
+    if (bytes > bytes_left && answers.size() > 1) {
+        failure = refused(Code::answer_too_large);
+        return;
+    }
+    bytes_left -= std::min(bytes, bytes_left);
+    answers[i] = std::move(answer);
+}
+
 void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i) {
+    if (verifying->failure) return verifying->arrived();
     const LeaseName& name = verifying->answers[i].name;
     apply_rule(
         *store, name.resource,
@@ -221,20 +249,26 @@ void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, st
         },
         [verifying, i](Result<VerifyAnswer> answer) {
             if (answer)
-                verifying->answers[i] = std::move(*answer);
+                verifying->take(i, std::move(*answer));
             else
                 verifying->failure = storage_failure(answer.error());
             verifying->arrived();
         });
 }
 
-void Authority::verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+void Authority::Impl::verify_names(std::vector<LeaseName> names, std::size_t most_bytes,
+                                   Callback<Answer<std::vector<VerifyAnswer>>> reply) {
     if (names.empty()) return reply(std::vector<VerifyAnswer>{});
     const auto verifying = gather<Verifying>(std::move(names), std::move(reply));
+    verifying->bytes_left = most_bytes;
     const std::size_t count = verifying->answers.size();
     for (std::size_t i = 0; i < count; ++i)
-        impl_->verify_one(verifying, i);
-    impl_->settle_accounts();
+        verify_one(verifying, i);
+    settle_accounts();
+}
+
+void Authority::verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    impl_->verify_names(std::move(names), limits::verified_bytes, std::move(reply));
 }
 
 void Authority::verify_all(std::string holder, std::optional<std::uint64_t> epoch,
@@ -243,7 +277,8 @@ void Authority::verify_all(std::string holder, std::optional<std::uint64_t> epoc
     impl_->store->leases_of(holder, Store::Which::active_or_reserved, limits::leases_per_heartbeat,
                             [this, reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
                                 if (!found) return reply(storage_failure(found.error()));
-                                verify(std::move(*found), std::move(reply));
+                                impl_->verify_names(std::move(*found), limits::verified_bytes_of_holder,
+                                                    std::move(reply));
                             });
 }
 

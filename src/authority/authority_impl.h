@@ -34,7 +34,12 @@ struct Gathering {
     }
 };
 using Renewing = Gathering<RenewAnswer, std::vector<RenewAnswer>>;
-using Verifying = Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>>;
+struct Verifying : Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>> {
+    std::size_t bytes_left = 0;
+
+    /// Takes the answer in, if there is room for it.
+    void take(std::size_t i, VerifyAnswer answer);
+};
 
 /// The parts of the authority. Its requests are in authority.cpp, agent_requests.cpp and admin_requests.cpp.
 struct Authority::Impl {
@@ -90,6 +95,8 @@ struct Authority::Impl {
     using Renewal = decltype(RenewAnswer::result);
     void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                    const std::shared_ptr<const RenewRequest>& request);
+    void verify_names(std::vector<LeaseName> names, std::size_t most_bytes,
+                      Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
     Durable& durable;

@@ -277,15 +277,22 @@ void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<W
     const auto survey = std::make_shared<Survey>();
     survey->reply = std::move(reply);
     const auto [first, last] = by_holder_.equal_range(holder);
-    for (auto entry = first; entry != last && survey->requests.size() < limits::named_per_record; ++entry)
-        if (RequestPtr request = find((*entry)->id)) survey->requests.push_back(std::move(request));
+    std::size_t intents = 0;  // as many as one request may have: each is a look at a record and all that is in its way
+    for (auto entry = first; entry != last && survey->requests.size() < limits::named_per_record; ++entry) {
+        RequestPtr request = find((*entry)->id);
+        if (!request) continue;
+        AcquireRequest asked;
+        request->kept.unpack(asked);
+        intents += asked.intents.size();
+        if (intents > limits::intents_per_manifest && !survey->requests.empty()) break;
+        survey->requests.push_back(std::move(request));
+        survey->asked.push_back(std::move(asked));
+    }
     survey->standings.resize(survey->requests.size());
-    survey->asked.resize(survey->requests.size());
     survey->missing = 1;
     for (std::size_t i = 0; i < survey->requests.size(); ++i) {
         const Request& request = *survey->requests[i];
         const AcquireRequest& asked = survey->asked[i];
-        request.kept.unpack(survey->asked[i]);
         for (const Intent& intent : asked.intents) {
             ++survey->missing;
             apply_rule(

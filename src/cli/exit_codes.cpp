@@ -108,6 +108,7 @@ int exit_code_of(Code code) {
         case Code::method_not_allowed:
         case Code::body_too_large:
         case Code::header_too_large:
+        case Code::answer_too_large:
             break;
     }
     return exit_refused;

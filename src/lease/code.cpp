@@ -113,6 +113,8 @@ constexpr std::array<Text, code_count> texts{{
     {Code::method_not_allowed, "method_not_allowed", "this route does not take that method; see GET /openapi.json"},
     {Code::body_too_large, "body_too_large", "the request body is too large; split the request"},
     {Code::header_too_large, "header_too_large", "the request header is too large"},
+    {Code::answer_too_large, "answer_too_large",
+     "the answer would be too large; name fewer leases in one request, and send several"},
     {Code::request_timeout, "request_timeout", "the request did not arrive in time"},
     {Code::unavailable, "unavailable",
      "no majority of the cluster answered in time, so what became of this is not known; ask again"},

@@ -81,6 +81,7 @@ enum class Code : std::uint8_t {
     method_not_allowed,
     body_too_large,
     header_too_large,
+    answer_too_large,
     request_timeout,
     unavailable,
     store_unavailable,

@@ -153,6 +153,19 @@ TEST_F(AgentsDesk, tells_who_waits_and_for_whom) {
     EXPECT_EQ(waiting.conflicts[1].conflict.holder, "old");
 }
 
+TEST_F(AgentsDesk, tells_of_as_many_waiting_requests_as_one_manifest_has_intents) {
+    desk.lock("young", "r");
+    std::vector<Intent> many{{"r"}};
+    for (int i = 1; i < 100; ++i)
+        many.push_back({"other" + std::to_string(i)});
+    for (int i = 0; i < 5; ++i)
+        wait("old", many);
+    std::optional<AgentAnswer> told;
+    desk.authority.get_agent("old", [&](Answer<AgentAnswer> answer) { told = std::get<AgentAnswer>(answer); });
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->waiting.size(), 2U) << "a third would be beyond 256 intents";
+}
+
 TEST_F(AgentsDesk, keeps_the_priority_fixed_while_anything_is_pending) {  // G5
     EXPECT_TRUE(desk.agent("middle", 250)) << "nothing is pending";
     const Token token = desk.lock("middle", "r");

@@ -234,6 +234,26 @@ TEST(Authority, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) {
     EXPECT_NE(desk.lock("carol", "other"), 0U);
 }
 
+TEST(Authority, verifies_as_many_leases_at_a_time_as_an_answer_has_room_for) {
+    Desk desk;
+    std::vector<LeaseName> names;
+    for (int i = 0; i < 100; ++i) {
+        AcquireRequest asked = Desk::request("reader" + std::to_string(i), {{"r", Predicate::consumes}});
+        asked.reason = std::string(1000, 'x');
+        const auto answer = desk.ask(std::move(asked));
+        names.push_back({"r", std::get<AcquireGranted>(*answer).leases.at(0).lease.token});
+    }
+    const auto verified = [&](std::size_t count) {
+        std::optional<Answer<std::vector<VerifyAnswer>>> got;
+        desk.authority.verify({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count)},
+                              [&](Answer<std::vector<VerifyAnswer>> answer) { got = std::move(answer); });
+        return got.value();
+    };
+    EXPECT_EQ(std::get<std::vector<VerifyAnswer>>(verified(1)).size(), 1U);
+    EXPECT_EQ(std::get<std::vector<VerifyAnswer>>(verified(5)).size(), 5U);
+    EXPECT_EQ(std::get<Refused>(verified(100)).code, Code::answer_too_large) << "each of them names all hundred";
+}
+
 TEST(Authority, keeps_the_old_pattern_if_the_new_one_does_not_compile) {
     Desk desk;
     PolicyChange change;

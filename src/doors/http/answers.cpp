@@ -10,6 +10,9 @@ namespace {
 
 using core::Code;
 
+/// Of an answer about many renewals, after which what the holders wrote into their leases is left out.
+constexpr std::size_t renewals_bytes_whole = 1024 * 1024;
+
 void put_names(JsonWriter& json, std::string_view resource, core::Token token) {
     const core::SplitName split = core::split_name(resource);
     json.field("id", core::to_string(core::LeaseName{std::string(resource), token}));
@@ -41,6 +44,7 @@ struct LeaseView {
     const core::Lease& lease;
     const core::Timeline& timeline;
     bool granted = false;  ///< to whoever reads this
+    bool brief = false;    ///< without what its holder wrote
 };
 
 /// The session of a leader proves that it is the leader (R2), so only the answer to its own request has it.
@@ -57,8 +61,8 @@ void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, 
     if (shows_session(view)) json.field("session", lease.session);
     json.field("token", lease.token);
     json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
-    if (!lease.reason.empty()) json.field("reason", lease.reason);
-    if (!lease.metadata.empty()) json.key("metadata").raw(lease.metadata);
+    if (!lease.reason.empty() && !view.brief) json.field("reason", lease.reason);
+    if (!lease.metadata.empty() && !view.brief) json.key("metadata").raw(lease.metadata);
     json.field("ttl_ms", to_ms(lease.ttl));
     const bool dated = lease.acquired_wall_ms != 0;
     json.field("acquired_at", dated ? format_wall_time(lease.acquired_wall_ms) : moment.shown(lease.acquired_at));
@@ -165,16 +169,25 @@ Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_tim
     return refused(std::get<core::Refused>(answer), "verdict", "REFUSED");
 }
 
-Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment) {
+namespace {
+
+Response renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment, bool brief) {
     const auto* renewed = std::get_if<core::RenewedLease>(&answer.result);
     if (renewed == nullptr) return refused(std::get<core::Refused>(answer.result), "result", "REJECTED");
     Response response;
     JsonWriter json(response.body);
     json.open_object().field("result", "RENEWED").key("lease");
-    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline}, client_time, moment);
+    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline, false, brief}, client_time,
+              moment);
     put_ttl_cut(json, renewed->ttl_cut);
     json.close_object();
     return response;
+}
+
+}  // namespace
+
+Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment) {
+    return renewal(answer, client_time, moment, false);
 }
 
 Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time, const Moment& moment) {
@@ -183,7 +196,8 @@ Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time
     JsonWriter list(results);
     list.open_array();
     for (const core::RenewAnswer& answer : all.answers) {
-        const Response one = answer_renewal(answer, client_time, moment);
+        const bool brief = results.size() > renewals_bytes_whole;
+        const Response one = renewal(answer, client_time, moment, brief);
         renewed += one.code ? 0 : 1;
         std::string id;
         JsonWriter(id).text(core::to_string(answer.name));

@@ -107,11 +107,23 @@ Result<DecodedUpdate> decode_service_update(const Request& request) {
     return decoded;
 }
 
+namespace {
+
+std::string glob_parameter(Query& query) {
+    std::string glob = query.text("name", limits::service_name_bytes).value_or("");
+    const std::size_t star = std::min(glob.find('*'), glob.size());
+    if (glob.size() - star > limits::service_glob_tail_bytes)
+        query.check(Error{"invalid_argument", "name has more than 64 bytes from its first * on; say more before it"});
+    return glob;
+}
+
+}  // namespace
+
 Result<core::ServiceQuery> decode_service_query(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     core::ServiceQuery decoded;
-    decoded.name_glob = query->text("name", limits::service_name_bytes).value_or("");
+    decoded.name_glob = glob_parameter(*query);
     decoded.after = query->text("after", limits::service_name_bytes).value_or("");
     decoded.limit = query->whole("limit", 1, 1000).value_or(100);
     if (auto error = query->error()) return *error;
@@ -121,7 +133,7 @@ Result<core::ServiceQuery> decode_service_query(const Request& request) {
 Result<std::string> decode_service_glob(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
-    std::string glob = query->text("name", limits::service_name_bytes).value_or("");
+    std::string glob = glob_parameter(*query);
     if (auto error = query->error()) return *error;
     return glob;
 }

@@ -131,6 +131,7 @@ int status_of(Code code) {
         case Code::ttl_too_short:
         case Code::ttl_too_long:
         case Code::invalid_policy:
+        case Code::answer_too_large:
             return 422;
         case Code::too_many_services:
             return 429;

@@ -70,7 +70,7 @@ Response answer_service(const core::ServiceEntry& entry) {
 }
 
 Response answer_services(const core::ServicePage& page) {
-    return answer_page("services", page.services, page.more ? page.services.back().name : std::string(), put_entry);
+    return answer_page("services", page.services, page.next, put_entry);
 }
 
 Response answer_relay(const RelayView& view) {

@@ -38,10 +38,13 @@ std::function<std::string()> pieces_of(core::Directory& directory, std::string g
             if (page == nullptr) return;
             for (const core::ServiceEntry& entry : page->services)
                 piece += service_event("service", entry);
-            if (!page->services.empty()) query->after = page->services.back().name;
-            done = !page->more;
+            query->after = page->next;
+            done = page->next.empty();
         });
-        if (done) piece += listed_event();
+        if (done)
+            piece += listed_event();
+        else if (piece.empty())
+            piece = ":\n\n";  // none of those looked at matches; nothing at all would be the end
         return piece;
     };
 }

@@ -1,6 +1,7 @@
 #include "services/discovery/directory.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/mutant.h"
 #include "lease/manifest.h"
@@ -13,7 +14,19 @@ namespace {
 
 constexpr std::size_t leases_per_look = 1000;
 constexpr Duration look_every = 10s;
+/// The work of a page, in bytes of the pattern that are looked at; each service costs some besides.
+constexpr std::uint64_t page_steps = 1'000'000;
+constexpr std::uint64_t steps_per_service = 100;
 constexpr std::size_t page_bytes = 256 * 1024;  // of its services, after which a page ends
+
+/// Takes the work off the steps, all that are left at most: limits on pattern and name keep it small.
+bool matches(std::string_view glob, std::string_view name, std::uint64_t& steps) {
+    if (glob.empty()) return true;
+    std::uint64_t of_one = std::numeric_limits<std::uint64_t>::max();
+    const bool found = redis::glob_matches(glob, name, of_one);
+    steps -= std::min(steps, std::numeric_limits<std::uint64_t>::max() - of_one);
+    return found;
+}
 
 std::size_t bytes_of(const ServiceEntry& entry) {
     std::size_t bytes = sizeof entry + entry.name.size() + entry.address.size();
@@ -198,11 +211,16 @@ ServicePage Directory::Impl::page(const ServiceQuery& query) const {
     const std::string_view prefix = redis::glob_prefix(query.name_glob);
     const auto& all = book.all();
     auto place = query.after < prefix ? all.lower_bound(prefix) : all.upper_bound(query.after);
+    std::uint64_t steps = page_steps;
+    std::string_view last = query.after;
     for (; place != all.end() && place->first.starts_with(prefix); ++place) {
-        if (!is_shown(place->second)) continue;
-        if (!query.name_glob.empty() && !redis::glob_matches(query.name_glob, place->first)) continue;
-        page.more = page.services.size() == query.limit || bytes >= page_bytes;
-        if (page.more) break;
+        if (page.services.size() == query.limit || bytes >= page_bytes || steps < steps_per_service) {
+            page.next = last;
+            break;
+        }
+        last = place->first;
+        steps -= steps_per_service;
+        if (!is_shown(place->second) || !matches(query.name_glob, place->first, steps)) continue;
         page.services.push_back(entry(place->first, place->second));
         bytes += bytes_of(page.services.back());
     }

@@ -29,7 +29,7 @@ struct ServiceEntry {
 };
 struct ServicePage {
     std::vector<ServiceEntry> services;  ///< by name
-    bool more = false;
+    std::string next{};  ///< `after` of the page that follows; empty: there is none. A page may be short, or empty
 };
 struct ServiceQuery {
     std::string name_glob{};  ///< empty: all

@@ -7,6 +7,9 @@
 namespace holdfast::core::limits {
 
 inline constexpr std::size_t service_name_bytes = 255;
+/// Of a pattern of names, what is behind its first `*`: that is compared again and again, with every name, and for each
+/// that watches.
+inline constexpr std::size_t service_glob_tail_bytes = 64;
 inline constexpr std::size_t service_address_bytes = 261;  ///< a host name, and a port
 inline constexpr std::size_t alpn_names = 16;
 inline constexpr std::size_t alpn_name_bytes = 255;

@@ -93,6 +93,20 @@ TEST(LeaseRoutes, advise_whoever_named_a_lease_with_a_plain_hash) {
     EXPECT_EQ(client.ask("GET", lease_path(id)).status, 200);
 }
 
+TEST(LeaseRoutes, leave_out_of_large_answers_what_the_holder_wrote_itself) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string metadata = R"(,"metadata":{"x":")" + std::string(8000, 'm') + R"("})";
+    for (int i = 0; i < 300; ++i)
+        take(client, "big" + std::to_string(i), "bob", metadata);
+    const Answer answer = client.ask("POST", "/v1/heartbeat", R"({"holder":"bob"})");
+    EXPECT_EQ(answer.number("/renewed"), 300);
+    EXPECT_TRUE(answer.has("/results/0/lease/metadata"));
+    EXPECT_FALSE(answer.has("/results/299/lease/metadata"));
+    EXPECT_TRUE(answer.has("/results/299/lease/timeline/expires_in_ms"));
+    EXPECT_LT(answer.body.size(), 1'300'000U);
+}
+
 TEST(LeaseRoutes, round_durations_down) {
     TestDoor door;
     TestClient client = door.connect();

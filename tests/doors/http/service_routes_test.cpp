@@ -80,6 +80,8 @@ TEST(ServiceRoutes, list_by_pattern_in_pages) {
     HttpPublisher anna(door.connect());
     for (const char* name : {"web-1", "web-2", "web-3", "db", "relay", "caf\xc3\xa9"})
         ASSERT_EQ(anna.enter(name).status, 201);
+    for (const char* path : {"/v1/services?name=web-*", "/v1/service-events?name=*"})
+        EXPECT_EQ(client.ask("GET", path + std::string(64, 'x')).code(), "invalid_argument") << "too much behind the *";
     const Answer page = client.ask("GET", "/v1/services?name=web-*&limit=2");
     EXPECT_EQ(page.size("/services"), 2U);
     EXPECT_EQ(page.text("/services/0/name"), "web-1");

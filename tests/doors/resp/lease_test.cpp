@@ -327,6 +327,25 @@ TEST(RespLeases, of_a_service_are_given_back_by_nobody_else) {  // R2
     EXPECT_TRUE(client.ask({"LEASE.GET", "leader:g"}).items.empty());
 }
 
+TEST(RespLeases, are_verified_as_many_at_a_time_as_an_answer_has_room_for) {
+    TestRespDoor door;
+    auto client = door.connect();
+    const std::string reason(1000, 'x');
+    for (int i = 0; i < 100; ++i) {
+        const std::string holder = "reader" + std::to_string(i);
+        ASSERT_NE(
+            code_of(client.ask({"LEASE.ACQUIRE", "r", holder, "60000", "PREDICATE", "CONSUMES", "REASON", reason})),
+            "BUSY");
+    }
+    std::vector<std::string> words{"LEASE.VERIFY"};
+    for (int i = 0; i < 1000; ++i)
+        words.insert(words.end(), {"r", "1"});
+    const Value refused = client.ask(words);
+    EXPECT_EQ(code_of(refused), "ANSWER_TOO_LARGE");
+    EXPECT_NE(refused.text.find("fewer"), std::string::npos) << refused.text;
+    EXPECT_EQ(client.ask({"LEASE.VERIFY", "r", "1", "r", "2"}).items.size(), 2U);
+}
+
 // ---- Redlock over nodes of one Holdfast ----
 
 /// The lock script of redlock, in our own words; the normal form is the same.

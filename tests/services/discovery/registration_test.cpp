@@ -181,9 +181,9 @@ TEST(Registration, is_listed_by_name_pattern_and_page) {
     EXPECT_EQ(desk.names(), (std::vector<std::string>{"db", "web-1", "web-2", "web-3"}));
     EXPECT_EQ(desk.names({.name_glob = "web-*", .after = "", .limit = 2}),
               (std::vector<std::string>{"web-1", "web-2"}));
-    EXPECT_TRUE(desk.page({.name_glob = "web-*", .after = "", .limit = 2}).more);
+    EXPECT_FALSE(desk.page({.name_glob = "web-*", .after = "", .limit = 2}).next.empty());
     EXPECT_EQ(desk.names({.name_glob = "web-*", .after = "web-2", .limit = 2}), (std::vector<std::string>{"web-3"}));
-    EXPECT_FALSE(desk.page({.name_glob = "web-*", .after = "web-2", .limit = 2}).more);
+    EXPECT_TRUE(desk.page({.name_glob = "web-*", .after = "web-2", .limit = 2}).next.empty());
     EXPECT_EQ(desk.names({.name_glob = "*b"}), (std::vector<std::string>{"db"}));
 }
 
@@ -202,12 +202,34 @@ TEST(Registration, with_much_metadata_is_listed_in_short_pages) {
         ASSERT_FALSE(page.services.empty());
         EXPECT_LE(page.services.size(), 66U);
         listed += page.services.size();
-        after = page.services.back().name;
-        more = page.more;
+        after = page.next;
+        more = !after.empty();
         ++pages;
     }
     EXPECT_EQ(listed, 200U);
     EXPECT_GT(pages, 3U);
+}
+
+TEST(Registration, is_looked_for_by_a_costly_pattern_in_pages_of_bounded_work) {
+    DirectoryDesk desk;
+    const std::string tail(200, 'a');
+    for (int i = 100; i < 300; ++i)
+        ASSERT_EQ(desk.enter("anna", std::to_string(i) + tail).code, "ok");
+    ASSERT_EQ(desk.enter("anna", "999" + tail + "b").code, "ok");
+    const std::string glob = "*" + std::string(60, 'a') + "b";  // each name is compared from each of its bytes on
+    std::vector<std::string> found;
+    std::string after;
+    std::size_t pages = 0;
+    do {
+        const ServicePage page = desk.page({.name_glob = glob, .after = after, .limit = 1000});
+        for (const ServiceEntry& entry : page.services)
+            found.push_back(entry.name);
+        EXPECT_TRUE(page.next.empty() || page.next > after) << "every page goes on";
+        after = page.next;
+        ++pages;
+    } while (!after.empty());
+    EXPECT_EQ(found, std::vector<std::string>{"999" + tail + "b"});
+    EXPECT_GT(pages, 1U);
 }
 
 TEST(Registration, of_what_cannot_be_a_name_or_an_advert_says_which) {
