@@ -45,7 +45,7 @@ int drone_command(const Arguments& arguments) {
                                                 .ready = [] { tell_service_manager("READY=1"); }});
     if (ran) return exit_ok;
     log->error(ran.error().message);
-    if (!arguments.common.json) std::fprintf(stderr, "holdfast: %s\n", ran.error().message.c_str());
+    if (!arguments.common.json) std::fprintf(stderr, "holdfast: %s\n", printable(ran.error().message).c_str());
     return exit_failed;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "base/printable.h"
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -94,7 +95,7 @@ int main(int argc, char** argv) {
     try {
         return guarded_main({argv + 1, argv + argc});
     } catch (const std::exception& unexpected) {
-        std::fprintf(stderr, "holdfast: internal error: %s\n", unexpected.what());
+        std::fprintf(stderr, "holdfast: internal error: %s\n", holdfast::printable(unexpected.what()).c_str());
         return holdfast::exit_failed;
     }
 }

@@ -4,20 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
+
 namespace holdfast {
 
 enum class Colour { none, bold, dim, red, green, yellow };
 
-/// Text for people: what others wrote must not steer a terminal, nor show in another order than it has. Control
-/// characters (C0, DEL, C1), line separators, marks of direction and bytes that are no text are shown as `\x1b` and
-/// `\u202e`. Twice is the same as once.
-std::string printable(std::string_view text);
-
-/// The same for a line that may have colours of coloured() in it, which stay.
+/// printable() for a line that may have colours of coloured() in it, which stay.
 std::string printable_line(std::string_view line);
-
-/// The same for JSON: it stays the same JSON.
-std::string printable_json(std::string_view json);
 
 /// The text in a colour, if `on`.
 std::string coloured(std::string_view text, Colour colour, bool on);

@@ -6,6 +6,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/printable.h"
+
 namespace holdfast {
 namespace {
 
@@ -13,18 +15,28 @@ namespace {
 class JsonMessage final : public spdlog::custom_flag_formatter {
  public:
     void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
-        const std::string text =
-            boost::json::serialize(boost::json::string_view(message.payload.data(), message.payload.size()));
+        const std::string text = printable_json(
+            boost::json::serialize(boost::json::string_view(message.payload.data(), message.payload.size())));
         out.append(text.data(), text.data() + text.size());
     }
     std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<JsonMessage>(); }
 };
 
+/// The message on one line, whatever others wrote into it.
+class PrintableMessage final : public spdlog::custom_flag_formatter {
+ public:
+    void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+        const std::string text = printable({message.payload.data(), message.payload.size()});
+        out.append(text.data(), text.data() + text.size());
+    }
+    std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<PrintableMessage>(); }
+};
+
 std::unique_ptr<spdlog::formatter> formatter(bool json) {
     auto made = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-    made->add_flag<JsonMessage>('*');
+    made->add_flag<JsonMessage>('*').add_flag<PrintableMessage>('&');
     made->set_pattern(json ? R"({"at":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%*})"
-                           : "%Y-%m-%dT%H:%M:%S.%eZ %l: %v");
+                           : "%Y-%m-%dT%H:%M:%S.%eZ %l: %&");
     return made;
 }
 

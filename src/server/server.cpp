@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "server/cluster_settings.h"
 #include "server/front_home.h"
 #include "server/host_names.h"
@@ -26,7 +27,7 @@ constexpr std::size_t relay_files = 36'000;  // of publishers, of both ends of s
 int refuse(const ServeOptions& options, const Error& error) {
     auto log = Log::open({.level = "error", .json = true});
     if (options.log_json && log) log->error(error.message);
-    if (!options.log_json) std::fprintf(stderr, "holdfast: %s\n", error.message.c_str());
+    if (!options.log_json) std::fprintf(stderr, "holdfast: %s\n", printable(error.message).c_str());
     return 1;
 }
 

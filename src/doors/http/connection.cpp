@@ -69,7 +69,7 @@ void Connection::flush() {
         return;
     }
     std::swap(output_, writing_);
-    write_deadline_ = Clock::now() + write_timeout_;
+    progress_.begin(Clock::now());
     write_some();
 }
 
@@ -84,9 +84,10 @@ void Connection::on_write(boost::system::error_code error, std::size_t bytes) {
     if (closed_) return;
     if (error) return close();
     written_ += bytes;
-    write_deadline_ = Clock::now() + write_timeout_;
+    progress_.sent(written_, Clock::now());
     if (written_ < writing_.size()) return write_some();
     written_ = 0;
+    progress_.end();
     writing_.clear();
     if (writing_.capacity() > buffer_bytes_kept) writing_.shrink_to_fit();
     if (output_.empty() && !finishing_) on_written();
@@ -122,7 +123,7 @@ void Connection::close() {
 
 void Connection::check(Clock::time_point now) {
     if (closed_) return;
-    if (!writing_.empty() && now >= write_deadline_) return close();
+    if (progress_.is_late(now, write_timeout_)) return close();
     if (lingering_ && now >= linger_deadline_) return close();
     if (!finishing_) on_check(now);
 }

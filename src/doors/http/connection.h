@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "doors/tcp/peer_watch.h"
+#include "doors/tcp/write_progress.h"
 
 namespace holdfast::http {
 
@@ -79,7 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string output_;   // to be written next
     std::string writing_;  // being written
     std::size_t written_ = 0;
-    Clock::time_point write_deadline_;
+    WriteProgress progress_;
     Clock::time_point linger_deadline_;
     bool reading_ = false, ended_ = false, finishing_ = false, lingering_ = false, closed_ = false;
 

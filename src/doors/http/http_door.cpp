@@ -14,8 +14,8 @@ namespace {
 using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t refused_max = 64;  // connections over the limit that are told so; more are just closed
-constexpr auto delay_period = 100ms;     // of the timer that measures the loop's delay
+constexpr std::size_t over_limit_max = 64;  // connections over the limit at one time; the oldest makes room
+constexpr auto delay_period = 100ms;        // of the timer that measures the loop's delay
 constexpr auto stop_grace = 2s;
 
 }  // namespace
@@ -58,17 +58,23 @@ Result<std::string> HttpDoor::Impl::listen() {
 void HttpDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
-    const bool full = shared->sessions.size() - shared->refused >= shared->options.max_connections ||
+    const bool full = shared->sessions.size() - shared->over_limit.size() >= shared->options.max_connections ||
                       leaves_fewer_files(socket.native_handle(), files_left_by_http);
     const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_http / 2);
-    if (error || scarce || (full && shared->refused >= refused_max)) return;
+    if (error) return;
+    if (scarce || (full && shared->over_limit.size() >= over_limit_max)) {
+        // One that has not asked yet makes room: who watches the server asks at once.
+        if (shared->over_limit.empty()) return;
+        const auto oldest = shared->sessions.at(shared->over_limit.begin()->second);
+        oldest->close();
+    }
     auto session = std::make_shared<http::Session>(std::move(socket), shared, text_of(peer), ++connections);
     shared->sessions.emplace(session.get(), session);
     if (full) {
-        session->refuse(core::Code::too_many_connections);
+        session->start_over_limit();
     } else {
         session->start();
-        shared->metrics.set_connections(shared->sessions.size() - shared->refused);
+        shared->metrics.set_connections(shared->sessions.size() - shared->over_limit.size());
     }
 }
 

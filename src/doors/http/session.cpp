@@ -16,6 +16,14 @@ constexpr std::size_t stream_bytes_max = 1024 * 1024;
 constexpr std::size_t catch_up_bytes = 64 * 1024;
 constexpr auto stream_keep_alive = 15s;
 
+constexpr auto over_limit_timeout = 2s;  // for the request of a connection over the limit to come
+constexpr auto retry_when_full = 1s;
+
+/// What a connection over the limit may still ask, so that whoever watches the server sees why nobody gets in.
+bool tells_how_it_is(std::string_view path) {
+    return path == "/health" || path == "/ready" || path == "/metrics";
+}
+
 constexpr std::uint64_t progress_ms_min = 50, progress_ms_max = 60'000;
 
 /// Zero for one that did not ask, or not for a number. HTTP/1.0 knows no informational answers.
@@ -58,7 +66,7 @@ std::string_view Shared::date() {
 
 void Shared::forget(Session& session) {
     sessions.erase(&session);
-    metrics.set_connections(sessions.size() - refused);
+    metrics.set_connections(sessions.size() - over_limit.size());
     if (sessions.empty() && on_last_session) on_last_session();
 }
 
@@ -74,10 +82,11 @@ void Session::start() {
     read_on();
 }
 
-void Session::refuse(core::Code code) {
-    refused_ = true;
-    ++shared_->refused;
-    reject(code);
+void Session::start_over_limit() {
+    over_limit_ = true;
+    shared_->over_limit.emplace(connection_, this);
+    deadline_ = Clock::now() + over_limit_timeout;
+    read_on();
 }
 
 void Session::stop() {
@@ -138,14 +147,14 @@ void Session::receive() {
     if (reader_.wants_continue()) output() += "HTTP/1.1 100 Continue\r\n\r\n";
     if (receiving_ || (input().empty() && !reader_.started())) return;
     receiving_ = true;
-    deadline_ = Clock::now() + shared_->options.read_timeout;
+    if (!over_limit_) deadline_ = Clock::now() + shared_->options.read_timeout;
 }
 
 void Session::handle(Request request) {
     ++number_;
     busy_ = true;
     route_ = nullptr;
-    keep_alive_ = request.keep_alive;
+    keep_alive_ = request.keep_alive && !over_limit_;
     http_1_0_ = request.http_1_0;
     head_only_ = request.method == "HEAD";
     progress_every_ = progress_every(request);
@@ -159,6 +168,8 @@ void Session::handle(Request request) {
 void Session::dispatch(const Request& request) {
     const std::string problem = origin_problem(request, shared_->options.names);
     if (!problem.empty()) return answer(number_, failure(core::Code::origin_refused, problem));
+    if (over_limit_ && !tells_how_it_is(request.path))
+        return answer(number_, failure(core::Code::too_many_connections, {}, retry_when_full));
     const Match match = find_route(request.method, request.path);
     if (!match.problem.empty()) return answer(number_, failure(core::Code::invalid_argument, match.problem));
     if (match.route == nullptr) {
@@ -200,6 +211,12 @@ void Session::reject(core::Code code, std::string_view detail) {
     keep_alive_ = false;
     head_only_ = false;
     send(failure(code, detail));
+    finish();
+}
+
+void Session::reject_as_full() {
+    keep_alive_ = false;
+    send(failure(core::Code::too_many_connections, {}, retry_when_full));
     finish();
 }
 
@@ -318,6 +335,7 @@ void Session::on_check(Clock::time_point now) {
         return flush();
     }
     if (busy_ || now < deadline_ || queued() > 0) return;
+    if (over_limit_) return reject_as_full();
     if (!receiving_) return finish();
     reject(core::Code::request_timeout);
 }
@@ -331,7 +349,7 @@ void Session::on_close() {
     }
     if (stream_) shared_->hub.leave(*this);
     if (const auto stop = std::exchange(feeding_, {}).stop) stop();
-    if (refused_) --shared_->refused;
+    if (over_limit_) shared_->over_limit.erase(connection_);
     shared_->forget(*this);
 }
 

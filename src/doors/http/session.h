@@ -2,6 +2,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,8 @@ struct Shared {
     bool stopping = false;
     bool gone = false;  ///< the door was destroyed: the authority may be, too
     std::unordered_map<Session*, std::shared_ptr<Session>> sessions;
-    std::size_t refused = 0;                ///< of the sessions, those over the limit, which are only told so
+    /// Of the sessions, those over the limit, by age: they are only told how the server is, or that it is full.
+    std::map<std::uint64_t, Session*> over_limit;
     std::function<void()> on_last_session;  ///< while stopping
 
     std::string_view date();
@@ -49,8 +51,8 @@ class Session final : public Connection, public Exchange, private EventSink {
             std::uint64_t number);
 
     void start();
-    /// Tells the client why nothing it may ask will be answered, and ends.
-    void refuse(core::Code code);
+    /// Of one that is over the limit: answers one request, of those that tell how the server is, soon or not at all.
+    void start_over_limit();
     /// Ends as soon as nothing is under way.
     void stop();
 
@@ -87,7 +89,7 @@ class Session final : public Connection, public Exchange, private EventSink {
     Clock::time_point deadline_;  // for the next request to begin, or, if it has, to be whole
     bool receiving_ = false;
     bool processing_ = false;
-    bool refused_ = false;
+    bool over_limit_ = false;
 
     void on_input() override;
     void on_written() override;
@@ -102,6 +104,7 @@ class Session final : public Connection, public Exchange, private EventSink {
     void handle(Request request);
     void dispatch(const Request& request);
     void reject(core::Code code, std::string_view detail = {});
+    void reject_as_full();
     void send(const Response& response);
     void give_up_waiting();
     void show_progress_later();

@@ -51,8 +51,7 @@ RespSession::RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::
       id_(id),
       scoped_(parts_->authority),
       since_(parts_->now),
-      active_at_(parts_->now),
-      progress_at_(parts_->now) {}
+      active_at_(parts_->now) {}
 
 RespSession::~RespSession() {
     if (socket_ >= 0) ::close(socket_);
@@ -307,16 +306,18 @@ void RespSession::send() {
     output_ += pushes_;
     pushes_.clear();
     if (broken_) return close();
+    if (!progress_.is_waiting()) progress_.begin(parts_->now);
     while (sent_ < output_.size()) {
         const ssize_t took = ::send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
         if (took < 0 && errno == EINTR) continue;
         if (took < 0 && errno != EAGAIN) return close();
         if (took < 0) break;
         sent_ += static_cast<std::size_t>(took);
-        progress_at_ = parts_->now;
     }
+    progress_.sent(sent_, parts_->now);
     if (sent_ == output_.size()) {
         sent_ = 0;
+        progress_.end();
         output_.clear();
         parts_->buffers.give_back_output(output_);
         if (ending_ && first_ == nullptr) return linger();
@@ -410,7 +411,7 @@ void RespSession::give_up_on_command() {
 void RespSession::check(Clock::time_point now) {
     if (is_closed()) return;
     if (lingering_ && now >= linger_until_) return close();
-    if (sent_ < output_.size() && now >= progress_at_ + parts_->options.write_timeout) return close();
+    if (progress_.is_late(now, parts_->options.write_timeout)) return close();
     if (half_since_ && now >= *half_since_ + parts_->options.read_timeout) return give_up_on_command();
     const Duration idle = parts_->options.idle_timeout;
     const bool idles = first_ == nullptr && subscriptions_.size() == 0;

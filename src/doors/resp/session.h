@@ -13,6 +13,7 @@
 #include "doors/resp/scan_cursors.h"
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
+#include "doors/tcp/write_progress.h"
 #include "wire/resp_command.h"
 
 namespace holdfast {
@@ -142,7 +143,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     unsigned prefixed_database_ = 0;
 
     Poller::Interest interest_;
-    Clock::time_point since_, active_at_, progress_at_, linger_until_;
+    Clock::time_point since_, active_at_, linger_until_;
+    WriteProgress progress_;
     std::optional<Clock::time_point> half_since_;  // there is a part of a command
     bool handling_ = false;
     bool ended_ = false;      // the peer's sending half

@@ -131,19 +131,45 @@ TEST(HttpLimits, tell_a_connection_over_the_limit_so) {
     EXPECT_EQ(second.ask("GET", "/health").status, 200);
     {
         TestClient third = door.connect();
-        third.try_send(health_request());
+        third.try_send(request_text("GET", "/v1/leases"));
         const Answer answer = third.read();
         EXPECT_EQ(answer.status, 503);
         EXPECT_EQ(answer.code(), "too_many_connections");
+        EXPECT_EQ(answer.headers.at("retry-after"), "1");
         EXPECT_EQ(third.read_to_end(), "");
     }
     EXPECT_EQ(first.ask("GET", "/health").status, 200) << "those who are in stay in";
     second.close();
     for (;;) {
         TestClient next = door.connect();
-        next.try_send(health_request());
+        next.try_send(request_text("GET", "/v1/leases"));
         if (next.read().status == 200) break;
     }
+}
+
+TEST(HttpLimits, leave_room_to_ask_how_the_server_is_when_it_is_full) {
+    DoorSetting setting;
+    setting.options.max_connections = 1;
+    TestDoor door(setting);
+    TestClient first = door.connect();
+    EXPECT_EQ(first.ask("GET", "/health").status, 200);
+    std::vector<TestClient> silent;  // over the limit, and more than are let in at one time
+    for (int i = 0; i < 200; ++i)
+        silent.push_back(door.connect());
+    for (const char* path : {"/health", "/ready", "/metrics"}) {
+        TestClient watcher = door.connect();
+        watcher.send(request_text("GET", path));
+        const Answer answer = watcher.read();
+        EXPECT_EQ(answer.status, 200) << path;
+        EXPECT_EQ(answer.headers.at("connection"), "close");
+        EXPECT_EQ(watcher.read_to_end(), "");
+    }
+    TestClient other = door.connect();
+    other.send(acquire_request("bob", "r"));
+    EXPECT_EQ(other.read().code(), "too_many_connections");
+    EXPECT_EQ(first.ask("GET", "/v1/leases").size("/leases"), 0U) << "nothing was granted to it";
+    TestClient waits = door.connect();
+    EXPECT_EQ(waits.read().code(), "too_many_connections") << "one that asks nothing is told so after a moment";
 }
 
 /// Leaves this process no file descriptor above those in use and `more`.

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "base/time.h"
+
+namespace holdfast {
+
+/// Whether a client reads what is sent to it fast enough. It has the write timeout for every 16 KiB, and for the rest:
+/// one that takes a byte now and then does not keep its answers in memory for hours.
+class WriteProgress {
+ public:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t bytes_least = 16 * 1024;
+
+    /// Something is to be sent, after all before it was.
+    void begin(Clock::time_point now) {
+        waiting_ = true;
+        at_ = now;
+        next_ = bytes_least;
+    }
+    /// So much of it was sent by now.
+    void sent(std::size_t bytes, Clock::time_point now) {
+        if (bytes < next_) return;
+        at_ = now;
+        next_ = bytes + bytes_least;
+    }
+    void end() { waiting_ = false; }
+
+    bool is_waiting() const { return waiting_; }
+    bool is_late(Clock::time_point now, Duration timeout) const { return waiting_ && now >= at_ + timeout; }
+
+ private:
+    bool waiting_ = false;
+    Clock::time_point at_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace holdfast
