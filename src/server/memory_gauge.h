@@ -25,7 +25,7 @@ class MemoryGauge {
     void trimmed(Reading reading);
 
     /// Nothing new is to be taken in. Begins 5 % below the limit. Ends 10 % below it, or when a quarter of the leases
-    /// and waiters have ended: what small leases took stays resident, and is used again for others.
+    /// and waiters have ended: what small leases took stays resident for minutes, and is used again for others.
     bool full() const { return full_; }
     /// There may be free memory that the allocator keeps: after a burst, or when there is no room.
     bool wants_trim(Instant now) const;

@@ -117,6 +117,9 @@ class DrivenStore : public Store {
 
     /// When advance() has something to do next; Instant::max() if nothing is to come.
     virtual Instant next_due() const = 0;
+
+    /// About how much memory its leases take, with what is kept for the next ones; zero if they are elsewhere.
+    virtual std::size_t memory_bytes() const { return 0; }
 };
 
 }  // namespace holdfast::core

@@ -69,7 +69,17 @@ class Filling {
     }
     std::size_t waiters() const { return authority_.waiters(); }
 
+    /// On the heap, and what the store has in pages of its own.
+    std::size_t allocated() const { return mallinfo2().uordblks + store_.memory_bytes(); }
+
     std::size_t active_leases() const { return store_.active_leases(); }
+
+    void pass(Duration duration) {
+        now_ += duration;
+        while (store_.advance(now_)) {
+        }
+        authority_.advance(now_);
+    }
 
  private:
     void advance() {
@@ -99,17 +109,37 @@ TEST(Memory, a_lease_costs_at_most_150_bytes_at_a_million_of_them) {
     EXPECT_LE(each, most_bytes_per_lease);
 }
 
+TEST(Memory, of_a_flood_of_small_leases_goes_back_to_the_system) {
+    constexpr std::size_t count = 300'000;
+    Filling filling;
+    for (std::size_t i = 0; i < 20'000; ++i)
+        ASSERT_TRUE(filling.acquire(i));  // fills the buffer of events, too
+    malloc_trim(0);
+    const std::size_t before = resident_bytes();
+    for (std::size_t i = 20'000; i < count; ++i)
+        ASSERT_TRUE(filling.acquire(i));
+    const std::size_t during = resident_bytes();
+    filling.pass(5min);  // they expire
+    filling.pass(5min);  // they are forgotten (R3)
+    ASSERT_EQ(filling.active_leases(), 0U);
+    malloc_trim(0);  // as the server does (server/memory_watch.h)
+    const std::size_t after = resident_bytes();
+    std::printf("%zu leases: %zu MiB before, %zu during, %zu after\n", count, before >> 20, during >> 20, after >> 20);
+    EXPECT_GT(during, before * 2) << "so few are no flood";
+    EXPECT_LE(after, before + before / 2);
+}
+
 TEST(Memory, a_waiter_costs_at_most_1000_bytes_however_long_its_queue_is) {
     constexpr std::size_t count = 3060;
     for (const std::size_t queue : {1, 5, 6, 9, 17, 1020}) {
         Filling filling;
         for (std::size_t i = 0; i < count / queue; ++i)
             ASSERT_TRUE(filling.acquire(i));
-        const std::size_t before = mallinfo2().uordblks;
+        const std::size_t before = filling.allocated();
         for (std::size_t i = 0; i < count; ++i)
             filling.wait(i, i / queue);
         ASSERT_EQ(filling.waiters(), count);
-        const double each = static_cast<double>(mallinfo2().uordblks - before) / count;
+        const double each = static_cast<double>(filling.allocated() - before) / count;
         std::printf("%zu waiters in queues of %zu: %.1f bytes each\n", count, queue, each);
         EXPECT_LE(each, most_bytes_per_waiter);
     }

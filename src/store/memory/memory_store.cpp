@@ -316,7 +316,8 @@ bool MemoryStore::advance(Instant now, std::size_t steps) {
     impl_->now = now;
     const bool more_due = impl_->wheel.advance(now, steps, [&](SlotId id) { impl_->come_up(id); });
     const bool more_old = impl_->forget(steps);
-    return more_due || more_old;
+    const bool more_free = impl_->table.give_back(steps);
+    return more_due || more_old || more_free;
 }
 
 Instant MemoryStore::next_due() const {
@@ -360,6 +361,10 @@ void MemoryStore::list(const ListQuery& query, Callback<Result<ListPage>> reply)
 
 std::size_t MemoryStore::active_leases() const {
     return impl_->leases;
+}
+
+std::size_t MemoryStore::memory_bytes() const {
+    return impl_->table.memory_bytes();
 }
 
 void MemoryStore::for_each_record(

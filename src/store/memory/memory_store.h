@@ -29,6 +29,7 @@ class MemoryStore final : public DrivenStore {
                    Callback<Result<std::vector<LeaseName>>> reply) override;
     void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;
     std::size_t active_leases() const override;
+    std::size_t memory_bytes() const override;
 
     /// For a clean stop (S1): every record that is worth keeping, reservations included. And for the start after
     /// it. Waiters are not kept.

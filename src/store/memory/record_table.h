@@ -52,6 +52,12 @@ class RecordTable {
     /// The slots that have a lease of the holder, or a reservation for it, in order.
     std::vector<SlotId> slots_of(std::string_view holder);
 
+    /// Looks at up to `steps` of what is free, if there is much of it, and gives memory back to the system. Returns
+    /// true if there is more to do.
+    bool give_back(std::size_t& steps) { return slab_.give_back(steps) || slots_.give_back(steps); }
+    /// About how much memory it takes, without open records.
+    std::size_t memory_bytes() const { return slab_.bytes() + slots_.bytes(); }
+
     /// The slots themselves, for who keeps lists through them.
     Slots& slots() { return slots_; }
 

@@ -2,13 +2,22 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <new>
+#include <optional>
+#include <unordered_map>
 #include <vector>
+
+#include "store/memory/give_back.h"
 
 namespace holdfast::core {
 
 /// Memory for many small blocks without a header on each: sizes are rounded up to the grain, blocks of one size share
 /// pages, freed blocks are used again for the same size. Larger blocks come from the heap.
+///
+/// Nothing is counted by page while blocks come and go. When many have been freed, give_back() walks over the free
+/// ones, gathers them by page, and gives the pages of which all blocks are free back to the system.
 class Slab {
  public:
     static constexpr std::size_t grain = 8;
@@ -18,8 +27,15 @@ class Slab {
     /// REQUIRES: `bytes` is what the block was allocated with.
     void free(char* block, std::size_t bytes);
 
+    /// Looks at up to `steps` free blocks, if many were freed. Returns true if there is more to do.
+    bool give_back(std::size_t& steps);
+
+    /// Of the pages that are in use or kept, and of larger blocks.
+    std::size_t bytes() const { return (pages_ - empty_.size()) * page_bytes + large_bytes_; }
+
  private:
     static constexpr std::size_t page_bytes = 32 * 1024;
+    static constexpr std::size_t pages_together = 32;  ///< are asked for at once: alone, each would waste its alignment
 
     struct Free {
         Free* next;
@@ -28,12 +44,41 @@ class Slab {
         Free* free = nullptr;
         char* next = nullptr;  // the unused rest of the newest page
         char* end = nullptr;
+        std::size_t free_blocks = 0;
+        std::size_t pages = 0;
+        Surplus surplus{};
+    };
+    /// The free blocks of a page that were found so far.
+    struct Found {
+        Free* first = nullptr;
+        Free* last = nullptr;
+        std::size_t count = 0;
+    };
+    /// A walk over the free blocks of one size.
+    struct Walk {
+        std::size_t of = 0;
+        std::unordered_map<char*, Found> pages{};
+    };
+    struct ReturnPages {
+        void operator()(char* pages) const { ::operator delete (pages, std::align_val_t{page_bytes}); }
     };
 
     static std::size_t class_of(std::size_t bytes) { return (bytes + grain - 1) / grain; }
+    static char* page_of(void* block) {
+        return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(block) & ~std::uintptr_t{page_bytes - 1});
+    }
+    char* take_page();
+    bool begin_walk();
+    void find(Class& size, Free* block);
+    void end_walk();
 
     std::array<Class, largest / grain + 1> classes_;
-    std::vector<std::unique_ptr<char[]>> pages_;
+    std::vector<std::unique_ptr<char, ReturnPages>> regions_;
+    std::vector<char*> empty_;  // pages of no class, not resident
+    std::size_t pages_ = 0;
+    std::size_t large_bytes_ = 0;
+    std::size_t freed_ = 0;  // since it was last seen whether a walk is worth it
+    std::optional<Walk> walk_;
 };
 
 }  // namespace holdfast::core

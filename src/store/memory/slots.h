@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "store/memory/give_back.h"
+
 namespace holdfast::core {
 
 /// The number of a slot; 0 is none.
@@ -35,7 +37,8 @@ inline void prefetch_body(const Slot& slot) {
     __builtin_prefetch(body + cache_line);
 }
 
-/// Slots by number, in pages that never move, so that growing copies nothing.
+/// Slots by number, in pages that never move, so that growing copies nothing. Pages of which no slot is used any more
+/// go back to the system as those of a Slab do; they stay mapped, and read as slots that are not used.
 class Slots {
  public:
     Slots() { grow(); }
@@ -50,17 +53,30 @@ class Slots {
             const SlotId id = free_;
             free_ = (*this)[id].chain;
             (*this)[id] = Slot{};
+            --free_slots_;
             return id;
         }
-        if (end_ == pages_.size() * page_size) grow();
-        return end_++;
+        if (next_ == next_end_) {
+            next_page();
+            if (free_ != 0) return allocate();
+        }
+        if (next_ == end_) ++end_;
+        return next_++;
     }
 
     void release(SlotId id) {
         (*this)[id] = Slot{};
         (*this)[id].chain = free_;
         free_ = id;
+        ++free_slots_;
+        ++released_;
     }
+
+    /// Looks at up to `steps` free slots, if many were released. Returns true if there is more to do.
+    bool give_back(std::size_t& steps);
+
+    /// Of the pages that are in use.
+    std::size_t bytes() const { return (pages_.size() - empty_.size()) * page_size * sizeof(Slot); }
 
     /// One past the highest number ever used.
     SlotId end() const { return end_; }
@@ -68,11 +84,30 @@ class Slots {
  private:
     static constexpr SlotId page_size = 4096;
 
-    void grow() { pages_.push_back(std::make_unique<Slot[]>(page_size)); }
+    /// The free slots of a page that were found so far.
+    struct Found {
+        SlotId first = 0, last = 0;
+        SlotId count = 0;
+    };
+
+    void grow() {
+        pages_.push_back(std::make_unique<Slot[]>(page_size));
+        empty_.reserve(pages_.size());
+    }
+    void next_page();
+    void find(SlotId id);
+    void end_walk();
 
     std::vector<std::unique_ptr<Slot[]>> pages_;
-    SlotId end_ = 1;  // 0 is none
+    std::vector<SlotId> empty_;    // pages that are not resident
+    SlotId end_ = 1;               // 0 is none
+    SlotId next_ = 1;              // of the page from which slots are taken that were never used, or not since
+    SlotId next_end_ = page_size;  // it ended
     SlotId free_ = 0;
+    std::size_t free_slots_ = 0;
+    std::size_t released_ = 0;  // since it was last seen whether a walk is worth it
+    Surplus surplus_;
+    std::vector<Found> walk_;  // by page; empty: there is none
 };
 
 }  // namespace holdfast::core

@@ -187,6 +187,10 @@ std::size_t QuorumStore::active_leases() const {
     return impl_->acceptor.records().active_leases();
 }
 
+std::size_t QuorumStore::memory_bytes() const {
+    return impl_->acceptor.records().memory_bytes();
+}
+
 void QuorumStore::stop() {
     impl_->attempts.stop();
     impl_->looks.stop();

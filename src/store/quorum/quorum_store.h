@@ -75,6 +75,7 @@ class QuorumStore final : public DrivenStore {
                    Callback<Result<std::vector<LeaseName>>> reply) override;
     void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;
     std::size_t active_leases() const override;
+    std::size_t memory_bytes() const override;
 
     /// Everything under way is done with the error `unavailable`, and so is whatever comes later: for who is about to
     /// go. The acceptor goes on.
