@@ -115,8 +115,10 @@ void Acquisitions::try_again(const RequestPtr& request) {
     auto terms = parts_.admit(attempt.asked);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
     attempt.terms = std::get<Terms>(terms);
-    if (attempt.terms.full && !request->wait_until)
+    if (attempt.terms.full && !request->wait_until) {
+        ++refused_for_memory_;
         return fail(request, Refused{Code::memory_full, {}, retry_when_full});
+    }
     attempt.held.assign(attempt.order.size(), {});
     if (attempt.terms.leases_most > 0)
         count(request);

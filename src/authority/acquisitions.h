@@ -68,6 +68,8 @@ class Acquisitions {
     void advance(Instant now);
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
+    std::size_t waiter_bytes() const;
+    std::uint64_t refused_for_memory() const { return refused_for_memory_; }
 
     /// A number for a claim that is made past this queue, later than all before it.
     std::uint64_t next_number() { return next_id_++; }
@@ -156,6 +158,8 @@ class Acquisitions {
     std::deque<std::uint64_t> due_;
     std::multimap<Instant, Stranded> stranded_;  // the store could not be told so; by when it is told again
     bool serving_ = false;
+    std::size_t kept_bytes_ = 0;  // of those that wait, packed
+    std::uint64_t refused_for_memory_ = 0;
 };
 
 }  // namespace holdfast::core

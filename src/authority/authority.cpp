@@ -316,10 +316,16 @@ void Authority::recover_until(Instant until) {
 }
 
 void Authority::set_memory_full(bool full) {
-    impl_->memory_full = full;
+    impl_->memory_full = full && !mutant("memory_unbounded");
 }
 bool Authority::memory_full() const {
     return impl_->memory_full;
+}
+std::uint64_t Authority::refused_for_memory() const {
+    return impl_->refused_for_memory + impl_->acquisitions.refused_for_memory();
+}
+std::size_t Authority::waiter_bytes() const {
+    return impl_->acquisitions.waiter_bytes();
 }
 
 void Authority::stop() {

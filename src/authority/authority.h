@@ -124,6 +124,10 @@ class Authority : private StoreListener {
     /// may be renewed, released and asked for, and who waits keeps its place and gets its turn.
     void set_memory_full(bool full);
     bool memory_full() const;
+    /// How many requests were refused so.
+    std::uint64_t refused_for_memory() const;
+    /// About how much memory those that wait take here, with their places in the queues and without their connections.
+    std::size_t waiter_bytes() const;
 
     // What has become of the policy and of agents, through this node or another: in force from now on. Where the
     // durable state is shared with other nodes, it says so before it answers.

@@ -115,6 +115,7 @@ struct Authority::Impl {
     Store* store = nullptr;
     bool stopping = false;
     bool memory_full = false;
+    std::uint64_t refused_for_memory = 0;  // on the short way
     std::function<void(Duration)> on_lateness;
 };
 

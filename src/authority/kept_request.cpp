@@ -1,6 +1,7 @@
 #include "authority/kept_request.h"
 
 #include <cstring>
+#include <malloc.h>
 
 #include "base/assert.h"
 
@@ -84,6 +85,10 @@ KeptRequest::KeptRequest(const AcquireRequest& asked) {
         writer.put(intent.resource);
     }
     bytes_ = writer.take();
+}
+
+std::size_t KeptRequest::bytes() const {
+    return malloc_usable_size(bytes_.get());
 }
 
 std::string_view KeptRequest::holder() const {

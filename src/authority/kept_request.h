@@ -14,6 +14,7 @@ class KeptRequest {
     KeptRequest() = default;
     explicit KeptRequest(const AcquireRequest& asked);
 
+    std::size_t bytes() const;
     /// REQUIRES, like unpack(): something is kept.
     std::string_view holder() const;
     /// Writes all of it into `out`, reusing the memory it holds.

@@ -160,6 +160,7 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
         return refuse(Code::recovering);
     }
     if (impl.memory_full) {
+        ++impl.refused_for_memory;
         call_.answer.retry_in = retry_when_full;
         return refuse(Code::memory_full);
     }

@@ -45,12 +45,13 @@ void Acquisitions::wait(const RequestPtr& request) {
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
     // G6: not the place of another request that waits right here.
     if (const Standing& found = request->attempt->standing;
-        found.own_entry != 0 && !requests_.contains(found.own_entry)) {
+        found.own_entry != 0 && !requests_.contains(found.own_entry) && !mutant("place_forgotten")) {
         request->takes_over = found.own_entry;
         request->priority = std::min(request->priority, found.own_place);
     }
     request->wait_until = now_ + request->attempt->terms.wait;
     request->kept = KeptRequest(request->attempt->asked);
+    kept_bytes_ += request->kept.bytes();
     deadlines_.insert(request.get());
     by_holder_.insert(request.get());
     request->trying = true;
@@ -146,6 +147,7 @@ void Acquisitions::take_out_stranded() {
 void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
     if (requests_.erase(request->id) == 0) return;
     if (request->wait_until) {
+        kept_bytes_ -= request->kept.bytes();
         deadlines_.erase(request.get());
         by_holder_.erase(request.get());
     }
@@ -153,6 +155,12 @@ void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
     if (!asked.idempotency_key.empty()) idempotency_.finish(asked, answered, now_);
     rest(*request);
     request->reply(std::move(answered));
+}
+
+std::size_t Acquisitions::waiter_bytes() const {
+    constexpr std::size_t index_entries = 3 * 64;
+    constexpr std::size_t each = sizeof(Request) + index_entries + sizeof(Waiter);
+    return deadlines_.size() * each + kept_bytes_;
 }
 
 std::unique_ptr<Acquisitions::Attempt> Acquisitions::make_attempt() {

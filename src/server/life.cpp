@@ -121,6 +121,7 @@ struct Life::Impl {
                 numbers.push_back({"holdfast_redis_same_value_sets_total",
                                    "Locks refused to clients of Redis because the same value has the key",
                                    static_cast<double>(resp_door->same_value_sets()), true});
+            add_memory_numbers(numbers);
             return numbers;
         };
         const HttpDoorServices behind{authority, controller, directory};
@@ -142,6 +143,22 @@ struct Life::Impl {
         all.push_back({[this](Instant now) { directory.advance(now); }, [this] { return directory.next_due(); }});
         all.push_back({[this](Instant now) { memory.advance(now); }, [this] { return memory.next_due(); }});
         return all;
+    }
+
+    void add_memory_numbers(MetricNumbers& numbers) {
+        const auto number = [](auto value) { return static_cast<double>(value); };
+        numbers.push_back({"holdfast_memory_max_bytes", "Memory that the server may have resident (--max-memory)",
+                           number(memory.most())});
+        numbers.push_back({"holdfast_memory_full", "Whether nothing new is taken in for want of memory",
+                           authority.memory_full() ? 1.0 : 0.0});
+        numbers.push_back({"holdfast_memory_refusals_total", "Requests that were refused for want of memory",
+                           number(authority.refused_for_memory()), true});
+        numbers.push_back(
+            {"holdfast_memory_waiters_bytes", "About how much memory waiters take", number(authority.waiter_bytes())});
+        if (const std::size_t leases = store.memory_bytes(); leases > 0)
+            numbers.push_back({"holdfast_memory_leases_bytes",
+                               "About how much memory leases take, with what is kept for the next ones",
+                               number(leases)});
     }
 
     void on_memory(bool full) {

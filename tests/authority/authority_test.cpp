@@ -205,35 +205,6 @@ TEST(Authority, tells_the_same_time_of_a_grant_in_every_answer) {
     EXPECT_EQ(told, std::vector<Instant>(4, lease.acquired_at));
 }
 
-TEST(Authority, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) {
-    Desk desk;
-    const Token token = desk.lock("alice", "r");
-    std::optional<AcquireAnswer> waited;
-    desk.authority.acquire(Desk::request("bob", {{"r"}}, 60s),
-                           [&](AcquireAnswer answer) { waited = std::move(answer); });
-    desk.authority.set_memory_full(true);
-    for (const Duration wait : {Duration{}, Duration{60s}}) {
-        const auto answer = desk.ask(Desk::request("carol", {{"other"}, {"r"}}, wait));
-        ASSERT_TRUE(answer);
-        EXPECT_EQ(std::get<Refused>(*answer).code, Code::memory_full);
-        EXPECT_EQ(std::get<Refused>(*answer).retry_in, Duration{1s});
-    }
-    std::optional<Code> quickly;
-    desk.authority.quick().acquire("other", "carol", Predicate::mutates, {},
-                                   [&](const QuickAnswer& answer) { quickly = answer.refused; });
-    EXPECT_EQ(quickly, Code::memory_full);
-    bool renewed = false;
-    desk.authority.quick().renew("r", "alice", token, {},
-                                 [&](const QuickAnswer& answer) { renewed = answer.has_lease; });
-    EXPECT_TRUE(renewed);
-    EXPECT_EQ(desk.verify("r", token).verified.state, LeaseState::active);
-    EXPECT_TRUE(desk.unlock("alice", "r", token));
-    ASSERT_TRUE(waited);
-    EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*waited)) << "who waits has its place already";
-    desk.authority.set_memory_full(false);
-    EXPECT_NE(desk.lock("carol", "other"), 0U);
-}
-
 TEST(Authority, verifies_as_many_leases_at_a_time_as_an_answer_has_room_for) {
     Desk desk;
     std::vector<LeaseName> names;
