@@ -23,10 +23,12 @@ void Exchange::finish() {
     slot.owner.finished(slot);
 }
 
-void Exchange::waits(std::uint64_t ticket) {
+void Exchange::waits(std::uint64_t ticket, Duration progress) {
     auto& slot = slot_of<RespSession::Slot>(*this);
     slot.ticket = ticket;
-    if (ticket != 0) slot.owner.watch_closely();
+    if (ticket == 0) return;
+    slot.owner.watch_closely();
+    if (progress > Duration::zero()) slot.owner.show_progress(progress);
 }
 
 bool Exchange::reachable() const {

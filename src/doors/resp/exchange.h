@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/time.h"
 #include "wire/resp_writer.h"
 
 namespace holdfast::core {
@@ -30,8 +31,8 @@ class Exchange {
     void finish();
 
     /// The request waits under this ticket of the authority: it is cancelled if the connection goes away. 0: it does
-    /// not wait.
-    void waits(std::uint64_t ticket);
+    /// not wait. Every `progress` the client is shown that it does; zero: never.
+    void waits(std::uint64_t ticket, Duration progress);
 
     /// True if the client's host is there, as far as the connection tells.
     bool reachable() const;

@@ -41,6 +41,12 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
         const auto wait = read_ms("WAIT", value);
         if (!wait) return wait.error();
         read.wait = *wait;
+    } else if (same_word(name, "PROGRESS")) {
+        const auto progress = read_ms("PROGRESS", value);
+        if (!progress) return progress.error();
+        if (*progress < 1s || *progress > 60s)
+            return invalid_argument("PROGRESS takes a whole number of milliseconds from 1000 to 60000");
+        read.progress = *progress;
     } else if (same_word(name, "PRIORITY")) {
         read.priority = resp::parse_integer(value);
         if (!read.priority || *read.priority > priority_most || *read.priority < -priority_most)

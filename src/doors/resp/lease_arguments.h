@@ -11,12 +11,14 @@
 namespace holdfast {
 
 /// LEASE.ACQUIRE resource holder ttl_ms [PREDICATE p] [WAIT ms] [PRIORITY n] [SCOPE connection] [REASON text]
-/// [SESSION s] [NAMESPACE n] [EPOCH n], read and checked for form as the HTTP door does. Views of the command's words.
+/// [SESSION s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], read and checked for form as the HTTP door does. Views of the
+/// command's words.
 struct AcquireArguments {
     std::string_view resource, holder, reason, session, name_space;
     core::Predicate predicate = core::Predicate::mutates;
     Duration ttl{};
     Duration wait{};
+    Duration progress{};  ///< how often to show that it waits; zero: not
     std::optional<core::Priority> priority;
     std::optional<std::uint64_t> epoch;
     bool scoped = false;

@@ -39,10 +39,16 @@ void acquire_quickly(Exchange& exchange, const AcquireArguments& asked, std::str
                                          });
 }
 
-void acquire_with_patience(Exchange& exchange, AcquireRequest request, bool scoped) {
+/// What the door itself has to do with a grant, and meanwhile.
+struct Attention {
+    bool scoped = false;
+    Duration progress{};
+};
+
+void acquire_with_patience(Exchange& exchange, AcquireRequest request, Attention attention) {
     if (request.wait > Duration::zero()) request.reachable = [&exchange] { return exchange.reachable(); };
-    const auto ticket =
-        exchange.authority().acquire(std::move(request), [&exchange, scoped](const AcquireAnswer& answer) {
+    const auto ticket = exchange.authority().acquire(
+        std::move(request), [&exchange, scoped = attention.scoped](const AcquireAnswer& answer) {
             const auto* granted = std::get_if<AcquireGranted>(&answer);
             if (granted != nullptr && scoped)
                 bind_to_connection(exchange, granted->leases.front().resource, granted->leases.front().lease);
@@ -50,18 +56,18 @@ void acquire_with_patience(Exchange& exchange, AcquireRequest request, bool scop
             put_acquired(reply, answer, exchange.authority().now());
             exchange.finish();
         });
-    if (ticket != 0) exchange.waits(ticket);
+    if (ticket != 0) exchange.waits(ticket, attention.progress);
 }
 
 /// The holder registers as an agent of this age, then asks (G5).
-void acquire_as_agent(Exchange& exchange, AcquireRequest request, bool scoped, Priority priority) {
+void acquire_as_agent(Exchange& exchange, AcquireRequest request, Attention attention, Priority priority) {
     AgentRequest agent{request.caller, request.holder, priority, request.epoch};
     auto asked = std::make_unique<AcquireRequest>(std::move(request));
     exchange.authority().put_agent(
-        std::move(agent), [&exchange, asked = std::move(asked), scoped](const Answer<AgentAnswer>& answer) mutable {
+        std::move(agent), [&exchange, asked = std::move(asked), attention](const Answer<AgentAnswer>& answer) mutable {
             const auto* refused = std::get_if<Refused>(&answer);
             if (refused == nullptr && !exchange.gone())
-                return acquire_with_patience(exchange, std::move(*asked), scoped);
+                return acquire_with_patience(exchange, std::move(*asked), attention);
             auto reply = exchange.reply();
             put_refused(reply, refused != nullptr ? *refused : Refused{Code::cancelled, {}, {}});
             exchange.finish();
@@ -77,6 +83,10 @@ void acquire(Exchange& exchange) {
     RespSession& session = exchange.session();
     if (asked->scoped && !session.scoped().has_room())
         return fail(exchange, invalid_argument("a connection may have at most 1000 leases that end with it"));
+    if (asked->progress > Duration::zero() && session.client().protocol != resp::Protocol::resp3)
+        return fail(exchange,
+                    invalid_argument("PROGRESS needs RESP3: send HELLO 3 first, or wait in slices with a short "
+                                     "WAIT"));
     const bool leads = core::owner_of(*resource) == core::Owner::leaders;
     if (asked->is_plain() && !leads && !exchange.authority().is_agent(asked->holder))
         return acquire_quickly(exchange, *asked, *resource);
@@ -90,8 +100,9 @@ void acquire(Exchange& exchange) {
     request.ttl = asked->ttl;
     request.wait = asked->wait;
     request.reason = asked->reason;
-    if (asked->priority) return acquire_as_agent(exchange, std::move(request), asked->scoped, *asked->priority);
-    acquire_with_patience(exchange, std::move(request), asked->scoped);
+    const Attention attention{asked->scoped, asked->progress};
+    if (asked->priority) return acquire_as_agent(exchange, std::move(request), attention, *asked->priority);
+    acquire_with_patience(exchange, std::move(request), attention);
 }
 
 // ---- LEASE.RENEW and LEASE.RELEASE ----

@@ -355,7 +355,29 @@ void RespSession::watch_less() {
     for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
         if (slot->ticket != 0) return;
     watched_ = false;
+    progress_ = Duration::zero();
     if (!is_closed()) watch_peer(socket_, Watch::usual);
+}
+
+/// As often as the most impatient of those that wait has asked for.
+void RespSession::show_progress(Duration every) {
+    if (progress_ == Duration::zero()) shown_at_ = parts_->now;
+    progress_ = progress_ == Duration::zero() ? every : std::min(progress_, every);
+}
+
+void RespSession::push_progress() {
+    shown_at_ = parts_->now;
+    if (client_.protocol != resp::Protocol::resp3)
+        return;  // it has changed its mind: there it would be taken for a reply
+    std::int64_t waiting = 0;
+    for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
+        waiting += slot->ticket != 0 && !slot->done ? 1 : 0;
+    std::string message;
+    resp::ReplyWriter writer(message, client_.protocol);
+    writer.push(2);
+    writer.bulk("lease:waiting");
+    writer.integer(waiting);
+    push(message);
 }
 
 void RespSession::cancel_waits() {
@@ -413,6 +435,7 @@ void RespSession::check(Clock::time_point now) {
     if (lingering_ && now >= linger_until_) return close();
     if (progress_.is_late(now, parts_->options.write_timeout)) return close();
     if (half_since_ && now >= *half_since_ + parts_->options.read_timeout) return give_up_on_command();
+    if (progress_ > Duration::zero() && now >= shown_at_ + progress_) push_progress();
     const Duration idle = parts_->options.idle_timeout;
     const bool idles = first_ == nullptr && subscriptions_.size() == 0;
     if (idle > Duration::zero() && idles && now >= active_at_ + idle) close();

@@ -109,6 +109,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void cancel_waits();
     void watch_closely();
     void watch_less();
+    void show_progress(Duration every);
+    void push_progress();
     void linger();
     void give_up_on_command();
     void look_for(Poller::Interest interest);
@@ -153,6 +155,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     bool broken_ = false;
     bool left_ = false;
     bool refused_ = false;
+    Duration progress_{};         // how often to show that something waits; zero: not
+    Clock::time_point shown_at_;  // when it was shown last
     bool watched_ = false;        // closely, for the sake of what waits
     bool stopped_short_ = false;  // there are commands that were not looked at for want of room
 };

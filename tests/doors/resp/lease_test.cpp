@@ -153,6 +153,37 @@ TEST(RespLeases, that_wait_are_answered_in_order_with_the_others_behind_them) {
     EXPECT_EQ(code_of(eve.read()), "ERR");
 }
 
+TEST(RespLeases, that_wait_show_that_they_do_if_asked_to) {
+    TestRespDoor door({.address = "127.0.0.1:0", .read_timeout = 200ms, .version = "test"});
+    auto bob = door.connect();
+    auto eve = door.connect();
+    const std::string token = std::to_string(take(bob, "a", "bob"));
+    eve.ask({"HELLO", "3"});
+    eve.command({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "60000", "PROGRESS", "1000"});
+    for (int i = 0; i < 2; ++i) {
+        const Value shown = eve.read();
+        ASSERT_EQ(shown.type, Value::Type::push);
+        EXPECT_EQ(shown.items.at(0).text, "lease:waiting");
+        EXPECT_EQ(shown.items.at(1).number, 1);
+    }
+    bob.ask({"LEASE.RELEASE", "a", token, "bob"});
+    Value answer = eve.read();
+    while (answer.type == Value::Type::push)
+        answer = eve.read();
+    EXPECT_EQ(field(answer, "resource").text, "a");
+    EXPECT_EQ(eve.ask({"PING"}).text, "PONG");
+}
+
+TEST(RespLeases, that_wait_show_nothing_to_who_could_take_it_for_a_reply) {
+    TestRespDoor door;
+    auto eve = door.connect();
+    EXPECT_EQ(code_of(eve.ask({"LEASE.ACQUIRE", "a", "eve", "60000", "WAIT", "60000", "PROGRESS", "1000"})),
+              "INVALID_ARGUMENT");
+    eve.ask({"HELLO", "3"});
+    EXPECT_EQ(code_of(eve.ask({"LEASE.ACQUIRE", "a", "eve", "60000", "PROGRESS", "999"})), "INVALID_ARGUMENT");
+    EXPECT_EQ(field(eve.ask({"LEASE.ACQUIRE", "a", "eve", "60000", "PROGRESS", "1000"}), "resource").text, "a");
+}
+
 TEST(RespLeases, that_wait_in_vain_are_told_so) {
     TestRespDoor door;
     auto bob = door.connect();
