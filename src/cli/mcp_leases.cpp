@@ -1,5 +1,7 @@
 #include "cli/mcp_leases.h"
 
+#include <algorithm>
+
 #include "cli/api.h"
 
 namespace holdfast {
@@ -32,6 +34,12 @@ std::optional<Deadlines> deadlines_in(const json::value& lease, HolderInstant se
 }
 
 }  // namespace
+
+HolderInstant McpLeases::counts_from(const json::value& grant, HolderInstant sent_at, HolderInstant now) {
+    const std::int64_t waited = number_of(grant, "waited_ms");
+    if (waited <= 0 || waited > milliseconds_max) return sent_at;
+    return std::min(sent_at + std::chrono::milliseconds{waited}, now);
+}
 
 bool McpLeases::needs_renewal(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
     const auto deadlines = deadlines_in(lease, sent_at);

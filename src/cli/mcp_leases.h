@@ -39,7 +39,9 @@ class McpLeases {
     /// Takes over a lease as the server describes it in a grant or a renewal, asked for at `sent_at`. False, with
     /// nothing changed, if it makes no sense or has no time left.
     bool keep(const boost::json::value& lease, HolderInstant sent_at, HolderInstant now);
-    /// True if the time for the first renewal has come before anything was done with it: it waited long for its turn.
+    /// What the leases of a grant count from: when it was asked for, and how long it then waited for its turn (T3).
+    static HolderInstant counts_from(const boost::json::value& grant, HolderInstant sent_at, HolderInstant now);
+    /// True if the time for the first renewal has come before anything was done with it: its answer was long under way.
     static bool needs_renewal(const boost::json::value& lease, HolderInstant sent_at, HolderInstant now);
     /// It was given back: not held any more, and not lost.
     void forget(const std::string& id);

@@ -69,10 +69,10 @@ class McpTools {
     /// Of several leases on a resource the strongest is kept, and the others are given back: a resource that is
     /// released must not stay held.
     McpLeases::Held keep_one(Api& api, std::vector<McpLeases::Held> leases);
-    /// Leases of a grant that may have to be renewed first, with when they were asked for.
+    /// Leases of a grant that may have to be renewed first, with what they count from.
     struct Granted {
         boost::json::array leases;
-        HolderInstant sent_at;
+        HolderInstant counts_from;
     };
     std::optional<McpOutcome> take_over(Api& api, Granted granted);
     /// False if the server did not confirm all of them.

@@ -165,16 +165,17 @@ std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Te
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
-    return take_over(api, {array_of(answer->body, "leases"), sent_at});
+    const HolderInstant from = McpLeases::counts_from(answer->body, sent_at, holder_clock_now());
+    return take_over(api, {array_of(answer->body, "leases"), from});
 }
 
 std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
     bool late = false;
     for (const json::value& lease : granted.leases)
-        late = late || McpLeases::needs_renewal(lease, granted.sent_at, holder_clock_now());
+        late = late || McpLeases::needs_renewal(lease, granted.counts_from, holder_clock_now());
     bool kept = !late || confirm(api, granted);
     for (const json::value& lease : granted.leases)
-        kept = kept && leases_.keep(lease, granted.sent_at, holder_clock_now());
+        kept = kept && leases_.keep(lease, granted.counts_from, holder_clock_now());
     if (kept) return std::nullopt;
     for (const json::value& lease : granted.leases) {
         leases_.forget(text_of(lease, "id"));
@@ -222,7 +223,8 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
     return outcome;
 }
 
-/// A grant that waited for its turn has used up much of its time by the holder's count: it is renewed first (T3).
+/// A grant whose answer was long under way has used up much of its time by the holder's count: it is renewed first
+/// (T3).
 bool McpTools::confirm(Api& api, Granted& granted) const {
     json::object body = agent_.signature();
     json::array names;

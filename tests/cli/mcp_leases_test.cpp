@@ -134,7 +134,16 @@ TEST_F(McpLeasesTest, without_time_left_or_sense_are_not_kept) {
     EXPECT_EQ(leases.size(start), 0U);
 }
 
-TEST_F(McpLeasesTest, that_waited_for_their_turn_need_a_renewal_first) {
+TEST_F(McpLeasesTest, count_from_when_they_were_asked_for_and_what_that_waited) {
+    const auto from = [](const json::value& grant) { return McpLeases::counts_from(grant, start, start + 10s); };
+    EXPECT_EQ(from({{"waited_ms", 6000}}), start + 6s);
+    EXPECT_EQ(from({{"waited_ms", 60000}}), start + 10s) << "never from what is to come";
+    EXPECT_EQ(from({{"verdict", "GRANTED"}}), start);
+    EXPECT_EQ(from({{"waited_ms", -1}}), start);
+    EXPECT_EQ(from({{"waited_ms", "6000"}}), start);
+}
+
+TEST_F(McpLeasesTest, whose_answer_was_long_under_way_need_a_renewal_first) {
     EXPECT_FALSE(McpLeases::needs_renewal(lease("a#1"), start, start + 19s));
     EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1"), start, start + 21s));
     EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1"), start, start + 100s));
