@@ -29,6 +29,8 @@ int exit_code(holdfast::Outcome outcome) {
             return 4;
         case holdfast::Outcome::refused:
             return 5;
+        case holdfast::Outcome::cancelled:
+            return 1;
     }
     return 1;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,10 +49,12 @@ struct WorkOptions {
     /// Empty: `default`.
     std::string name_space{};
     OnDie on_die = OnDie::come_back;
+    /// Ends the work as Agent::stop() does, but this one alone: ABORTED, `cancelled`.
+    std::stop_token stop{};
     /// Called for each step, on the thread that performs the work.
     std::function<void(const Step&)> on_step{};
-    /// Called on another thread, at once, when the lease has become uncertain or is lost: the work should come to
-    /// Work::go_on() soon. Must be quick.
+    /// Called on another thread when the lease has become uncertain or is lost: the work should come to Work::go_on()
+    /// soon. As Lease::on_lost().
     std::function<void()> on_pause{};
 };
 
@@ -61,10 +64,10 @@ class HOLDFAST_API Work {
     /// To be called between the pieces of the work. True: the lease is held, do the next piece. Returns at once if all
     /// is well. If the lease has become uncertain or is lost, the work pauses in here until the server has said that it
     /// is still there, or it was acquired anew, with a new token. False: it is over, return.
-    bool go_on();
+    [[nodiscard]] bool go_on();
 
     /// True while the piece in hand may go on. As Lease::held().
-    bool held() const noexcept;
+    [[nodiscard]] bool held() const noexcept;
 
     /// The fencing token of the first intent: pass it on with every write (G3). A new one after a loss.
     std::uint64_t token() const;
@@ -110,7 +113,7 @@ struct LeftBehind {
 /// comes back as the same agent in its next epoch, with the same priority, and goes on where it was (G5, R5).
 ///
 /// It works on one manifest at a time: whoever needs more asks for all of it at once, so that nobody waits for it
-/// while it waits (G1). All functions may be called from any thread.
+/// while it waits (G1). All functions may be called from any thread. One that was moved from is refused everything.
 class HOLDFAST_API Agent {
  public:
     /// Its id is the client's holder, and what the client asks for from now on, it asks for as this life of the agent.
@@ -124,7 +127,8 @@ class HOLDFAST_API Agent {
     /// a digest that cannot be read (`digest_damaged`), one that is in use (`digest_in_use`).
     [[nodiscard]] std::optional<Failure> start();
 
-    const std::string& id() const;
+    const std::string& id() const&;
+    std::string id() const&&;
     std::uint64_t epoch() const;    ///< which life this is; 0 before it began
     std::int64_t priority() const;  ///< likewise
 

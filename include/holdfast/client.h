@@ -3,11 +3,13 @@
 #include <holdfast/export.h>
 #include <holdfast/lease.h>
 #include <holdfast/outcome.h>
+#include <holdfast/predicate.h>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +21,7 @@ namespace holdfast {
 /// One thing to do with one resource. A plain lock is MUTATES.
 struct Intent {
     std::string resource{};
-    std::string predicate = "MUTATES";
+    PredicateName predicate = Predicate::mutates;
 };
 
 struct AcquireOptions {
@@ -37,6 +39,9 @@ struct AcquireOptions {
     std::string session{};
     /// Renew in the background; false: the lease ends by itself at its deadline.
     bool keep = true;
+    /// Breaks the call off: it gives up its place in the queue, releases whatever was granted meanwhile, and returns
+    /// `cancelled`.
+    std::stop_token stop{};
 };
 
 struct ClientOptions {
@@ -58,10 +63,15 @@ class [[nodiscard]] Acquired {
     explicit operator bool() const { return content_.index() == 0; }
     Outcome outcome() const { return *this ? Outcome::granted : failure().outcome; }
 
-    /// REQUIRES: granted.
-    Lease& lease() { return std::get<Lease>(content_); }
-    /// REQUIRES: not granted.
-    const Failure& failure() const { return std::get<Failure>(content_); }
+    /// REQUIRES: granted. Of a temporary the lease itself, so that no reference outlives it.
+    Lease& lease() & { return std::get<Lease>(content_); }
+    const Lease& lease() const& { return std::get<Lease>(content_); }
+    Lease lease() && { return std::get<Lease>(std::move(content_)); }
+    const Lease& lease() const&& = delete;
+    /// REQUIRES: not granted. Likewise.
+    const Failure& failure() const& { return std::get<Failure>(content_); }
+    Failure failure() && { return std::get<Failure>(std::move(content_)); }
+    const Failure& failure() const&& = delete;
 
  private:
     std::variant<Lease, Failure> content_;
@@ -69,7 +79,7 @@ class [[nodiscard]] Acquired {
 
 /// A holder: asks a Holdfast server for leases and keeps them. Cheap to copy; copies share one keeper thread and its
 /// connection. All functions may be called from any thread. Losing and regaining the connection costs nothing as long
-/// as a renewal gets through in time.
+/// as a renewal gets through in time. One that was moved from is refused everything.
 class HOLDFAST_API Client {
  public:
     /// Throws std::system_error if the system has no thread or descriptor left. A server address that makes no sense
@@ -81,7 +91,8 @@ class HOLDFAST_API Client {
     /// Takes all or nothing (G1).
     Acquired acquire(std::vector<Intent> intents, const AcquireOptions& options = {});
 
-    const std::string& holder() const;
+    const std::string& holder() const&;
+    std::string holder() const&&;
 
     friend class Agent;
     struct HOLDFAST_INTERNAL Core;

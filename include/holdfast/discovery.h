@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -43,7 +44,9 @@ struct AdvertiseOptions {
     std::vector<std::pair<std::string, std::string>> metadata{};
     /// At one time; more are refused.
     std::size_t streams_max = 1000;
-    /// Called on the publisher's thread: must be quick, must not throw, and must not destroy the publisher.
+    /// Called on a thread of its own, so a slow one holds up neither renewals nor streams. Of more than 1,000 events
+    /// that wait for it the oldest are left out, and an event `events_dropped` tells how many. It may destroy the
+    /// publisher. It must not throw: an exception ends the program.
     std::function<void(const ServiceEvent&)> on_event{};
 };
 
@@ -54,8 +57,8 @@ class Published;
 ///
 /// It keeps one connection to the relay, renews its lease, and comes back by itself after a lost connection, a relay
 /// that restarted, or a suspend. If another publisher of the same identity takes the name, this one stands by. All
-/// functions may be called from any thread.
-class HOLDFAST_API Publisher {
+/// functions may be called from any thread. One that was moved from advertises nothing, under no name.
+class [[nodiscard]] HOLDFAST_API Publisher {
  public:
     /// Begins in the background; a relay that is away is waited for. A publisher, or what is wrong with the options or
     /// the identity.
@@ -66,11 +69,12 @@ class HOLDFAST_API Publisher {
     Publisher& operator=(Publisher&&) noexcept;
 
     /// True while the service is this publisher's. A local check: false on its own at the local deadline (T3).
-    bool held() const noexcept;
+    [[nodiscard]] bool held() const noexcept;
     /// As the relay has it; until it has answered, as it was asked for.
     std::string name() const;
     /// The id of the identity: 32 characters.
-    const std::string& identity() const;
+    const std::string& identity() const&;
+    std::string identity() const&&;
     /// Under way now.
     std::size_t streams() const;
 
@@ -89,10 +93,15 @@ class [[nodiscard]] Published {
 
     explicit operator bool() const { return content_.index() == 0; }
 
-    /// REQUIRES: there is one.
-    Publisher& publisher() { return std::get<Publisher>(content_); }
-    /// REQUIRES: there is none.
-    const Failure& failure() const { return std::get<Failure>(content_); }
+    /// REQUIRES: there is one. Of a temporary the publisher itself, so that no reference outlives it.
+    Publisher& publisher() & { return std::get<Publisher>(content_); }
+    const Publisher& publisher() const& { return std::get<Publisher>(content_); }
+    Publisher publisher() && { return std::get<Publisher>(std::move(content_)); }
+    const Publisher& publisher() const&& = delete;
+    /// REQUIRES: there is none. Likewise.
+    const Failure& failure() const& { return std::get<Failure>(content_); }
+    Failure failure() && { return std::get<Failure>(std::move(content_)); }
+    const Failure& failure() const&& = delete;
 
  private:
     std::variant<Publisher, Failure> content_;
@@ -109,8 +118,9 @@ struct [[nodiscard]] ServiceConnection {
 
 /// Asks a relay, HOST[:PORT], several, or empty as above, for a service by its name, and follows it to the relay that
 /// it is at. What is then written to the socket goes to the service as it is, and what it says comes back: TLS with the
-/// service itself works through it.
+/// service itself works through it. `stop` breaks the wait off: `cancelled`, and no socket is left open.
 HOLDFAST_API ServiceConnection connect_service(const std::string& relay, const std::string& name,
-                                               std::chrono::milliseconds timeout = std::chrono::seconds{15});
+                                               std::chrono::milliseconds timeout = std::chrono::seconds{15},
+                                               const std::stop_token& stop = {});
 
 }  // namespace holdfast

@@ -35,9 +35,10 @@ struct Remaining {
 /// this process was stopped, suspended or cut off, and always before the server may grant the resources to another
 /// (T3).
 ///
-/// All functions may be called from any thread. Callbacks run on the keeper's thread: they must be quick and must
-/// not destroy the lease.
-class HOLDFAST_API Lease {
+/// All functions may be called from any thread. Callbacks run one at a time on a thread that the leases of a client
+/// share, so a slow one holds up other callbacks, but neither a renewal nor held(). A callback may call any function,
+/// release the lease, destroy it, and acquire another. It must not throw: an exception ends the program.
+class [[nodiscard]] HOLDFAST_API Lease {
  public:
     Lease() noexcept;  ///< holds nothing
     ~Lease();
@@ -45,7 +46,7 @@ class HOLDFAST_API Lease {
     Lease& operator=(Lease&&) noexcept;
 
     /// True while the work may go on. A local check of one deadline; no lock, no system call, well under 100 ns.
-    bool held() const noexcept;
+    [[nodiscard]] bool held() const noexcept;
 
     /// The time left until held() turns false; zero if it has.
     std::chrono::nanoseconds remaining() const noexcept;
@@ -56,13 +57,15 @@ class HOLDFAST_API Lease {
 
     /// The token of the first grant. REQUIRES: granted once.
     std::uint64_t token() const;
-    const std::vector<Grant>& grants() const;
+    const std::vector<Grant>& grants() const&;
+    std::vector<Grant> grants() const&&;
 
     /// Called once, when the lease is lost for any reason but release(): expired, revoked, barred, the deadline passed.
-    /// Called at once if it is lost already.
+    /// If it is lost already, called by on_lost() itself. Throws std::system_error if there is no thread to call from.
     void on_lost(std::function<void(const Failure&)> callback);
 
-    /// Called after every renewal, and when a renewal failed and the lease became uncertain.
+    /// Called after every renewal, and when a renewal failed and the lease became uncertain. If more than one of these
+    /// happens while callbacks are busy, the last is told. Not called after the loss. Throws likewise.
     void on_change(std::function<void(Outcome)> callback);
 
     /// How far the work has come: a number that rises, sent along with the renewals from now on. Under a policy with an
@@ -70,7 +73,8 @@ class HOLDFAST_API Lease {
     void progress(std::uint64_t count);
 
     /// Gives it back, waiting for the server's answer for a moment. Returns false if the server could not be told:
-    /// the lease then ends by itself. held() is false from the start of the call.
+    /// the lease then ends by itself. held() is false from the start of the call. A callback that is running is waited
+    /// for, unless this is called from a callback; none begins afterwards.
     bool release();
 
     /// Lets it go without giving it back: it is not renewed any more and ends by itself; held() is false from now on.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,7 +101,7 @@ struct [[nodiscard]] Taken {
 
 /// A poll in hand: while it lives, its session is not handed over, however much another is preferred. It does not keep
 /// the lease from ending: look at held() between the pieces of the work. Move-only.
-class HOLDFAST_API Poll {
+class [[nodiscard]] HOLDFAST_API Poll {
  public:
     Poll() noexcept;  ///< none
     ~Poll();
@@ -111,7 +112,7 @@ class HOLDFAST_API Poll {
     explicit operator bool() const noexcept { return state_ != nullptr; }
     /// True while it may go on. False for good once the session was lost, even if it came back. As is_owned(), less the
     /// lookup.
-    bool held() const noexcept;
+    [[nodiscard]] bool held() const noexcept;
     /// Until held() turns false.
     std::chrono::nanoseconds remaining() const noexcept;
 
@@ -153,19 +154,21 @@ class HOLDFAST_API LeaseManager {
     /// id that is none, or too many; then none of them.
     [[nodiscard]] std::optional<Failure> add(const std::vector<std::string>& sessions);
     /// Tries for a session now, and waits for the answer. Not owned is also a free session that another instance is
-    /// preferred for and has had no chance to take. Once owned it is renewed until release().
-    Taken try_acquire(const std::string& session);
+    /// preferred for and has had no chance to take. Once owned it is renewed until release(). `stop` breaks the wait
+    /// off: `cancelled`, and a session that was not the manager's business before is let go of.
+    Taken try_acquire(const std::string& session, const std::stop_token& stop = {});
     /// Gives a session up, whether it was added or acquired; once the polls in hand have ended. Does not wait.
     void release(const std::string& session);
 
     /// True while this instance owns the session. Looks nothing up elsewhere: no lock, no system call; a hash of the
     /// id, one probe of a table, one reading of the clock, 50 to 100 ns. Turns false on its own at the local deadline.
-    bool is_owned(std::string_view session) const noexcept;
+    [[nodiscard]] bool is_owned(std::string_view session) const noexcept;
 
     /// Begins a poll, if the session is owned and not being handed over. Poll only under one.
     Poll begin_poll(const std::string& session);
 
-    const std::string& instance_id() const;
+    const std::string& instance_id() const&;
+    std::string instance_id() const&&;
     std::vector<std::string> owned_sessions() const;
     /// As read last; at most refresh_every old while the store answers.
     std::vector<std::string> live_nodes() const;

@@ -9,7 +9,8 @@
 namespace holdfast {
 
 /// An authority inside this process, with the same rules and the same API as a server, for tests and single programs.
-/// Nothing is written to disk and nothing listens. It lives as long as it or a client of it does.
+/// Nothing is written to disk and nothing listens. It lives as long as it or a client of it does. One that was moved
+/// from gives clients that are refused everything.
 class HOLDFAST_API Local {
  public:
     Local();

@@ -20,6 +20,7 @@ enum class Outcome {
     refused,      ///< the server will not grant it (policy, ban, bad request): asking again as is will not help
     unreachable,  ///< no server answered in time; nothing is known
     die,          ///< an older agent is in the way: let go of everything, and come back later (G5)
+    cancelled,    ///< the program itself broke the call off: it took nothing
 };
 HOLDFAST_API const char* to_string(Outcome outcome);
 

@@ -13,8 +13,8 @@
 namespace holdfast {
 namespace {
 
-/// Whoever interrupts the wait should not leave a lease behind that was granted in the same instant.
-constexpr auto last_answer = 200ms;
+/// Whoever interrupts the wait should neither leave a lease behind nor wait for a server that hangs.
+constexpr auto last_answer = 1s;
 
 int exit_code_for(const Failure& failure) {
     if (failure.outcome == Outcome::lost) return exit_lost;
@@ -90,8 +90,9 @@ void LeasedRun::await(Taking& taking, GuardedCommand& command) {
 
 void LeasedRun::give_up(Taking& taking, GuardedCommand& command, int signal) {
     command.destroy();
+    taking.give_up();
     if (taking.wait(last_answer) && taking.answer()) taking.answer().lease().release();
-    std::_Exit(128 + signal);  // the wait itself cannot be ended; the server sees the connection close
+    std::_Exit(128 + signal);  // it may still be registering an agent
 }
 
 LeasedRun::Ending LeasedRun::work(GuardedCommand& command, Lease& lease) {

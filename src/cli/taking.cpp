@@ -43,7 +43,7 @@ bool passes(const Answer& answer) {
 }
 
 bool may_pass(Outcome outcome) {
-    return outcome != Outcome::refused && outcome != Outcome::die;
+    return outcome != Outcome::refused && outcome != Outcome::die && outcome != Outcome::cancelled;
 }
 
 }  // namespace
@@ -82,6 +82,7 @@ void Taking::run() {
 
 void Taking::acquire(const std::vector<Intent>& intents) {
     AcquireOptions options = acquire_options(take_);
+    options.stop = stop_.get_token();
     answer_.emplace(client_.acquire(intents, options));
     // Asking once without waiting tells whom we wait for.
     while (waits() && !*answer_ && may_pass(answer_->outcome())) {

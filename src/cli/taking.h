@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,8 @@ class Taking {
     bool wait(std::chrono::milliseconds time) const;
     /// Waits for it, if fd() is not readable.
     Acquired& answer();
+    /// Breaks the wait off: an answer comes soon, and leaves no lease behind unless it is one.
+    void give_up() { stop_.request_stop(); }
 
  private:
     void run();
@@ -40,6 +43,7 @@ class Taking {
     const TakeOptions& take_;
     const Screen& screen_;
     Fd done_;
+    std::stop_source stop_;
     std::optional<Acquired> answer_;
     std::thread thread_;
 };

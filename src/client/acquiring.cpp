@@ -1,8 +1,9 @@
 #include "client/acquiring.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -24,6 +25,10 @@ Failure unreachable(std::string message) {
     return {.outcome = Outcome::unreachable, .code = "unreachable", .message = std::move(message)};
 }
 
+Failure broken_off() {
+    return {.outcome = Outcome::cancelled, .code = "cancelled", .message = "the program broke the acquire off"};
+}
+
 Duration bounded(std::chrono::milliseconds duration) {
     return std::clamp<std::chrono::milliseconds>(duration, 0ms,
                                                  std::chrono::floor<std::chrono::milliseconds>(wait_ceiling));
@@ -38,7 +43,11 @@ Duration pause_after(const Failure& failure) {
 }  // namespace
 
 Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options)
-    : core_(std::move(core)), transport_(core_->transport), keep_(options.keep), random_(random_seed()) {
+    : core_(std::move(core)),
+      transport_(core_->transport),
+      stop_(options.stop),
+      keep_(options.keep),
+      random_(random_seed()) {
     ask_ = {.holder = core_->holder,
             .session = options.session.empty() ? random_hex(8) : options.session,
             .name_space = options.name_space,
@@ -69,8 +78,10 @@ std::optional<Failure> Acquiring::problem() const {
 
 Acquired Acquiring::run() {
     if (auto wrong = problem()) return std::move(*wrong);
+    if (stop_.stop_requested()) return cancelled(NoAnswer{{}, true});
     while (true) {
         AcquireReply reply = ask();
+        if (stop_.stop_requested()) return cancelled(std::move(reply));
         if (auto* nothing = std::get_if<NoAnswer>(&reply)) return unreachable(std::move(nothing->message));
         Failure failure;
         if (const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply)) {
@@ -82,11 +93,38 @@ Acquired Acquiring::run() {
         }
         if (!may_ask_again(failure)) return failure;
         pause(pause_after(failure));
+        if (stop_.stop_requested()) return cancelled(std::move(failure));
     }
 }
 
+/// Leaves nothing behind, as far as that can be known: a grant that crossed the stop is given back, and if an answer
+/// was lost, the ask is repeated once with its key and without a wait, to learn of a grant (G7).
+Acquired Acquiring::cancelled(AcquireReply reply) {
+    const auto* nothing = std::get_if<NoAnswer>(&reply);
+    const bool unknown = nothing != nullptr && (unanswered_ || !nothing->unsent);
+    if (unknown) {
+        ask_.wait = Duration::zero();
+        reply = transport_->acquire(ask_, release_max, {});
+    }
+    Failure failure = broken_off();
+    if (unknown && std::holds_alternative<NoAnswer>(reply))
+        failure.message += "; no server answered, so what was perhaps granted ends by itself";
+    if (const auto* timed = std::get_if<std::vector<TimedGrant>>(&reply)) {
+        std::vector<Grant> grants;
+        for (const TimedGrant& one : *timed)
+            grants.push_back(one.grant);
+        give_back(grants);
+    }
+    return failure;
+}
+
+void Acquiring::give_back(const std::vector<Grant>& grants) const {
+    core_->release(grants, ask_.session, std::min(core_->timeout, release_max));
+}
+
 bool Acquiring::may_ask_again(const Failure& failure) const {
-    const bool final = failure.outcome == Outcome::refused || failure.outcome == Outcome::die;
+    const bool final =
+        failure.outcome == Outcome::refused || failure.outcome == Outcome::die || failure.outcome == Outcome::cancelled;
     return !final && holder_clock_now() < give_up_at_ && goes_on(failure);
 }
 
@@ -94,19 +132,22 @@ bool Acquiring::may_ask_again(const Failure& failure) const {
 /// what came of it.
 AcquireReply Acquiring::ask() {
     ask_.idempotency_key = random_hex(16);
+    unanswered_ = false;
     Duration wait_before_next = pause_min;
     for (bool last = false;;) {
         ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
-        AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now());
+        AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now(), stop_);
         const auto* failure = std::get_if<Failure>(&reply);
         const bool pending = failure != nullptr && failure->code == "idempotency_in_progress";
         if (!pending && !std::holds_alternative<NoAnswer>(reply)) return reply;
         const HolderInstant now = holder_clock_now();
-        if (last || now >= stop_at_) return reply;
+        if (last || now >= stop_at_ || stop_.stop_requested()) return reply;
         const auto* nothing = std::get_if<NoAnswer>(&reply);
+        unanswered_ = unanswered_ || nothing == nullptr || !nothing->unsent;
         if (nothing != nullptr && !goes_on(unreachable(nothing->message))) return reply;
         last = now >= give_up_at_;
         if (!last) pause(wait_before_next);
+        if (stop_.stop_requested()) return NoAnswer{"the acquire was broken off", true};
         wait_before_next = std::min(wait_before_next * 2, pause_max);
     }
 }
@@ -114,7 +155,9 @@ AcquireReply Acquiring::ask() {
 void Acquiring::pause(Duration at_most) {
     const Duration left = give_up_at_ - holder_clock_now();
     const auto jittered = std::chrono::duration_cast<Duration>(std::max(at_most, pause_min) * (1 + random_.unit() / 8));
-    std::this_thread::sleep_for(std::min(left, jittered));
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop_, std::min(left, jittered), [] { return false; });
 }
 
 /// Makes a lease of a grant, if it is still of use. One that waited for long, so that the clocks may differ by much, or
@@ -135,8 +178,9 @@ std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& ti
     if (holder_clock_now() >= deadlines.renew) failure = confirm(grants, deadlines);
     if (!failure && holder_clock_now() >= deadlines.end)
         failure = unreachable("the server's answer came too late to be of use");
+    if (stop_.stop_requested()) failure = broken_off();
     if (failure) {
-        core_->release(grants, ask_.session, std::min(core_->timeout, release_max));
+        give_back(grants);
         return std::move(*failure);
     }
     auto state = std::make_shared<Lease::State>(std::move(grants), ask_.session, deadlines, core_);
@@ -149,7 +193,9 @@ std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, Dead
     RenewalBatch batch(core_->holder, core_->epoch->get());
     batch.add(0, grants, HolderInstant::max());
     const HolderInstant sent_at = holder_clock_now();
-    const auto reply = core_->transport->renew(batch.names(), core_->timeout);
+    const auto way = stop_.stop_possible() ? core_->transport->twin() : core_->transport;
+    const std::stop_callback on_stop(stop_, [&way] { way->stop(); });
+    const auto reply = way->renew(batch.names(), core_->timeout);
     const auto [key, answer, why] = batch.answers(reply, sent_at).front();
     if (const auto* granted = std::get_if<RenewalGranted>(&answer)) deadlines = granted->deadlines;
     const auto* rejected = std::get_if<RenewalRejected>(&answer);

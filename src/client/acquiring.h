@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <variant>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace holdfast {
 ///
 /// An ask whose answer was lost is repeated with the same key, so that it cannot take a second lease (G7). If the
 /// answer stays away for good, what was perhaps granted ends by itself. A grant is handed out only if it is certain to
-/// be held.
+/// be held, and only if nobody stopped the call before.
 class Acquiring {
  public:
     Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options);
@@ -38,6 +39,8 @@ class Acquiring {
 
  private:
     AcquireReply ask();
+    Acquired cancelled(AcquireReply reply);
+    void give_back(const std::vector<Grant>& grants) const;
     std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants);
     std::optional<Failure> confirm(const std::vector<Grant>& grants, Deadlines& deadlines);
     bool may_ask_again(const Failure& failure) const;
@@ -48,8 +51,10 @@ class Acquiring {
     const std::shared_ptr<Client::Core> core_;
     std::shared_ptr<Transport> transport_;
     std::function<bool(const Failure&)> goes_on_;
+    const std::stop_token stop_;
     const bool keep_;
     AcquireAsk ask_;
+    bool unanswered_ = false;   ///< it was sent, and nobody said what came of it
     HolderInstant give_up_at_;  ///< the wait is over
     HolderInstant stop_at_;     ///< and with it the time for the last answer
     Random random_;

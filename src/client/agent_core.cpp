@@ -189,12 +189,12 @@ std::optional<Failure> Agent::Core::stopped() const {
 }
 
 /// In small steps, because a condition variable does not count suspend and this clock does.
-void Agent::Core::sleep_until(HolderInstant instant) {
+void Agent::Core::sleep_until(HolderInstant instant, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    while (!stopped_) {
+    while (!stopped_ && !stop.stop_requested()) {
         const HolderInstant now = holder_clock_now();
         if (now >= instant) return;
-        changed_.wait_for(lock, std::min<Duration>(instant - now, 1s));
+        changed_.wait_for(lock, stop, std::min<Duration>(instant - now, 1s), [this] { return stopped_.has_value(); });
     }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct Agent::Core {
     void stop(const Failure& why);
     std::optional<Failure> stopped() const;
     /// Sleeps, unless it is or gets stopped.
-    void sleep_until(HolderInstant instant);
+    void sleep_until(HolderInstant instant, const std::stop_token& stop);
 
     /// One manifest at a time. False if another is being worked on.
     bool enter();
@@ -73,7 +74,7 @@ struct Agent::Core {
     bool working_ = false;
     bool restarting_ = false;
     std::optional<Failure> stopped_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
 };
 
 }  // namespace holdfast

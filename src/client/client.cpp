@@ -70,11 +70,20 @@ Acquired Client::acquire(std::string resource, const AcquireOptions& options) {
 }
 
 Acquired Client::acquire(std::vector<Intent> intents, const AcquireOptions& options) {
+    if (!core_)
+        return Failure{.outcome = Outcome::refused,
+                       .code = "invalid_argument",
+                       .message = "this client was moved from: use the one it was moved to"};
     return Acquiring(core_, std::move(intents), options).run();
 }
 
-const std::string& Client::holder() const {
-    return core_->holder;
+const std::string& Client::holder() const& {
+    static const std::string none;
+    return core_ ? core_->holder : none;
+}
+
+std::string Client::holder() const&& {
+    return holder();
 }
 
 }  // namespace holdfast

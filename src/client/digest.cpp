@@ -31,7 +31,7 @@ std::string checksum(std::string_view text) {
 json::array intents_of(const std::vector<Intent>& intents) {
     json::array list;
     for (const auto& [resource, predicate] : intents)
-        list.push_back(json::object{{"resource", resource}, {"predicate", predicate}});
+        list.push_back(json::object{{"resource", resource}, {"predicate", predicate.text()}});
     return list;
 }
 

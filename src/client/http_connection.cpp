@@ -82,10 +82,12 @@ Duration HttpConnection::silence_max(Duration ttl) const {
 
 Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration timeout) {
     Attempts attempts{*this, std::chrono::steady_clock::now() + timeout};
+    perhaps_done_ = false;
     for (;;) {
         if (auto connected = attempts.connect(); !connected) return connected.error();
         auto response = link_.send(request, attempts.patience(request));
         if (!response) {
+            perhaps_done_ = perhaps_done_ || response.error().code != "cancelled";
             const bool again = attempts.goes_on(response.error()) && is_repeatable(request);
             if (!again) return attempts.told(std::move(response));
             continue;
@@ -94,6 +96,7 @@ Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration t
         if (!absence) return response;
         const bool undone = *absence == Absence::nothing_done || is_repeatable(request);
         if (!attempts.goes_on(read_error(*response)) || !undone) return response;
+        perhaps_done_ = perhaps_done_ || *absence == Absence::unknown;
     }
 }
 

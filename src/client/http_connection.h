@@ -49,11 +49,19 @@ class HttpConnection {
     /// Ends the call that is under way, from any thread, and every later one: send() then fails with `cancelled`.
     void stop() { link_.stop(); }
 
+    /// As HttpLink::cancel().
+    void cancel() { link_.cancel(); }
+    void resume() { link_.resume(); }
+
+    /// True if a server may have carried out the request that got no answer last.
+    bool perhaps_done() const { return perhaps_done_; }
+
  private:
     struct Attempts;
 
     std::shared_ptr<ServerList> servers_;
     std::size_t place_ = 0;
+    bool perhaps_done_ = false;
     HttpLink link_;
 };
 

@@ -40,6 +40,8 @@ constexpr auto stream_silence_max = 50s;
 constexpr auto stream_start_max = 10s;
 /// How often a server is asked to show that a request still waits, in the time after which it is taken to hang.
 constexpr int signs_per_silence = 4;
+/// How long a server has to say what came of a request that was broken off.
+constexpr auto last_word_max = 1s;
 
 std::string target_or_root(const std::string& target) {
     return target.empty() ? "/" : target;
@@ -83,6 +85,8 @@ struct HttpLink::Impl {
     Result<HttpResponse> send(const HttpRequest& request, SteadyTime deadline);
     Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
     void stop();
+    void cancel();
+    void resume();
 
  private:
     using Parser = http::response_parser<http::string_body>;
@@ -96,6 +100,8 @@ struct HttpLink::Impl {
     Resolved resolve(SteadyTime deadline);
     error_code write(const HttpRequest& request, SteadyTime deadline);
     error_code read_lines(Parser& parser, const std::function<bool(std::string_view)>& on_line);
+    SteadyTime end_of_sending();
+    bool is_aborted() const { return stopped || (cancelled && !sent); }
     bool usable();
     void close();
     Error unreachable(error_code why) const;
@@ -111,7 +117,10 @@ struct HttpLink::Impl {
     boost::beast::flat_buffer buffer;
     std::chrono::steady_clock::time_point last_used{};
     HolderInstant sent_at{};  // the request that was sent last
+    bool sent = false;        // it was, whole, and its answer is waited for
+    std::optional<SteadyTime> last_word_by;
     std::atomic<bool> stopped = false;
+    std::atomic<bool> cancelled = false;
 };
 
 void HttpLink::Impl::aim(const std::string& url) {
@@ -127,24 +136,37 @@ Result<void> HttpLink::Impl::connect_by(SteadyTime deadline) {
     return {};
 }
 
-/// Runs one asynchronous operation to its end, the deadline or stop(). The result is shared with the handler, so that
-/// name resolution, which cannot be interrupted, may be left behind; socket operations end as soon as the socket
-/// closes.
+/// Runs one asynchronous operation to its end, the deadline, stop() or cancel(). The result is shared with the handler,
+/// so that name resolution, which cannot be interrupted, may be left behind; socket operations end as soon as the
+/// socket closes.
 template <class Start>
 error_code HttpLink::Impl::perform(SteadyTime deadline, Start start) {
-    if (stopped) return asio::error::operation_aborted;
+    if (is_aborted()) return asio::error::operation_aborted;
     auto result = std::make_shared<std::optional<error_code>>();
     io.restart();
     start([result](error_code error, auto&&...) { *result = error; });
-    while (!*result && !stopped && std::chrono::steady_clock::now() < deadline)
+    while (!*result && !is_aborted()) {
+        if (cancelled) deadline = std::min(deadline, end_of_sending());
+        if (std::chrono::steady_clock::now() >= deadline) break;
         io.run_one_until(deadline);
+    }
     if (*result) return **result;
     const bool resolving = !socket.is_open();
     resolver.cancel();
     close();
     while (!resolving && !*result)
         io.run_one();
-    return stopped ? error_code(asio::error::operation_aborted) : error_code(asio::error::timed_out);
+    return is_aborted() ? error_code(asio::error::operation_aborted) : error_code(asio::error::timed_out);
+}
+
+/// Closes the sending half, once. Returns until when the server may answer.
+SteadyTime HttpLink::Impl::end_of_sending() {
+    if (!last_word_by) {
+        error_code ignored;
+        socket.shutdown(tcp::socket::shutdown_send, ignored);
+        last_word_by = std::chrono::steady_clock::now() + last_word_max;
+    }
+    return *last_word_by;
 }
 
 HttpLink::Impl::Resolved HttpLink::Impl::resolve(SteadyTime deadline) {
@@ -186,7 +208,7 @@ error_code HttpLink::Impl::connect(SteadyTime deadline) {
     for (const auto& endpoint : resolved.endpoints) {
         error = connect_to(endpoint, deadline);
         if (!error) last_used = std::chrono::steady_clock::now();
-        if (!error || stopped || std::chrono::steady_clock::now() >= deadline) break;
+        if (!error || is_aborted() || std::chrono::steady_clock::now() >= deadline) break;
     }
     return error;
 }
@@ -206,7 +228,7 @@ void HttpLink::Impl::close() {
 }
 
 Error HttpLink::Impl::unreachable(error_code why) const {
-    if (stopped) return {"cancelled", "the request to " + server + " was cancelled"};
+    if (is_aborted()) return {"cancelled", "the request to " + server + " was cancelled"};
     std::string reason = why.message();
     if (why == asio::error::timed_out) reason = "no answer in time";
     if (why == http::error::end_of_stream) reason = "the connection was closed before an answer came";
@@ -221,7 +243,10 @@ error_code HttpLink::Impl::write(const HttpRequest& request, SteadyTime deadline
 }
 
 Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime deadline) {
+    sent = false;
+    last_word_by.reset();
     error_code error = write(request, deadline);
+    sent = !error;
     std::optional<Parser> parser;
     do {  // informational answers only show that the server is there
         parser.emplace();
@@ -239,7 +264,7 @@ Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime
         return unreachable(error);
     }
     last_used = std::chrono::steady_clock::now();
-    if (!parser->get().keep_alive()) close();
+    if (!parser->get().keep_alive() || last_word_by) close();
     return to_response(*parser, sent_at);
 }
 
@@ -259,6 +284,7 @@ error_code HttpLink::Impl::read_lines(Parser& parser, const std::function<bool(s
 
 Result<HttpResponse> HttpLink::Impl::stream(const HttpRequest& request,
                                             const std::function<bool(std::string_view)>& on_line) {
+    sent = false;
     const auto deadline = std::chrono::steady_clock::now() + stream_start_max;
     error_code error = write(request, deadline);
     Parser parser;
@@ -281,6 +307,16 @@ Result<HttpResponse> HttpLink::Impl::stream(const HttpRequest& request,
 void HttpLink::Impl::stop() {
     stopped = true;
     asio::post(io, [] {});
+}
+
+void HttpLink::Impl::cancel() {
+    cancelled = true;
+    asio::post(io, [] {});
+}
+
+void HttpLink::Impl::resume() {
+    cancelled = false;
+    sent = false;
 }
 
 HttpLink::HttpLink() : impl_(std::make_unique<Impl>()) {}
@@ -307,6 +343,14 @@ Result<HttpResponse> HttpLink::stream(const HttpRequest& request,
 
 void HttpLink::stop() {
     impl_->stop();
+}
+
+void HttpLink::cancel() {
+    impl_->cancel();
+}
+
+void HttpLink::resume() {
+    impl_->resume();
 }
 
 }  // namespace holdfast

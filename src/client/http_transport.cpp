@@ -44,6 +44,7 @@ std::unique_ptr<HttpConnection> HttpTransport::take() {
         idle_.pop_back();
     }
     if (stopped_) connection->stop();
+    connection->resume();
     lent_.insert(connection.get());
     return connection;
 }
@@ -62,7 +63,7 @@ void HttpTransport::stop() {
         connection->stop();
 }
 
-AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout) {
+AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) {
     auto body = acquire_body(ask);
     if (!body) return Failure{.outcome = Outcome::refused, .code = body.error().code, .message = body.error().message};
     Loan connection(*this);
@@ -72,8 +73,9 @@ AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout) {
                               .body = std::move(*body),
                               .repeatable = at_once,
                               .silence_max = connection->silence_max(ask.ttl)};
+    const std::stop_callback on_stop(stop, [&connection] { connection->cancel(); });
     const auto response = connection->send(request, timeout);
-    if (!response) return NoAnswer{response.error().message};
+    if (!response) return NoAnswer{response.error().message, !connection->perhaps_done()};
     return read_acquire(ask, *response);
 }
 

@@ -20,7 +20,7 @@ class HttpTransport final : public Transport {
     explicit HttpTransport(std::string_view servers) : HttpTransport(std::make_shared<ServerList>(servers)) {}
     explicit HttpTransport(std::shared_ptr<ServerList> servers) : servers_(std::move(servers)) {}
 
-    AcquireReply acquire(const AcquireAsk& ask, Duration timeout) override;
+    AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) override;
     Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
     Result<void> release(const NamedLeases& leases, Duration timeout) override;
     Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) override;

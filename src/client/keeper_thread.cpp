@@ -34,7 +34,8 @@ Failure lost_because(const Error& why) {
 }  // namespace
 
 struct KeeperThread::Loop {
-    explicit Loop(Config given) : config(std::move(given)), keeper(Random(random_seed())) {}
+    Loop(Config given, std::shared_ptr<Callbacks> its_callbacks)
+        : config(std::move(given)), callbacks(std::move(its_callbacks)), keeper(Random(random_seed())) {}
 
     void run();
     void add(const Task& task);
@@ -46,7 +47,7 @@ struct KeeperThread::Loop {
         std::shared_ptr<Lease::State> lease;
         Error why;  ///< why the last renewal failed, if it did
     };
-    /// Something to tell, once no lock is held.
+    /// Something to note, once no lock is held.
     struct News {
         std::shared_ptr<Lease::State> lease;
         Outcome outcome;
@@ -61,6 +62,7 @@ struct KeeperThread::Loop {
     void forget(Keeper::Key key, std::vector<News>& news);
 
     const Config config;
+    const std::shared_ptr<Callbacks> callbacks;
     Alarm alarm;
     std::mutex mutex;
     bool stopping = false;
@@ -82,8 +84,10 @@ void KeeperThread::Loop::run() {
         send_due(now);
         const HolderInstant next = keeper.next();
         lock.unlock();
-        for (const auto& [lease, outcome, why] : news)
-            outcome == Outcome::lost ? lease->lose(lost_because(why)) : lease->change(outcome);
+        for (const auto& [lease, outcome, why] : news) {
+            const bool calls = outcome == Outcome::lost ? lease->lose(lost_because(why)) : lease->change(outcome);
+            if (calls) callbacks->submit(lease);
+        }
         news.clear();
         alarm.sleep_until(next);
         lock.lock();
@@ -173,7 +177,8 @@ void KeeperThread::Loop::stop() {
     alarm.ring();
 }
 
-KeeperThread::KeeperThread(Config config) : loop_(std::make_shared<Loop>(std::move(config))) {
+KeeperThread::KeeperThread(Config config)
+    : callbacks_(std::make_shared<Callbacks>()), loop_(std::make_shared<Loop>(std::move(config), callbacks_)) {
     thread_ = std::thread([loop = loop_] { loop->run(); });
 }
 
@@ -183,6 +188,7 @@ KeeperThread::~KeeperThread() {
         thread_.detach();
     else
         thread_.join();
+    callbacks_->stop();
 }
 
 void KeeperThread::add(const Task& task) {

@@ -7,14 +7,16 @@
 #include <thread>
 
 #include "base/time.h"
+#include "client/callbacks.h"
 #include "client/deadlines.h"
 #include "client/epoch.h"
 #include "client/transport.h"
 
 namespace holdfast {
 
-/// The thread that drives a Keeper: it watches deadlines, has due renewals sent by a few workers, and calls back. It
-/// never waits for the network itself, so that the end of a lease is told on time even if the server hangs.
+/// The thread that drives a Keeper: it watches deadlines, has due renewals sent by a few workers, and has the leases
+/// call back on another thread. It never waits for the network or the program itself, so that renewals go out on time,
+/// and so that a lease ends on time even if the server hangs.
 class KeeperThread {
  public:
     struct Config {
@@ -25,7 +27,7 @@ class KeeperThread {
     };
     /// Throws std::system_error if the system has no thread or descriptor left.
     explicit KeeperThread(Config config);
-    /// REQUIRES: the transport was stopped. May run on the keeper's own thread, at the end of a callback.
+    /// REQUIRES: the transport was stopped. May run on one of its own threads, in or after a callback.
     ~KeeperThread();
     KeeperThread(const KeeperThread&) = delete;
     KeeperThread& operator=(const KeeperThread&) = delete;
@@ -39,8 +41,12 @@ class KeeperThread {
     /// By the key that add() gave the lease. After it the lease is neither renewed nor told of anything new.
     void remove(std::uint64_t key);
 
+    /// Before the first callback of a lease is set. Throws std::system_error if the system has no thread left.
+    void start_callbacks() { callbacks_->start(); }
+
  private:
     struct Loop;
+    const std::shared_ptr<Callbacks> callbacks_;
     std::shared_ptr<Loop> loop_;
     std::thread thread_;
 };

@@ -12,6 +12,7 @@ Lease::Lease(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Lease::Lease(Lease&&) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
+    if (this == &other) return *this;
     Lease previous(std::move(*this));
     state_ = std::move(other.state_);
     return *this;
@@ -46,9 +47,13 @@ std::uint64_t Lease::token() const {
     return state_->grants.front().token;
 }
 
-const std::vector<Grant>& Lease::grants() const {
+const std::vector<Grant>& Lease::grants() const& {
     static const std::vector<Grant> none;
     return state_ ? state_->grants : none;
+}
+
+std::vector<Grant> Lease::grants() const&& {
+    return grants();
 }
 
 void Lease::on_lost(std::function<void(const Failure&)> callback) {

@@ -102,8 +102,8 @@ std::optional<Failure> LeaseManager::add(const std::vector<std::string>& session
     return core_->add(sessions);
 }
 
-Taken LeaseManager::try_acquire(const std::string& session) {
-    return core_->try_acquire(session);
+Taken LeaseManager::try_acquire(const std::string& session, const std::stop_token& stop) {
+    return core_->try_acquire(session, stop);
 }
 
 void LeaseManager::release(const std::string& session) {
@@ -121,7 +121,11 @@ Poll LeaseManager::begin_poll(const std::string& session) {
     return Poll{std::make_unique<Poll::State>(Poll::State{core_, std::move(until), turn})};
 }
 
-const std::string& LeaseManager::instance_id() const {
+const std::string& LeaseManager::instance_id() const& {
+    return core_->instance;
+}
+
+std::string LeaseManager::instance_id() const&& {
     return core_->instance;
 }
 

@@ -97,7 +97,8 @@ bool LeaseManager::Core::stop(Duration patience) {
     watch_over_ = true;
     watch_alarm_.ring();
     std::thread talker = std::exchange(talker_, {});
-    std::thread watcher = std::exchange(watcher_, {});
+    const bool from_a_callback = watcher_.get_id() == std::this_thread::get_id();  // joined by the destructor then
+    std::thread watcher = from_a_callback ? std::thread{} : std::exchange(watcher_, {});
     lock.unlock();
     if (talker.joinable()) talker.join();
     if (watcher.joinable()) watcher.join();
@@ -137,7 +138,13 @@ std::optional<Failure> LeaseManager::Core::add(const std::vector<std::string>& s
     return std::nullopt;
 }
 
-Taken LeaseManager::Core::try_acquire(const std::string& session) {
+Taken LeaseManager::Core::try_acquire(const std::string& session, const std::stop_token& stop) {
+    const auto cancelled = [] {
+        return Taken{false, Failure{.outcome = Outcome::cancelled,
+                                    .code = "cancelled",
+                                    .message = "the program broke the attempt off"}};
+    };
+    if (stop.stop_requested()) return cancelled();
     if (auto problem = problem_with(session)) return {false, std::move(problem)};
     Lock lock(mutex_);
     if (retired_ || !started_) return {false, refused("stopped", "this lease manager is not running")};
@@ -145,15 +152,21 @@ Taken LeaseManager::Core::try_acquire(const std::string& session) {
     if (known == nullptr && leases_.size() >= options.sessions_max)
         return {false, refused("too_many_sessions", "this instance looks after too many sessions already")};
     const HolderInstant now = holder_clock_now();
+    const bool was_tried_for = leases_.is_tried_for(session);
     leases_.ask_for(session, now);
     changed(now);
     if (is_owned(session)) return {true, {}};
     known = leases_.find(session);
     const std::uint64_t before = known != nullptr ? known->verdicts : 0;
-    settled_.wait_for(lock, options.timings.timeout * 2, [&] {
+    settled_.wait_for(lock, stop, options.timings.timeout * 2, [&] {
         const auto* one = leases_.find(session);
         return talk_over_ || one == nullptr || one->held() || one->verdicts != before;
     });
+    if (stop.stop_requested()) {
+        if (!was_tried_for) leases_.let_go(session, holder_clock_now());
+        changed(holder_clock_now());
+        return cancelled();
+    }
     if (is_owned(session)) return {true, {}};
     return {false, why_not(session)};
 }

@@ -34,7 +34,7 @@ struct LeaseManager::Core {
     bool stop(Duration patience);
 
     std::optional<Failure> add(const std::vector<std::string>& sessions);
-    Taken try_acquire(const std::string& session);
+    Taken try_acquire(const std::string& session, const std::stop_token& stop);
     void release(const std::string& session);
     bool is_owned(std::string_view session) const noexcept;
     std::shared_ptr<OwnedUntil> begin_poll(const std::string& session);
@@ -84,7 +84,7 @@ struct LeaseManager::Core {
     Alarm watch_alarm_;
     OwnedTable table_;
     mutable std::mutex mutex_;
-    std::condition_variable settled_;  ///< a verdict came, or the talk is over
+    std::condition_variable_any settled_;  ///< a verdict came, or the talk is over
     SessionLeases leases_;
     NodeRoll roll_;
     Random random_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/callbacks.h"
 #include "client/client_core.h"
 #include "client/keeper.h"
 
@@ -44,39 +45,75 @@ bool Lease::State::move(const Deadlines& deadlines, HolderInstant now) noexcept 
     return true;
 }
 
-void Lease::State::change(Outcome outcome) {
+bool Lease::State::change(Outcome outcome) {
     const std::lock_guard lock(mutex_);
     const bool news = outcome_.exchange(outcome) != outcome || outcome == Outcome::granted;
-    if (const auto callback = on_change_; news && callback) (*callback)(outcome);
+    if (!news || !on_change_) return false;
+    untold_ = outcome;
+    return !std::exchange(queued_, true);
 }
 
-void Lease::State::lose(Failure failure) {
+bool Lease::State::lose(Failure failure) {
     until_.finish();
     const std::lock_guard lock(mutex_);
-    if (lost_ || !core_) return;
+    if (lost_ || !core_) return false;
     lost_ = std::move(failure);
-    if (const auto callback = std::exchange(on_lost_, nullptr)) (*callback)(*lost_);
+    return on_lost_ && !std::exchange(queued_, true);
 }
 
+void Lease::State::call_back() noexcept {
+    std::unique_lock lock(mutex_);
+    queued_ = false;
+    const auto change = std::exchange(untold_, std::nullopt);
+    auto on_lost = lost_ ? std::exchange(on_lost_, nullptr) : nullptr;
+    auto on_change = change && !lost_ ? on_change_ : nullptr;
+    if (!on_lost && !on_change) return;
+    caller_ = std::this_thread::get_id();
+    lock.unlock();
+    if (on_lost)
+        (*on_lost)(*lost_);
+    else
+        (*on_change)(*change);
+    on_lost = nullptr;  // what it captured goes before release() goes on
+    on_change = nullptr;
+    lock.lock();
+    caller_ = {};
+    called_.notify_all();
+}
+
+/// In a child made by fork() nothing is called back, and whoever had the lock is not there.
 void Lease::State::on_lost(std::function<void(const Failure&)> callback) {
-    const std::lock_guard lock(mutex_);
-    if (!core_ || !callback) return;
-    if (lost_) return callback(*lost_);
+    if (born_ != forks() || !callback) return;
+    std::unique_lock lock(mutex_);
+    if (!core_) return;
+    if (lost_) {
+        lock.unlock();
+        return callback(*lost_);
+    }
+    core_->keeper.start_callbacks();
     on_lost_ = std::make_shared<const std::function<void(const Failure&)>>(std::move(callback));
 }
 
 void Lease::State::on_change(std::function<void(Outcome)> callback) {
+    if (born_ != forks()) return;
+    std::shared_ptr<const std::function<void(Outcome)>> dropped;
     const std::lock_guard lock(mutex_);
-    on_change_ = callback ? std::make_shared<const std::function<void(Outcome)>>(std::move(callback)) : nullptr;
+    if (!core_) return;
+    if (callback) core_->keeper.start_callbacks();
+    auto kept = callback ? std::make_shared<const std::function<void(Outcome)>>(std::move(callback)) : nullptr;
+    dropped = std::exchange(on_change_, std::move(kept));
 }
 
-/// Ends the lease for this process. Null if that was done before.
+/// Ends the lease for this process. Null if that was done before. Waits for a callback of the lease that is running,
+/// but not inside of one: two that release each other's lease would wait for ever.
 std::shared_ptr<Client::Core> Lease::State::finish() {
     until_.finish();
     std::pair<decltype(on_lost_), decltype(on_change_)> dropped;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     dropped = {std::exchange(on_lost_, nullptr), std::exchange(on_change_, nullptr)};
-    return std::exchange(core_, nullptr);
+    auto core = std::exchange(core_, nullptr);
+    if (!Callbacks::is_this_thread()) called_.wait(lock, [this] { return caller_ == std::thread::id{}; });
+    return core;
 }
 
 void Lease::State::abandon() {

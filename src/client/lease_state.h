@@ -4,10 +4,12 @@
 #include <holdfast/lease.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,10 +42,13 @@ struct Lease::State {
 
     /// For the keeper. False if the lease was over before: it then stays over.
     bool move(const Deadlines& deadlines, HolderInstant now) noexcept;
-    /// For the keeper: tells of a renewal that got through, or of the first that did not.
-    void change(Outcome outcome);
-    /// For the keeper: ends the lease and tells of it, unless it was released or told before.
-    void lose(Failure failure);
+    /// For the keeper: notes a renewal that got through, or the first that did not. True if the lease is to be given to
+    /// Callbacks; so with lose().
+    [[nodiscard]] bool change(Outcome outcome);
+    /// For the keeper: ends the lease, unless it was released or lost before.
+    [[nodiscard]] bool lose(Failure failure);
+    /// For Callbacks: tells what was noted. Nothing of it is left unless this is in the middle of a callback.
+    void call_back() noexcept;
 
     const std::vector<Grant> grants;
     const std::string session;  ///< they were acquired in
@@ -62,11 +67,14 @@ struct Lease::State {
     std::atomic<Outcome> outcome_ = Outcome::granted;
     std::atomic<std::uint64_t> progress_ = no_progress;
 
-    /// Held while a callback runs, so that none runs once release() is over; recursive, so that a callback may release.
-    std::recursive_mutex mutex_;
+    std::mutex mutex_;  ///< never held while a callback runs
+    std::condition_variable called_;
+    std::thread::id caller_;              ///< that runs a callback: release() waits for it
     std::shared_ptr<Client::Core> core_;  ///< until released
-    std::optional<Failure> lost_;
-    bool told_ = false;  ///< release() got through
+    std::optional<Failure> lost_;         ///< set once
+    std::optional<Outcome> untold_;       ///< the last change, until on_change_ was called with it
+    bool queued_ = false;                 ///< with Callbacks
+    bool told_ = false;                   ///< release() got through
     std::shared_ptr<const std::function<void(const Failure&)>> on_lost_;
     std::shared_ptr<const std::function<void(Outcome)>> on_change_;
 };

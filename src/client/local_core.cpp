@@ -73,6 +73,7 @@ void Local::Core::run_timer() {
 
 core::AcquireAnswer Local::Core::acquire(core::AcquireRequest request, Waiting& waiting) {
     std::unique_lock lock(mutex_);
+    if (waiting.cancelled) return core::AcquireBusy{core::Code::cancelled, {}, {}};
     tick();
     waiting.ticket = authority_.acquire(std::move(request), [&waiting](core::AcquireAnswer answer) {
         waiting.answer = std::move(answer);
@@ -86,6 +87,7 @@ core::AcquireAnswer Local::Core::acquire(core::AcquireRequest request, Waiting& 
 
 void Local::Core::cancel(Waiting& waiting) {
     const std::lock_guard lock(mutex_);
+    waiting.cancelled = true;
     if (waiting.ticket == 0 || waiting.answer) return;
     tick();
     if (!waiting.answer) authority_.cancel(waiting.ticket);

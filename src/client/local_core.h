@@ -29,10 +29,11 @@ struct Local::Core {
         std::condition_variable answered;
         std::optional<core::AcquireAnswer> answer;
         core::Authority::WaitTicket ticket = 0;
+        bool cancelled = false;
     };
 
     /// Blocks until there is an answer, which the authority gives by the end of the request's wait.
-    /// `waiting` may be handed to cancel() by other threads meanwhile.
+    /// `waiting` may be handed to cancel() by other threads, also before: then nothing is asked for.
     core::AcquireAnswer acquire(core::AcquireRequest request, Waiting& waiting);
     void cancel(Waiting& waiting);
     std::vector<core::RenewAnswer> renew(core::RenewRequest request);

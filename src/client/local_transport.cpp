@@ -22,8 +22,8 @@ Result<std::vector<core::Intent>> manifest_of(const AcquireAsk& ask) {
     std::vector<core::Intent> intents;
     for (const auto& [resource, predicate] : ask.intents) {
         if (auto checked = core::check_resource(resource); !checked) return checked.error();
-        const auto known = core::parse_predicate(predicate);
-        if (!known) return Error{"invalid_argument", "there is no predicate '" + predicate + "'"};
+        const auto known = core::parse_predicate(predicate.text());
+        if (!known) return Error{"invalid_argument", "there is no predicate '" + predicate.text() + "'"};
         intents.push_back({core::full_name(ask.name_space, resource), *known});
     }
     return core::checked_manifest(std::move(intents));
@@ -113,16 +113,17 @@ VerifiedLease to_verified(const core::VerifyAnswer& answer) {
 
 }  // namespace
 
-AcquireReply LocalTransport::acquire(const AcquireAsk& ask, Duration) {
+AcquireReply LocalTransport::acquire(const AcquireAsk& ask, Duration, const std::stop_token& stop) {
     auto request = to_request(ask);
     if (!request)
         return Failure{.outcome = Outcome::refused, .code = request.error().code, .message = request.error().message};
     Local::Core::Waiting waiting;
     {
         const std::lock_guard lock(mutex_);
-        if (stopped_) return NoAnswer{"the client was stopped"};
+        if (stopped_) return NoAnswer{"the client was stopped", true};
         waiting_.insert(&waiting);
     }
+    const std::stop_callback on_stop(stop, [&] { local_->cancel(waiting); });
     const HolderInstant sent_at = holder_clock_now();
     const auto answer = local_->acquire(std::move(*request), waiting);
     const std::lock_guard lock(mutex_);

@@ -16,7 +16,7 @@ class LocalTransport final : public Transport {
  public:
     explicit LocalTransport(std::shared_ptr<Local::Core> local) : local_(std::move(local)) {}
 
-    AcquireReply acquire(const AcquireAsk& ask, Duration timeout) override;
+    AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) override;
     Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
     Result<void> release(const NamedLeases& leases, Duration timeout) override;
     Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) override;

@@ -67,7 +67,7 @@ AcquireReply read_refusal(const HttpResponse& response) {
 json::array to_json(const std::vector<Intent>& intents) {
     json::array list;
     for (const auto& intent : intents)
-        list.push_back(json::object{{"resource", intent.resource}, {"predicate", intent.predicate}});
+        list.push_back(json::object{{"resource", intent.resource}, {"predicate", intent.predicate.text()}});
     return list;
 }
 

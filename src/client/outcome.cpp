@@ -18,6 +18,8 @@ const char* to_string(Outcome outcome) {
             return "unreachable";
         case Outcome::die:
             return "die";
+        case Outcome::cancelled:
+            return "cancelled";
     }
     return "unknown";
 }

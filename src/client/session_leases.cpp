@@ -41,6 +41,13 @@ void SessionLeases::ask_for(const std::string& session, HolderInstant now) {
     if (!one.held() && !one.in_flight) plan(session, one, Step::attempt, now);
 }
 
+bool SessionLeases::is_tried_for(const std::string& session) const {
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end() || found->second.gone) return false;
+    const Entry& one = found->second;
+    return one.held() || one.wanted || one.asked || one.in_flight;
+}
+
 void SessionLeases::let_go(const std::string& session, HolderInstant now) {
     const auto found = sessions_.find(session);
     if (found == sessions_.end()) return;

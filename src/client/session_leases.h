@@ -102,6 +102,9 @@ class SessionLeases {
 
     std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
 
+    /// True if it is owned, wanted or being asked for.
+    bool is_tried_for(const std::string& session) const;
+
     /// Nothing if it is not looked after.
     const Session* find(const std::string& session) const;
     std::vector<std::string> owned() const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,7 +16,8 @@
 
 namespace holdfast {
 
-/// Giving leases back may take this long if the authority does not answer; they end by themselves anyway.
+/// Giving leases back, or breaking an acquire off, may take this long if the authority does not answer; leases end by
+/// themselves anyway.
 constexpr Duration release_max = 1s;
 
 /// As programs are told of durations, and never less.
@@ -50,6 +52,7 @@ struct TimedGrant {
 /// Granted; or the authority's no; or no answer that makes sense, and so nothing is known.
 struct NoAnswer {
     std::string message;
+    bool unsent = false;  ///< and so nothing came of it, for sure
 };
 using AcquireReply = std::variant<std::vector<TimedGrant>, Failure, NoAnswer>;
 
@@ -93,7 +96,9 @@ class Transport {
  public:
     virtual ~Transport() = default;
 
-    virtual AcquireReply acquire(const AcquireAsk& ask, Duration timeout) = 0;
+    /// A stop has the request leave the queue. The reply then says what came of it: a grant if it crossed the stop, the
+    /// code `cancelled` if there is none, and no answer if that is not known after release_max.
+    virtual AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) = 0;
 
     /// One answer for each lease, in order; an error if there was none, or one for all (`stale_epoch`).
     virtual Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) = 0;

@@ -42,7 +42,7 @@ Performed Work::Core::run(const std::function<bool(Work&)>& function) {
 
 bool Work::Core::go_on() {
     if (over_) return false;
-    if (auto stopped = agent_.stopped()) return drive(IntentMachine::Stopped{std::move(stopped)});
+    if (auto why = stopped()) return drive(IntentMachine::Stopped{std::move(why)});
     auto trouble = take_trouble();
     if (!trouble && held()) return true;
     have_patience();
@@ -62,7 +62,7 @@ bool Work::Core::drive(Event event) {
 }
 
 Work::Core::Event Work::Core::act(Action action) {
-    if (auto stopped = agent_.stopped()) return IntentMachine::Stopped{std::move(stopped)};
+    if (auto why = stopped()) return IntentMachine::Stopped{std::move(why)};
     const bool begun = last_why_.has_value();  // without patience everything is still tried once
     if (begun && patience_left() <= Duration::zero()) return IntentMachine::Stopped{last_why_};
     switch (action) {
@@ -109,10 +109,11 @@ Work::Core::Event Work::Core::ask(Duration wait) {
                          .reason = options_.reason,
                          .metadata = options_.metadata,
                          .name_space = options_.name_space,
-                         .session = agent_.digest().session});
+                         .session = agent_.digest().session,
+                         .stop = options_.stop});
     acquiring.observe({agent_.asks, [this](const Failure& failure) { return tell_of_trouble_with_asking(failure); }});
     auto acquired = acquiring.run();
-    if (auto stopped = agent_.stopped(); stopped && !acquired) return IntentMachine::Stopped{std::move(stopped)};
+    if (auto why = stopped(); why && !acquired) return IntentMachine::Stopped{std::move(why)};
     if (!acquired) return IntentMachine::Denied{acquired.failure()};
     take(std::move(acquired.lease()));
     agent_.let_go_of_left_behind();
@@ -121,7 +122,7 @@ Work::Core::Event Work::Core::ask(Duration wait) {
 
 Work::Core::Event Work::Core::rest() {
     const HolderInstant now = holder_clock_now();
-    agent_.sleep_until(std::min(now + machine_.delay(), std::max(patience_end_, now)));
+    agent_.sleep_until(std::min(now + machine_.delay(), std::max(patience_end_, now)), options_.stop);
     return IntentMachine::Rested{};
 }
 
@@ -166,7 +167,7 @@ void Work::Core::tell(IntentState from, Action action) const {
 
 /// While it asks and waits, the machine hears nothing; the program does.
 bool Work::Core::tell_of_trouble_with_asking(const Failure& failure) const {
-    if (agent_.stopped()) return false;
+    if (stopped()) return false;
     if (options_.on_step) options_.on_step({IntentState::acquiring, IntentState::acquiring, failure, 0ms});
     return true;
 }
@@ -218,6 +219,12 @@ void Work::Core::note_renewal() {
 std::optional<Failure> Work::Core::take_trouble() {
     const std::lock_guard lock(mutex_);
     return std::exchange(trouble_, std::nullopt);
+}
+
+std::optional<Failure> Work::Core::stopped() const {
+    if (auto why = agent_.stopped()) return why;
+    if (!options_.stop.stop_requested()) return std::nullopt;
+    return Failure{.outcome = Outcome::cancelled, .code = "cancelled", .message = "the program broke the work off"};
 }
 
 bool Work::Core::held() const noexcept {

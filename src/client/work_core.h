@@ -49,6 +49,7 @@ struct Work::Core {
     void note_trouble(const Failure& why);
     void note_renewal();
     std::optional<Failure> take_trouble();
+    std::optional<Failure> stopped() const;
     Duration patience_left() const;
     void have_patience();
 

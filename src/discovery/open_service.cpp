@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "discovery/dial.h"
 
@@ -19,7 +20,8 @@ Result<int> taken_out(Socket& socket) {
 
 }  // namespace
 
-Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout) {
+Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout,
+                         const std::stop_token& stop) {
     if (name.empty() || name.size() > 255) return Error{"invalid_name", "a name has 1 to 255 bytes"};
     Result<int> opened = Error{"unreachable", "the relay did not answer"};
     try {
@@ -32,11 +34,14 @@ Result<int> open_service(const std::vector<ServerAddress>& relays, const std::st
                 opened = Error{failed.code, failed.message.empty() ? failed.code : failed.message};
             }
         });
+        const std::stop_callback on_stop(stop, [&loop] { loop.stop(); });
         loop.run();
     } catch (const boost::system::system_error& error) {  // no descriptor or thread left
         return Error{"unreachable", error.what()};
     }
-    return opened;
+    if (!stop.stop_requested()) return opened;
+    if (opened) ::close(*opened);
+    return Error{"cancelled", "the program broke the call off"};
 }
 
 }  // namespace holdfast::discovery

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "client/forks.h"
+#include "discovery/event_thread.h"
 #include "discovery/host_port.h"
 #include "discovery/open_service.h"
 #include "discovery/publisher_loop.h"
@@ -54,14 +55,12 @@ class WithoutSignals {
 struct Publisher::Core {
     Core(Identity its_identity, std::vector<ServerAddress> relays, discovery::Served service, AdvertiseOptions given)
         : identity(std::move(its_identity)),
+          events(std::move(given.on_event)),
           loop({.identity = identity,
                 .relays = std::move(relays),
                 .services = {std::move(service)},
                 .streams_most = given.streams_max,
-                .on_event = [on_event = std::move(given.on_event)](const discovery::PublisherEvent& event) {
-                    if (on_event) on_event(told(event));
-                }}) {
-        const WithoutSignals here;
+                .on_event = [this](const discovery::PublisherEvent& event) { events.put(told(event)); }}) {
         thread = std::thread([this] { loop.run(); });
     }
 
@@ -71,6 +70,7 @@ struct Publisher::Core {
     }
 
     const Identity identity;
+    discovery::EventThread events;
     discovery::PublisherLoop loop;
     std::thread thread;
     const std::uint32_t born = forks();
@@ -86,6 +86,7 @@ Published Publisher::advertise(AdvertiseOptions options) {
     auto identity = load_or_make_identity(options.identity.empty() ? default_identity_file() : options.identity);
     if (!identity) return refused(identity.error());
     try {
+        const WithoutSignals here;
         return Publisher{std::make_unique<Core>(std::move(identity->identity), *relays,
                                                 discovery::Served{what, *target}, std::move(options))};
     } catch (const std::system_error& error) {  // no descriptor or thread left
@@ -116,25 +117,31 @@ bool Publisher::held() const noexcept {
 }
 
 std::string Publisher::name() const {
-    return core_->loop.name(0);
+    return core_ ? core_->loop.name(0) : std::string{};
 }
 
-const std::string& Publisher::identity() const {
-    return core_->identity.id();
+const std::string& Publisher::identity() const& {
+    static const std::string none;
+    return core_ ? core_->identity.id() : none;
+}
+
+std::string Publisher::identity() const&& {
+    return identity();
 }
 
 std::size_t Publisher::streams() const {
-    return core_->loop.streams();
+    return core_ ? core_->loop.streams() : 0;
 }
 
-ServiceConnection connect_service(const std::string& relay, const std::string& name,
-                                  std::chrono::milliseconds timeout) {
+ServiceConnection connect_service(const std::string& relay, const std::string& name, std::chrono::milliseconds timeout,
+                                  const std::stop_token& stop) {
     const auto relays = discovery::parse_relays(relay_of(relay));
     if (!relays) return {.failure = refused(relays.error())};
-    const auto opened = discovery::open_service(*relays, name, timeout);
+    const auto opened = discovery::open_service(*relays, name, timeout, stop);
     if (opened) return {.fd = *opened};
     ServiceConnection none{.failure = refused(opened.error())};
     if (none.failure.code == "unreachable") none.failure.outcome = Outcome::unreachable;
+    if (none.failure.code == "cancelled") none.failure.outcome = Outcome::cancelled;
     return none;
 }
 

@@ -1,7 +1,9 @@
 #include <holdfast/client.h>
 
 #include <atomic>
+#include <future>
 #include <gtest/gtest.h>
+#include <stop_token>
 #include <thread>
 
 #include "base/text.h"
@@ -42,6 +44,28 @@ TEST(ClientAndServer, grant_exclude_and_hand_over) {
     });
     EXPECT_TRUE(held.lease().release());
     waiter.join();
+}
+
+TEST(ClientAndServer, a_stop_gives_up_the_place_in_the_queue_before_the_call_returns) {
+    ServerProcess server;
+    const auto place_of = [&](const std::string& holder) {
+        return client_of(server, holder).acquire("db").failure().queue_position;
+    };
+    auto held = client_of(server, "alice").acquire("db");
+    ASSERT_TRUE(held) << held.failure().message;
+    for (int round = 0; round < 3; ++round) {
+        std::stop_source stop;
+        auto answer = std::async(std::launch::async, [&] {
+            return client_of(server, "bob").acquire("db", {.wait = 1h, .stop = stop.get_token()});
+        });
+        ASSERT_TRUE(eventually([&] { return place_of("carol") == 2; }));
+        stop.request_stop();
+        ASSERT_EQ(answer.wait_for(60s), std::future_status::ready);
+        const Acquired end = answer.get();
+        EXPECT_EQ(end.outcome(), Outcome::cancelled);
+        EXPECT_EQ(end.failure().message.find("ends by itself"), std::string::npos) << "the server had the last word";
+        EXPECT_EQ(place_of("carol"), 1U);
+    }
 }
 
 TEST(ClientAndServer, of_two_servers_ask_the_second_when_the_first_is_dead) {

@@ -29,7 +29,7 @@ libdir=$(dirname "$library")
 # Only what the headers offer is to be seen from outside.
 nm -DC --defined-only "$library" | sed 's/^[0-9a-f]* . //' >"$scratch/symbols"
 grep -q '^holdfast::Client::acquire' "$scratch/symbols" || fail "the library does not offer Client::acquire"
-hidden=$(grep -vE '^(non-virtual |typeinfo |vtable )?(for )?holdfast::(Agent|Client|Lease|LeaseManager|Local|Poll|Publisher|Work)::|^holdfast::connect_service\(|^holdfast::to_string\(holdfast::(IntentState|Outcome|Ownership)\)' \
+hidden=$(grep -vE '^(non-virtual |typeinfo |vtable )?(for )?holdfast::(Agent|Client|Lease|LeaseManager|Local|Poll|Publisher|Work)::|^holdfast::connect_service\(|^holdfast::to_string\(holdfast::(IntentState|Outcome|Ownership|Predicate)\)|^holdfast::predicate_of\(' \
     "$scratch/symbols" || true)
 [ -z "$hidden" ] || fail "the library shows what it should hide: $hidden"
 

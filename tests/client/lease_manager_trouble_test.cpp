@@ -1,8 +1,11 @@
 #include <holdfast/lease_manager.h>
 
+#include <future>
 #include <gtest/gtest.h>
+#include <stop_token>
 
 #include "base/clock.h"
+#include "client/lease_commands.h"
 #include "client/redis_impostor.h"
 #include "client/resp_connection.h"
 #include "wire/resp_command.h"
@@ -191,6 +194,64 @@ TEST(LeaseManagerTrouble, says_once_that_a_store_is_full_though_it_can_be_read) 
     ASSERT_FALSE(manager.start());
     ASSERT_TRUE(eventually([&] { return manager.is_owned("s"); }));
     EXPECT_TRUE(eventually([&] { return troubles.codes() == std::vector<std::string>{"refused", ""}; }));
+}
+
+TEST(LeaseManagerStop, of_a_try_ends_it_and_lets_go_of_what_was_taken_meanwhile) {
+    std::promise<void> stopped;
+    std::atomic<bool> taking = false;
+    std::atomic<int> released = 0;
+    RedisImpostor store{[&, future = stopped.get_future().share()](const Words& command) {
+        if (is_taking(command)) {
+            taking = true;
+            future.wait();
+        }
+        released += command[0] == "EVALSHA" && command[1] == release_script_sha ? 1 : 0;
+        return RedisImpostor::usual_answer(command);
+    }};
+    Troubles troubles;
+    auto options = options_for(store, troubles);
+    options.timings.timeout = std::chrono::minutes{10};
+    LeaseManager manager{options};
+    ASSERT_FALSE(manager.start());
+    std::stop_source stop;
+    auto taken = std::async(std::launch::async, [&] {
+        Taken last;
+        while (!stop.stop_requested())  // it is not preferred before the list of instances was read
+            last = manager.try_acquire("s", stop.get_token());
+        return last;
+    });
+    ASSERT_TRUE(eventually([&] { return taking.load(); }));
+    stop.request_stop();
+    ASSERT_EQ(taken.wait_for(60s), std::future_status::ready) << "well before the timeout";
+    const Taken end = taken.get();
+    EXPECT_FALSE(end);
+    ASSERT_TRUE(end.why);
+    EXPECT_EQ(end.why->outcome, Outcome::cancelled);
+    stopped.set_value();
+    EXPECT_TRUE(eventually([&] { return released > 0; }));
+    EXPECT_FALSE(manager.is_owned("s"));
+    EXPECT_TRUE(eventually([&] { return manager.sessions().empty(); }));
+    EXPECT_EQ(manager.try_acquire("t", stop.get_token()).why->outcome, Outcome::cancelled) << "stopped before";
+    EXPECT_TRUE(manager.sessions().empty());
+}
+
+TEST(LeaseManagerStop, may_be_called_from_a_callback) {
+    RedisImpostor store{RedisImpostor::usual_answer};
+    Troubles troubles;
+    auto options = options_for(store, troubles);
+    std::atomic<bool> stopped = false;
+    LeaseManager* itself = nullptr;
+    options.on_change = [&](const OwnershipChange& change) {
+        if (change.to != Ownership::owned) return;
+        itself->stop();
+        stopped = true;
+    };
+    LeaseManager manager{options};
+    itself = &manager;
+    ASSERT_FALSE(manager.start());
+    ASSERT_FALSE(manager.add({"s"}));
+    EXPECT_TRUE(eventually([&] { return stopped.load(); }));
+    EXPECT_FALSE(manager.is_owned("s"));
 }
 
 }  // namespace

@@ -5,12 +5,17 @@
 #include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <netinet/in.h>
+#include <optional>
+#include <stop_token>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/random.h"
+#include "discovery/event_thread.h"
 #include "discovery/host_port.h"
 #include "discovery/publisher_loop.h"
 #include "discovery/test_relay.h"
@@ -261,6 +266,107 @@ TEST_F(Advertising, uses_the_next_relay_when_the_first_is_away_and_so_does_a_con
     const auto stream = connect_service(several.relay, "web");
     EXPECT_TRUE(stream) << stream.failure.message;
     ::close(stream.fd);
+}
+
+TEST_F(Advertising, is_renewed_while_a_callback_is_slow_and_leaves_no_event_out) {
+    std::promise<void> let_go;
+    auto slow = options("127.0.0.1:1");
+    slow.ttl = std::chrono::milliseconds{1500};
+    slow.on_event = [this, future = let_go.get_future().share()](const ServiceEvent& event) {
+        if (event.event == "connected") future.wait();
+        told.add(event);
+    };
+    auto published = Publisher::advertise(slow);
+    ASSERT_TRUE(published);
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (!published.publisher().held() && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(5ms);
+    const auto held_since = std::chrono::steady_clock::now();
+    while (published.publisher().held() && std::chrono::steady_clock::now() - held_since < 2 * slow.ttl)
+        std::this_thread::sleep_for(5ms);
+    EXPECT_TRUE(published.publisher().held()) << "for twice its TTL";
+    let_go.set_value();
+    EXPECT_TRUE(told.wait_for("connected"));
+    EXPECT_TRUE(told.wait_for("registered"));
+}
+
+TEST_F(Advertising, may_be_ended_by_its_own_callback) {
+    std::optional<Publisher> publisher;
+    std::promise<void> ready;
+    std::promise<void> ended;
+    auto own = options("127.0.0.1:1");
+    own.on_event = [&, future = ready.get_future().share()](const ServiceEvent& event) {
+        if (event.event != "registered") return;
+        future.wait();
+        publisher.reset();
+        ended.set_value();
+    };
+    publisher = Publisher::advertise(own).publisher();
+    ready.set_value();
+    ASSERT_EQ(ended.get_future().wait_for(patience), std::future_status::ready);
+    EXPECT_FALSE(publisher);
+    EXPECT_EQ(relay.registered(), 0U);
+}
+
+TEST_F(Advertising, that_was_moved_from_advertises_nothing) {
+    auto published = Publisher::advertise(options("127.0.0.1:1"));
+    ASSERT_TRUE(published);
+    const Publisher moved = std::move(published.publisher());
+    const Publisher& left = published.publisher();
+    EXPECT_FALSE(left.held());
+    EXPECT_EQ(left.name() + left.identity(), "");
+    EXPECT_EQ(left.streams(), 0U);
+    EXPECT_EQ(moved.name(), "web");
+}
+
+TEST(EventThread, leaves_the_oldest_out_when_too_many_wait_and_says_how_many) {
+    std::promise<void> let_go;
+    std::atomic<bool> waits = false;
+    std::vector<ServiceEvent> told;
+    {
+        discovery::EventThread events{[&, future = let_go.get_future().share()](const ServiceEvent& event) {
+            waits = true;
+            future.wait();
+            told.push_back(event);
+        }};
+        events.put({.event = "first"});
+        while (!waits)
+            std::this_thread::yield();
+        for (std::size_t i = 0; i < discovery::EventThread::waiting_max + 7; ++i)
+            events.put({.event = std::to_string(i)});
+        let_go.set_value();
+    }
+    ASSERT_EQ(told.size(), discovery::EventThread::waiting_max + 2) << "the destructor has what waits told";
+    EXPECT_EQ(told[0].event, "first");
+    EXPECT_EQ(told[1].event, "events_dropped");
+    EXPECT_TRUE(told[1].message.starts_with("7 ")) << told[1].message;
+    EXPECT_EQ(told[2].event, "7");
+    EXPECT_EQ(told.back().event, std::to_string(discovery::EventThread::waiting_max + 6));
+}
+
+TEST(ConnectService, is_broken_off_by_a_stop) {
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(::bind(listener, generic, size), 0);
+    ASSERT_EQ(::listen(listener, 4), 0);
+    ASSERT_EQ(::getsockname(listener, generic, &size), 0);
+    const std::string silent = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    std::stop_source stop;
+    auto stream = std::async(std::launch::async, [&] { return connect_service(silent, "web", 1h, stop.get_token()); });
+    const int accepted = ::accept(listener, nullptr, nullptr);
+    stop.request_stop();
+    ASSERT_EQ(stream.wait_for(patience), std::future_status::ready);
+    for (const ServiceConnection& end : {stream.get(), connect_service(silent, "web", 1h, stop.get_token())}) {
+        EXPECT_FALSE(end);
+        EXPECT_EQ(end.failure.outcome, Outcome::cancelled);
+        EXPECT_EQ(end.failure.code, "cancelled");
+    }
+    ::close(accepted);
+    ::close(listener);
 }
 
 /// A publisher of `web` that has a stream, and is told to stop.
