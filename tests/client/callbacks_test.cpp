@@ -18,11 +18,9 @@
 namespace holdfast {
 namespace {
 
-/// A callback that does not end before it is let.
+/// A callback that does not end before it is let. It outlives the lease, which waits for it.
 class Slow {
  public:
-    ~Slow() { let_go(); }
-
     void hang() {
         running_ = true;
         future_.wait();
@@ -40,6 +38,12 @@ class Slow {
     bool done_ = false;
 };
 
+/// Lets it end before the lease does, also when the test fails.
+struct LetGo {
+    Slow& slow;
+    ~LetGo() { slow.let_go(); }
+};
+
 /// Renewals of one lease, by the server's count.
 struct RenewingServer {
     std::atomic<int> renewed = 0;
@@ -52,10 +56,11 @@ struct RenewingServer {
 };
 
 TEST(Callbacks, that_are_slow_hold_up_no_renewal) {
-    RenewingServer server;
     Slow slow;
+    RenewingServer server;
     auto acquired = Client({.server = server.server.url(), .holder = "alice"}).acquire("a");
     ASSERT_TRUE(acquired);
+    const LetGo in_the_end{slow};
     acquired.lease().on_change([&](Outcome) { slow.hang(); });
     ASSERT_TRUE(eventually([&] { return slow.is_running(); }));
     const int before = server.renewed;
@@ -66,12 +71,13 @@ TEST(Callbacks, that_are_slow_hold_up_no_renewal) {
 }
 
 TEST(Callbacks, that_are_slow_do_not_keep_a_lease_from_ending) {
-    Local local;
     Slow slow;
+    Local local;
     Client client = local.client();
     auto kept = client.acquire("kept", {.ttl = 1s});
     auto ends = client.acquire("ends", {.ttl = 1s, .keep = false});
     ASSERT_TRUE(kept && ends);
+    const LetGo in_the_end{slow};
     kept.lease().on_change([&](Outcome) { slow.hang(); });
     std::atomic<int> told = 0;
     ends.lease().on_lost([&](const Failure&) { ++told; });
@@ -82,11 +88,12 @@ TEST(Callbacks, that_are_slow_do_not_keep_a_lease_from_ending) {
 }
 
 TEST(Callbacks, tell_the_last_of_several_changes_that_came_meanwhile) {
-    RenewingServer server;
     Slow slow;
+    RenewingServer server;
     std::atomic<int> calls = 0;
     auto acquired = Client({.server = server.server.url(), .holder = "alice"}).acquire("a");
     ASSERT_TRUE(acquired);
+    const LetGo in_the_end{slow};
     acquired.lease().on_change([&](Outcome outcome) {
         EXPECT_EQ(outcome, Outcome::granted);
         if (++calls == 1) slow.hang();
@@ -100,10 +107,11 @@ TEST(Callbacks, tell_the_last_of_several_changes_that_came_meanwhile) {
 }
 
 TEST(Callbacks, end_before_a_release_returns_and_none_begins_after_it) {
+    Slow slow;
     Local local;
     auto acquired = local.client().acquire("db", {.ttl = 1s});
     ASSERT_TRUE(acquired);
-    Slow slow;
+    const LetGo in_the_end{slow};
     acquired.lease().on_change([&](Outcome) { slow.hang(); });
     ASSERT_TRUE(eventually([&] { return slow.is_running(); }));
     auto released = std::async(std::launch::async, [&] {
@@ -191,10 +199,11 @@ TEST(Callbacks, of_a_lease_that_is_lost_already_may_throw_to_the_caller) {
 }
 
 TEST(Callbacks, are_not_set_in_a_child_of_fork_and_do_not_hang_there) {
+    Slow slow;
     Local local;
     auto acquired = local.client().acquire("db", {.ttl = 1s});
     ASSERT_TRUE(acquired);
-    Slow slow;
+    const LetGo in_the_end{slow};
     acquired.lease().on_change([&](Outcome) { slow.hang(); });
     ASSERT_TRUE(eventually([&] { return slow.is_running(); }));
     const pid_t child = ::fork();
