@@ -117,7 +117,7 @@ struct HttpLink::Impl {
     boost::beast::flat_buffer buffer;
     std::chrono::steady_clock::time_point last_used{};
     HolderInstant sent_at{};  // the request that was sent last
-    bool sent = false;        // it was, whole, and its answer is waited for
+    bool sent = false;        // it is, or is being
     std::optional<SteadyTime> last_word_by;
     std::atomic<bool> stopped = false;
     std::atomic<bool> cancelled = false;
@@ -131,6 +131,7 @@ void HttpLink::Impl::aim(const std::string& url) {
 }
 
 Result<void> HttpLink::Impl::connect_by(SteadyTime deadline) {
+    sent = false;
     const error_code error = connect(deadline);
     if (error) return unreachable(error);
     return {};
@@ -238,6 +239,8 @@ Error HttpLink::Impl::unreachable(error_code why) const {
 error_code HttpLink::Impl::write(const HttpRequest& request, SteadyTime deadline) {
     if (const error_code error = connect(deadline)) return error;
     const auto message = to_beast(request, address.authority());
+    if (is_aborted()) return asio::error::operation_aborted;
+    sent = true;  // from here on the server may have it whole
     sent_at = holder_clock_now();
     return perform(deadline, [&](auto done) { http::async_write(socket, message, done); });
 }
@@ -246,7 +249,6 @@ Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime
     sent = false;
     last_word_by.reset();
     error_code error = write(request, deadline);
-    sent = !error;
     std::optional<Parser> parser;
     do {  // informational answers only show that the server is there
         parser.emplace();

@@ -56,9 +56,9 @@ class HttpLink {
     /// Ends the call that is under way, from any thread, and every later one: send() then fails with `cancelled`.
     void stop();
 
-    /// Breaks the request off that is under way, from any thread, and every later one until resume(). One that was not
-    /// sent whole fails with `cancelled`. One that was is ended by closing the sending half, so that the server gives
-    /// it up and still says what came of it; it has a second for that.
+    /// Breaks the request off that is under way, from any thread, and every later one until resume(). One that
+    /// was not begun to be sent fails with `cancelled`. One that was is ended by closing the sending half, so that the
+    /// server gives it up and still says what came of it; it has a second for that.
     void cancel();
     void resume();
 
