@@ -158,6 +158,7 @@ struct Cluster::Impl {
         write_lives_at = now + pause_after_failure;
         parts.write_peer_lives(*lives, [this, lives = *lives](const Result<void>& written) {
             writing_lives = false;
+            lives_refused = written ? std::nullopt : std::optional(written.error());
             if (!written) return;  // the same again
             write_lives_at = {};
             tell_of_lives_heard_of(lives);
@@ -250,6 +251,7 @@ struct Cluster::Impl {
     bool writing_founders = false;
     Instant write_founders_at{};
     bool writing_lives = false;
+    std::optional<Error> lives_refused;  ///< by the disk, the last time
     Instant write_lives_at{};
     PeerDoor door;
     Driver* driver = nullptr;
@@ -340,6 +342,11 @@ std::optional<Trouble> Cluster::trouble() {
     if (!status.founded)
         return Trouble{"not_founded",
                        "the cluster begins once all of its members have met; start those that are missing"};
+    if (impl_->lives_refused && impl_->known.lives.to_write())
+        return Trouble{"storage_failed",
+                       "the disk does not take the latest starts of other members, so this node takes part in nothing "
+                       "with them: " +
+                           impl_->lives_refused->message + ". Make room, or see to the disk"};
     const std::string counted = std::to_string(status.voting()) + " of " + std::to_string(members) + " members vote, " +
                                 std::to_string(majority) + " are needed";
     if (status.reachable() >= majority)

@@ -106,7 +106,8 @@ class FullDisks(SmallDisks, ClusterTest):
         nodes = self.start_cluster()
         leader = self.until("somebody leads the log", lambda: self.quorum(nodes[0])["leader"])["id"]
         others = [id for id in self.ids if id != leader]
-        self.assertEqual(self.ban(nodes[0], "first")[0], 200)
+        for node in nodes:
+            self.until("it knows who leads", lambda: self.ban(node, "first")[0] == 200)
         fillers = [self.fill(self.dirs[others[0]])]
         for node in nodes:
             self.assertEqual(self.ban(node, "one-is-full")[0], 200, "a majority is enough")
@@ -125,6 +126,21 @@ class FullDisks(SmallDisks, ClusterTest):
         self.until("changes are made again", lambda: self.ban(nodes[0], "last")[0] == 200)
         for node in nodes:
             self.until("the disk takes it", lambda: node.health()["status"] == "ok")
+
+    def test_of_a_node_that_cannot_write_down_the_starts_of_others_keeps_it_out_and_it_says_so(self):
+        self.dirs["c"] = self.small_disk()
+        a, b, c = self.start_cluster()
+        filler = self.fill(self.dirs["c"])
+        a.stop()
+        self.start_node("a")
+        b.stop()
+
+        def ready():
+            status, answer = c.ask("GET", "/ready")
+            return status, answer["code"]
+        self.until("c says so", lambda: ready() == (503, "storage_failed"))
+        os.remove(filler)
+        self.until("c takes part again", lambda: ready() == (200, "ok"))
 
 
 if __name__ == "__main__":
