@@ -131,7 +131,8 @@ class Guardian {
         if (signal != SIGTERM || !whole_) {  // what left the group is not part of the command
             if (signal == SIGTERM) asked_.note_group(table, leader_);
             ::kill(-leader_, signal);
-            for (const Process& process : ProcessTable::read().all())
+            const ProcessTable after = ProcessTable::read();
+            for (const Process& process : after.all())
                 if (process.group == leader_ && process.stopped) ::kill(process.id, SIGCONT);
             return;
         }
