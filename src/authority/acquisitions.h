@@ -82,7 +82,8 @@ class Acquisitions {
     void judge_again(const std::vector<std::uint64_t>& requests);
     /// Lets the holder's requests that wait try again: something about the holder has changed.
     void nudge(std::string_view holder);
-    /// Takes note of waiters whose turn may have come; serve() lets them try.
+    /// Takes note of waiters whose turn may have come; serve() lets them try, up to a number: if there are more,
+    /// next_deadline() is now.
     void note_due(const std::vector<std::uint64_t>& waiters);
     void serve(Instant now);
 
@@ -128,6 +129,7 @@ class Acquisitions {
     void fail(const RequestPtr& request, Refused refused);
     void answer(const RequestPtr& request, AcquireAnswer answer);
     void try_again(const RequestPtr& request);
+    void note_nudged();
     RequestPtr find(std::uint64_t id) const;
     std::string session_of(const Request& request);
 
@@ -156,6 +158,7 @@ class Acquisitions {
     std::set<Request*, ByHolder> by_holder_;          // likewise
     std::vector<std::unique_ptr<Attempt>> attempts_;  // for the next ones, with the memory they hold
     std::deque<std::uint64_t> due_;
+    std::set<std::string, std::less<>> nudged_;  // holders whose requests are due after those
     std::multimap<Instant, Stranded> stranded_;  // the store could not be told so; by when it is told again
     bool serving_ = false;
     std::size_t kept_bytes_ = 0;  // of those that wait, packed

@@ -4,6 +4,12 @@
 #include "authority/store_call.h"
 
 namespace holdfast::core {
+namespace {
+
+/// How many have their turn, or end their wait, before others are served: one release may free the way for all.
+constexpr std::size_t waiters_per_turn = limits::waiters_per_record;
+
+}  // namespace
 
 /// The way is not free. The request waits, is told to die, or is told who stands in it.
 void Acquisitions::busy(const RequestPtr& request) {
@@ -232,7 +238,8 @@ void Acquisitions::stop(Instant now) {
 void Acquisitions::advance(Instant now) {
     now_ = now;
     take_out_stranded();
-    while (!deadlines_.empty() && *(*deadlines_.begin())->wait_until <= now) {
+    for (std::size_t ended = 0; ended < waiters_per_turn && !deadlines_.empty(); ++ended) {
+        if (*(*deadlines_.begin())->wait_until > now) break;
         const RequestPtr request = find((*deadlines_.begin())->id);
         deadlines_.erase(deadlines_.begin());
         if (!request || request->ending) continue;
@@ -247,15 +254,23 @@ void Acquisitions::advance(Instant now) {
 }
 
 Instant Acquisitions::next_deadline() const {
+    if (!due_.empty() || !nudged_.empty()) return now_;
     const Instant deadline = deadlines_.empty() ? Instant::max() : *(*deadlines_.begin())->wait_until;
     return stranded_.empty() ? deadline : std::min(deadline, stranded_.begin()->first);
 }
 
 void Acquisitions::nudge(std::string_view holder) {
-    if (by_holder_.empty()) return;
-    const auto [first, last] = by_holder_.equal_range(holder);
-    for (auto entry = first; entry != last; ++entry)
-        due_.push_back((*entry)->id);
+    if (by_holder_.contains(holder)) nudged_.emplace(holder);
+}
+
+/// Once for all that was granted meanwhile: a holder may have thousands that wait.
+void Acquisitions::note_nudged() {
+    for (const std::string& holder : nudged_) {
+        const auto [first, last] = by_holder_.equal_range(holder);
+        for (auto entry = first; entry != last; ++entry)
+            due_.push_back((*entry)->id);
+    }
+    nudged_.clear();
 }
 
 /// What some requests wait for, gathered from all their records.
@@ -331,7 +346,9 @@ void Acquisitions::serve(Instant now) {
     now_ = now;
     if (serving_) return;
     serving_ = true;
-    while (!due_.empty()) {
+    for (std::size_t tried = 0; tried < waiters_per_turn; ++tried) {
+        if (due_.empty()) note_nudged();
+        if (due_.empty()) break;
         const RequestPtr request = find(due_.front());
         due_.pop_front();
         if (request) try_again(request);

@@ -451,5 +451,42 @@ TEST(Sessions, set_requests_that_wait_under_one_name_in_one_queue) {
     EXPECT_EQ(served, std::vector<int>{0});
 }
 
+TEST(Acquisitions, serve_thousands_whose_turn_comes_at_once_in_several_turns) {
+    constexpr int count = 3000;
+    Desk desk;
+    const Token token = desk.lock("bob", "FILE:/d/**");
+    int granted = 0;
+    for (int i = 0; i < count; ++i)
+        desk.authority.acquire(
+            Desk::request("eve", {{"FILE:/d/" + std::to_string(i)}}, 60s),
+            [&](const AcquireAnswer& answer) { granted += std::holds_alternative<AcquireGranted>(answer) ? 1 : 0; });
+    ASSERT_EQ(desk.authority.waiters(), std::size_t{count});
+    EXPECT_TRUE(desk.unlock("bob", "FILE:/d/**", token));
+    EXPECT_GT(granted, 0);
+    EXPECT_LT(granted, count);
+    int turns = 1;
+    for (; desk.authority.next_deadline() <= desk.now && turns < 100; ++turns)
+        desk.at(desk.now);
+    EXPECT_EQ(granted, count);
+    EXPECT_LT(turns, 10) << "a grant must not let all others of its holder try again";
+}
+
+TEST(Acquisitions, end_thousands_of_waits_in_several_turns) {
+    constexpr int count = 3000;
+    Desk desk;
+    desk.lock("bob", "FILE:/d/**", 10min);
+    int ended = 0;
+    for (int i = 0; i < count; ++i)
+        desk.authority.acquire(Desk::request("eve", {{"FILE:/d/" + std::to_string(i)}}, 60s),
+                               [&](const AcquireAnswer& answer) { ended += code_of(answer) == Code::wait_timeout; });
+    desk.pass(60s);
+    EXPECT_GT(ended, 0);
+    EXPECT_LT(ended, count);
+    for (int turns = 1; desk.authority.next_deadline() <= desk.now && turns < 100; ++turns)
+        desk.at(desk.now);
+    EXPECT_EQ(ended, count);
+    EXPECT_EQ(desk.authority.waiters(), 0U);
+}
+
 }  // namespace
 }  // namespace holdfast::core
