@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/encodings.h"
 #include "base/mutant.h"
 #include "base/text.h"
 
@@ -233,7 +234,7 @@ void EngineLog::save_if_long() {
     saving->mark.end = applied_;
     saving->mark.below = applied_ > kept_behind ? applied_ - kept_behind : 0;
     saving->mark.chunks = (saving->bytes.size() + parts_.chunk_bytes - 1) / parts_.chunk_bytes;
-    saving->mark.name = std::string(snapshot_prefix) + hex(applied_) + "-" + hex(parts_.next_write());
+    saving->mark.name = std::string(snapshot_prefix) + hex(applied_) + "-" + to_hex(parts_.next_write().bytes());
     save_chunk(saving);
 }
 

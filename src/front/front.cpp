@@ -9,7 +9,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr Duration pause_after_failure = 500ms;
-constexpr std::uint64_t numbers = 1ULL << 23;  // of fronts; the highest bit of a write id marks those without one
+constexpr std::uint64_t numbers = 1ULL << 23;  // of fronts
 
 bool may_heal(const Error& error) {
     return error.code == "store_unavailable";
@@ -20,6 +20,7 @@ bool may_heal(const Error& error) {
 Front::Front(Parts parts)
     : parts_(std::move(parts)),
       random_(parts_.seed),
+      last_write_(parts_.last_write),
       numbers_({parts_.engine, [this] { return next_write(); }, "fronts"}),
       watch_({parts_.engine, [this] { return next_write(); },
               [this](Duration lasts, const std::string& why) { doubt(lasts, why); }}),
@@ -28,8 +29,7 @@ Front::Front(Parts parts)
 Front::~Front() = default;
 
 WriteId Front::next_write() {
-    if (number_ == 0) return random_.next() | WriteId{1} << 63;
-    return write_id(number_, ++writes_);
+    return ++last_write_;
 }
 
 // ---- before it can serve ----
@@ -56,6 +56,7 @@ void Front::check_engine() {
 void Front::checked(const Result<void>& outcome) {
     checking_ = false;
     if (!reachable_ || stopped_) return;
+    if (!outcome && ready_ && !may_heal(outcome.error())) return finish(outcome);
     if (!outcome) {
         trouble_ = outcome.error();
         check_at_ = now_ + pause_after_failure;
@@ -120,6 +121,7 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
                            .listener = listener,
                            .hash_key = {random_.next(), random_.next()},
                            .front = number_,
+                           .last_write = WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
                            .seed = random_.next(),
                            .last_token = [this] { return tokens_.last(); },
                            .on_token_given = [this](Token token) { tokens_.given(token); },

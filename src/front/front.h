@@ -20,6 +20,7 @@ class Front final : private EngineListener {
     struct Parts {
         Engine& engine;
         std::uint64_t seed = 0;
+        WriteId last_write;  ///< its write ids follow: both halves random (engine.h)
         std::function<std::int64_t()> wall_ms;
         std::function<Instant()> clock;  ///< of this machine, as advance() is told; none: that will do
         std::function<void(const std::string&)> log, warn;
@@ -68,7 +69,7 @@ class Front final : private EngineListener {
     Parts parts_;
     Random random_;
     std::uint64_t number_ = 0;
-    std::uint64_t writes_ = 0;
+    WriteId last_write_;
     std::optional<Error> trouble_;
     Callback<Result<void>> ready_;
     bool loaded_ = false;

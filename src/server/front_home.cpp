@@ -60,6 +60,7 @@ class EngineHome final : public FrontHome {
                    .later = [this](Callback<> function) { asio::post(loop_, std::move(function)); }}),
           front_({.engine = engine_,
                   .seed = random_seed(),
+                  .last_write = core::WriteId{random_seed(), random_seed()},
                   .wall_ms = wall_clock_ms,
                   .clock = store_clock_now,
                   .log = [this](const std::string& line) { log_.info(line); },

@@ -49,6 +49,24 @@ TEST_F(FrontTest, fronts_have_numbers_of_their_own_and_share_the_leases) {
     EXPECT_GT(token_of(acquire(b, "bob", "s")), first);
 }
 
+TEST_F(FrontTest, does_not_wait_for_an_engine_that_an_older_version_has_written_to) {
+    world.server.fetches_fail = other_format("here");
+    SimEngine engine(world.server);
+    Front front({.engine = engine,
+                 .last_write = WriteId{1, 0},
+                 .wall_ms = [] { return std::int64_t{0}; },
+                 .clock = {},
+                 .log = [](const std::string&) {},
+                 .warn = [](const std::string&) {}});
+    std::optional<Result<void>> ready;
+    world.each_step = [&](Instant now) { front.advance(now); };
+    front.prepare([&](Result<void> outcome) { ready = std::move(outcome); });
+    world.run_until([&] { return ready.has_value(); });
+    ASSERT_FALSE(*ready);
+    EXPECT_EQ(ready->error().code, "store_format");
+    front.stop();
+}
+
 TEST_F(FrontTest, a_ban_at_one_is_in_force_at_the_other_and_with_those_that_start_later) {
     FrontUnderTest& a = add();
     FrontUnderTest& b = add();

@@ -24,6 +24,7 @@ void FrontWorld::pass(Duration passing) {
 FrontUnderTest::FrontUnderTest(FrontWorld& world, std::uint64_t seed) : engine_(world.server) {
     front_.emplace(Front::Parts{.engine = engine_,
                                 .seed = seed,
+                                .last_write = WriteId{seed, 0},
                                 .wall_ms = [] { return std::int64_t{1'800'000'000'000}; },
                                 .clock = {},
                                 .log = [this](const std::string& line) { said.push_back(line); },

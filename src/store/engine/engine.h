@@ -10,6 +10,7 @@
 #include "base/callback.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "store/engine/write_id.h"
 
 namespace holdfast::core {
 
@@ -22,10 +23,6 @@ struct EngineClock {
     static constexpr bool is_steady = false;
 };
 using EngineTime = EngineClock::time_point;
-
-/// Names one write, of all fronts and of all their lives: none is used twice. 0: nothing was ever written, or what was
-/// is gone.
-using WriteId = std::uint64_t;
 
 /// What an engine keeps under one name.
 struct Kept {

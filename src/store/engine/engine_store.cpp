@@ -23,11 +23,12 @@ struct EngineStore::Impl {
     explicit Impl(Parts parts)
         : engine(parts.engine),
           listener(parts.listener),
-          front(parts.front),
+          start(parts.last_write.start),
           swaps({.engine = engine,
                  .listener = listener,
                  .hash_key = parts.hash_key,
                  .front = parts.front,
+                 .last_write = parts.last_write,
                  .seed = parts.seed,
                  .give_up_after = parts.give_up_after,
                  .records_most = parts.records_most,
@@ -61,7 +62,7 @@ struct EngineStore::Impl {
     bool on_notice(std::string_view bytes) {
         const auto notice = decode_notice(bytes);
         if (!notice) return !bytes.empty() && bytes[0] == record_notice_mark;
-        if (front_of(notice->write) == front) return true;
+        if (notice->write.start == start) return true;
         swaps.heard_of(notice->resource, notice->write);
         std::vector<Token> incomplete;
         for (const RecordNotice::Change& change : notice->changes) {
@@ -133,7 +134,7 @@ struct EngineStore::Impl {
 
     Engine& engine;
     StoreListener& listener;
-    const std::uint64_t front;
+    const std::uint64_t start;  ///< of its own writes
     Swaps swaps;
     Turns turns;
     Instant next_overdue = Instant::min();

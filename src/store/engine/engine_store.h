@@ -34,7 +34,8 @@ class EngineStore final : public DrivenStore {
         Engine& engine;
         StoreListener& listener;
         HashKey hash_key;
-        std::uint64_t front = 1;  ///< this life of this front among all: below 2^24, part of all its write ids
+        std::uint64_t front = 1;  ///< this life of this front among all: below 2^24, part of its waiters' ids
+        WriteId last_write;       ///< its write ids follow: both halves random, unless this is a simulation
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
         std::size_t records_most = 200'000;  ///< that are remembered
@@ -81,13 +82,5 @@ class EngineStore final : public DrivenStore {
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
-
-/// A write id is made of the front's number and a count.
-constexpr WriteId write_id(std::uint64_t front, std::uint64_t count) {
-    return front << 40 | (count & ((std::uint64_t{1} << 40) - 1));
-}
-constexpr std::uint64_t front_of(WriteId write) {
-    return write >> 40;
-}
 
 }  // namespace holdfast::core

@@ -10,7 +10,7 @@ namespace {
 
 std::string encoded(const RecordNotice& notice) {
     saved::RecordNotice out;
-    out.set_write(notice.write);
+    out.set_write(notice.write.bytes());
     out.set_resource(notice.resource);
     out.set_freed(notice.freed);
     out.set_cut(notice.cut);
@@ -45,8 +45,8 @@ std::optional<RecordNotice> decode_notice(std::string_view bytes) {
     if (bytes.empty() || bytes[0] != record_notice_mark) return std::nullopt;
     saved::RecordNotice in;
     if (!in.ParseFromArray(bytes.data() + 1, static_cast<int>(bytes.size() - 1))) return std::nullopt;
-    if (in.resource().empty()) return std::nullopt;
-    RecordNotice notice{in.write(), in.resource(), in.freed(), {}, in.cut()};
+    if (in.resource().empty() || in.write().size() != WriteId::size) return std::nullopt;
+    RecordNotice notice{WriteId::from_bytes(in.write()), in.resource(), in.freed(), {}, in.cut()};
     auto leases = decode_record(in.leases());
     if (!leases || leases->leases.size() != in.became().size()) return std::nullopt;
     for (std::size_t i = 0; i < leases->leases.size(); ++i) {

@@ -135,10 +135,10 @@ void Swaps::conclude_unchanged(RecordWork& work) {
 /// The record as the engine has it, with a time at which to see to it if it is ours.
 void Swaps::remember(RecordWork& work, KeptRecord record) {
     if (record.write == 0) return known_.drop(work.resource);
-    const bool ours = front_of(record.write) == parts_.front;
+    const bool ours = record.write.start == parts_.last_write.start;
     const EngineTime end = next_end(record);
     const bool ends = ours && end != EngineTime::max() && clock_.known();
-    const WriteId replaced = record.write == work.result.write ? work.base.write : 0;
+    const WriteId replaced = record.write == work.result.write ? work.base.write : WriteId{};
     known_.put(work.resource, std::move(record), {ours, ends ? clock_.surely_past(end) : Instant::max(), replaced});
 }
 

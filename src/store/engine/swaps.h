@@ -31,6 +31,7 @@ class Swaps {
         StoreListener& listener;
         HashKey hash_key;
         std::uint64_t front = 1;
+        WriteId last_write;
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
         std::size_t records_most = 200'000;
@@ -129,7 +130,6 @@ class Swaps {
     LostLeases lost_;
     std::string unreachable_ = "it has not been reached yet";
     bool stopped_ = false;
-    std::uint64_t last_write_ = 0;
     std::uint64_t last_call_ = 0;
     TextMap<std::unique_ptr<RecordWork>> works_;
     std::unordered_map<std::uint64_t, RecordWork*> by_call_;

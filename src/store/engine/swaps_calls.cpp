@@ -103,8 +103,7 @@ std::optional<SeenNeighbours> Swaps::neighbours_in(const Sight& sight, const Mom
 void Swaps::swap(RecordWork& work, WorkPhase phase) {
     ++counts_.swaps;
     const bool empty = work.decision.after.empty();
-    const std::uint64_t front = mutant("write_ids_reused") ? 1 : parts_.front;
-    const WriteId becomes = write_id(front, ++last_write_);
+    const WriteId becomes = mutant("write_ids_by_counter") ? WriteId{counts_.swaps} : ++parts_.last_write;
     Record record = work.decision.after;
     waiters_.shorten(record, work.moment.here);
     work.result = record_kept(std::move(record), work.moment, rates_, becomes);

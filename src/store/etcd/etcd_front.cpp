@@ -10,21 +10,25 @@ Error unavailable(std::string_view why) {
 
 Result<Front::Shown> Front::take_note(const KeyValue& pair) {
     Value value;
-    if (!value.ParseFromString(pair.value()) || value.write() == 0 || pair.mod_revision() <= 0)
+    const bool parsed = value.ParseFromString(pair.value());
+    if (parsed && value.write().empty() && !value.content().empty())
+        return core::other_format("etcd, key '" + pair.key() + "'");
+    if (!parsed || value.write().size() != core::WriteId::size || pair.mod_revision() <= 0)
         return unavailable("the value of the key '" + pair.key() + "' was not written by Holdfast");
     Shown shown;
     shown.revision = pair.mod_revision();
     const bool there = !value.content().empty();
     Seen write;
     write.revision = pair.mod_revision();
-    write.write = there ? value.write() : 0;
-    const auto own = own_writes.find(value.write());
+    const core::WriteId id = core::WriteId::from_bytes(value.write());
+    if (there) write.write = id;
+    const auto own = own_writes.find(id);
     write.since = own == own_writes.end() ? now() : own->second;
     if (value.has_due_in_ns() && there) write.due = write.since + Duration(value.due_in_ns());
     write.holders.assign(value.holders().begin(), value.holders().end());
     shown.kept.written_at = seen.tell(pair.key(), std::move(write));
     if (!there) return shown;
-    shown.kept.write = value.write();
+    shown.kept.write = id;
     shown.kept.bytes = std::move(*value.mutable_content());
     return shown;
 }

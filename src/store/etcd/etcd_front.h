@@ -1,8 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/clock.h"
 #include "store/engine/engine.h"
@@ -24,7 +24,7 @@ struct Front {
     LeaseSpans leases;
     std::string connection_key;  ///< of the connection in use; empty: it has none yet
     /// When the writes that are under way said they were made.
-    std::unordered_map<core::WriteId, core::EngineTime> own_writes;
+    std::map<core::WriteId, core::EngineTime> own_writes;
 
     /// etcd offers no time; this front's own (etcd_engine.h).
     static core::EngineTime now() { return core::EngineTime(store_clock_now().time_since_epoch()); }

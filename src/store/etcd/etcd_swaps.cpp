@@ -24,6 +24,25 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
+/// Of a value, the write comes first. A revision says nothing of it if the history is another one: etcd was restored.
+void compare_write(TxnRequest& request, const std::string& key, core::WriteId write) {
+    Value value;
+    value.set_write(write.bytes());
+    std::string begins = value.SerializeAsString();
+    Compare& above = *request.add_compare();
+    above.set_result(Compare::GREATER);
+    above.set_target(Compare::VALUE);
+    above.set_key(key);
+    above.set_value(begins);
+    for (std::size_t at = begins.size(); at-- > 0 && ++begins[at] == '\0';) {
+    }
+    Compare& below = *request.add_compare();
+    below.set_result(Compare::LESS);
+    below.set_target(Compare::VALUE);
+    below.set_key(key);
+    below.set_value(begins);
+}
+
 }  // namespace
 
 struct EtcdSwaps::Attempt {
@@ -62,7 +81,7 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
     attempt->give_up_at = Front::now() + answer_within_;
     if (attempt->there || !swap.notice.empty()) {
         Value value;
-        value.set_write(swap.becomes);
+        value.set_write(swap.becomes.bytes());
         value.set_content(std::string(swap.bytes));
         value.set_notice(std::string(swap.notice));
         if (attempt->due != EngineTime::max()) value.set_due_in_ns((attempt->due - swap.written_at).count());
@@ -175,6 +194,7 @@ TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
     unchanged.set_target(Compare::MOD);
     unchanged.set_key(attempt.key);
     unchanged.set_mod_revision(*attempt.revision);
+    if (attempt.expected != core::WriteId{}) compare_write(request, attempt.key, attempt.expected);
     Compare& connected = *request.add_compare();
     connected.set_result(Compare::GREATER);
     connected.set_target(Compare::CREATE);
@@ -227,7 +247,7 @@ void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) 
     } else {
         Seen seen;
         seen.revision = revision;
-        seen.write = attempt->there ? attempt->becomes : 0;
+        if (attempt->there) seen.write = attempt->becomes;
         seen.since = attempt->written_at;
         seen.due = attempt->due;
         seen.holders = attempt->holders;

@@ -19,10 +19,10 @@ Error broken(const char* what) {
 
 /// What swap() answers: whether it was done, the time, and what is there (the write, when it was written, its bytes).
 using Values = std::array<std::optional<std::string_view>, 5>;
-constexpr std::array<Type, 5> column_types{Type::truth, Type::big, Type::big, Type::big, Type::bytea};
+constexpr std::array<Type, 5> column_types{Type::truth, Type::big, Type::id, Type::big, Type::bytea};
 
 std::optional<Values> values_in(const Rows& rows) {
-    if (!rows.are({Column::truth, Column::big, Column::big, Column::big, Column::bytes}) || rows.count() != 1)
+    if (!rows.are({Column::truth, Column::big, Column::id, Column::big, Column::bytes}) || rows.count() != 1)
         return std::nullopt;
     Values values;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -46,16 +46,21 @@ std::optional<Values> values_in(std::string_view record) {
         const bool fits = big_endian(take(4)) == static_cast<std::uint64_t>(column_types[i]);
         const std::uint64_t size = big_endian(take(4));
         if (size != null) values[i] = take(size);
-        const std::size_t wanted = column_types[i] == Type::truth ? 1 : 8;
+        const std::size_t wanted = column_types[i] == Type::truth ? 1 : column_types[i] == Type::id ? 16 : 8;
         whole = whole && fits && (!values[i] || column_types[i] == Type::bytea || values[i]->size() == wanted);
     }
     return whole ? std::optional(values) : std::nullopt;
 }
 
+/// None for null.
+core::WriteId write_in(std::string_view id) {
+    return id.empty() ? core::WriteId{} : core::WriteId::from_bytes(id);
+}
+
 Result<Kept> kept_of(core::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
     Kept kept;
     kept.write = write;
-    if (write == 0) return kept;
+    if (write == core::WriteId{}) return kept;
     if (!is_whole || bytes.empty()) return broken("a row has no content");
     kept.written_at = engine_time(written_at);
     kept.bytes = bytes;
@@ -64,14 +69,14 @@ Result<Kept> kept_of(core::WriteId write, bool is_whole, std::int64_t written_at
 
 /// Three columns from this one on.
 Result<Kept> kept_in(const Rows& rows, int row, int column) {
-    return kept_of(static_cast<core::WriteId>(rows.big(row, column)), !rows.is_null(row, column + 1),
-                   rows.big(row, column + 1), rows.bytes(row, column + 2));
+    return kept_of(write_in(rows.bytes(row, column)), !rows.is_null(row, column + 1), rows.big(row, column + 1),
+                   rows.bytes(row, column + 2));
 }
 
 }  // namespace
 
 Result<Reading> reading_in(const Rows& rows) {
-    if (!rows.are({Column::big, Column::big, Column::big, Column::bytes}) || rows.count() != 1 || rows.is_null(0, 0))
+    if (!rows.are({Column::big, Column::id, Column::big, Column::bytes}) || rows.count() != 1 || rows.is_null(0, 0))
         return broken("fetch() answers something else");
     auto kept = kept_in(rows, 0, 1);
     if (!kept) return kept.error();
@@ -92,7 +97,7 @@ Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
     swapped.done = big_endian(*done) != 0;
     swapped.now = engine_time(static_cast<std::int64_t>(big_endian(*now)));
     if (swapped.done) return swapped;
-    swapped.found.write = write ? big_endian(*write) : 0;
+    swapped.found.write = write_in(write.value_or(std::string_view()));
     if (swapped.found.write == expected) return swapped;
     auto kept = kept_of(swapped.found.write, written_at.has_value(),
                         static_cast<std::int64_t>(big_endian(written_at.value_or(std::string_view()))),
@@ -103,7 +108,7 @@ Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
 }
 
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked) {
-    if (!rows.are({Column::big, Column::truth, Column::big, Column::big, Column::big, Column::bytes}) ||
+    if (!rows.are({Column::big, Column::truth, Column::big, Column::id, Column::big, Column::bytes}) ||
         rows.count() < 1 || rows.big(0, 0) != 0)
         return broken("swaps() answers something else");
     std::vector<Rows> parts(asked, rows.from(0, 1));
@@ -117,11 +122,11 @@ Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked) {
 }
 
 Result<Sight> sight_in(const Rows& rows, std::size_t most) {
-    if (!rows.are({Column::bytes, Column::big, Column::big, Column::bytes}) || rows.count() < 1 ||
-        !rows.is_null(0, 0) || rows.is_null(0, 1))
+    if (!rows.are({Column::bytes, Column::id, Column::big, Column::bytes}) || rows.count() < 1 || !rows.is_null(0, 0) ||
+        rows.is_null(0, 2))
         return broken("a look answers something else");
     Sight sight;
-    sight.now = engine_time(rows.big(0, 1));
+    sight.now = engine_time(rows.big(0, 2));
     for (int row = 1; row < rows.count(); ++row) {
         const bool is_too_much = rows.is_null(row, 0) && row == rows.count() - 1 && row > 1;
         if (sight.entries.size() == most || is_too_much) {
@@ -130,7 +135,8 @@ Result<Sight> sight_in(const Rows& rows, std::size_t most) {
         }
         auto kept = kept_in(rows, row, 1);
         if (!kept) return kept.error();
-        if (rows.is_null(row, 0) || kept->write == 0) return broken("a row has no name or was never written");
+        if (rows.is_null(row, 0) || kept->write == core::WriteId{})
+            return broken("a row has no name or was never written");
         sight.entries.push_back({std::string(rows.bytes(row, 0)), std::move(*kept)});
     }
     return sight;

@@ -6,10 +6,14 @@ const std::string_view functions = R"sql(
 CREATE OR REPLACE FUNCTION ~.clock() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000 $$;
 
+-- The write of what is not there.
+CREATE OR REPLACE FUNCTION ~.nothing() RETURNS uuid LANGUAGE sql IMMUTABLE
+    AS $$ SELECT '00000000-0000-0000-0000-000000000000'::uuid $$;
+
 -- What is there. The time is from before the look: if something in it was due by then, and is just being written, the
 -- answer waits for that, so that nothing is ever called over that is just being extended.
 CREATE OR REPLACE FUNCTION ~.fetch(of_kind smallint, of_name bytea, no_wait boolean,
-                        OUT now bigint, OUT write bigint, OUT written_at bigint, OUT bytes bytea)
+                        OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     ends bigint;
@@ -40,10 +44,10 @@ CREATE OR REPLACE FUNCTION ~.all_holders(before bytea[], after bytea[]) RETURNS 
 -- A write that takes effect only on what is expected, at a time in [valid_from, valid_until) that is read after the row
 -- is locked. Each statement in here sees what was committed before that statement. If not done: what is there instead;
 -- only `write` if that is as expected.
-CREATE OR REPLACE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected bigint, becomes bigint,
+CREATE OR REPLACE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected uuid, becomes uuid,
                        valid_from bigint, valid_until bigint, new_written_at bigint, new_bytes bytea,
                        new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, no_wait boolean,
-                       OUT done boolean, OUT now bigint, OUT write bigint, OUT written_at bigint, OUT bytes bytea)
+                       OUT done boolean, OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     next_watch bigint := least(new_due, new_keep_until);
@@ -55,13 +59,13 @@ BEGIN
     FOR attempt IN 1..3 LOOP
         now := ~.clock();
         IF now >= valid_from AND now < valid_until THEN
-            IF expected = 0 AND length(new_bytes) > 0 THEN
+            IF expected = ~.nothing() AND length(new_bytes) > 0 THEN
                 INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
                     VALUES (of_kind, of_name, becomes, new_written_at, new_keep_until, new_due, next_watch, new_holders,
                             new_bytes)
                     ON CONFLICT DO NOTHING;
                 done := FOUND;
-            ELSIF expected = 0 THEN
+            ELSIF expected = ~.nothing() THEN
                 done := NOT EXISTS (SELECT FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name);
             ELSIF length(new_bytes) > 0 THEN
                 UPDATE ~.kept k
@@ -85,7 +89,7 @@ BEGIN
                 RETURN;
             END IF;
         END IF;
-        SELECT f.now, coalesce(f.write, 0), f.written_at, f.bytes INTO now, write, written_at, bytes
+        SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes INTO now, write, written_at, bytes
             FROM ~.fetch(of_kind, of_name, no_wait) f;
         IF write <> expected THEN
             RETURN;
@@ -103,11 +107,11 @@ END $$;
 -- kind by one statement. The first row of the answer is true of all of them except those that follow, with their numbers.
 -- It waits for rows only in that order, new ones first. So no two of these ever wait for each other: who makes a row can
 -- hold up only others who make it. What cannot be done like this fails (class 40 or 55) and is for swap().
-CREATE OR REPLACE FUNCTION ~.swaps(kinds smallint[], names bytea[], expecteds bigint[], becomings bigint[],
+CREATE OR REPLACE FUNCTION ~.swaps(kinds smallint[], names bytea[], expecteds uuid[], becomings uuid[],
                                    froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
                                    keep_untils bigint[], dues bigint[], holdings text[], notices text[],
                                    makes integer, ends integer, tells integer)
-RETURNS TABLE (number bigint, done boolean, now bigint, write bigint, written_at bigint, bytes bytea)
+RETURNS TABLE (number bigint, done boolean, now bigint, write uuid, written_at bigint, bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     begun bigint := ~.clock();
@@ -127,7 +131,7 @@ BEGIN
             FROM unnest(kinds, names, expecteds, becomings, froms, untils, written_ats, contents, keep_untils, dues,
                         holdings)
                 AS u (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due, holders)
-            WHERE u.expected = 0 AND begun >= u.valid_from AND begun < u.valid_until
+            WHERE u.expected = ~.nothing() AND begun >= u.valid_from AND begun < u.valid_until
             ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS part = ROW_COUNT;
         did := did + part;
@@ -143,7 +147,7 @@ BEGIN
                               holdings)
                       AS a (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due,
                             holders)
-                  WHERE a.expected <> 0 AND length(a.bytes) > 0 AND begun >= a.valid_from AND begun < a.valid_until
+                  WHERE a.expected <> ~.nothing() AND length(a.bytes) > 0 AND begun >= a.valid_from AND begun < a.valid_until
                   OFFSET 0) u
             WHERE k.kind = u.kind AND k.name = u.name AND k.write = u.expected;
         GET DIAGNOSTICS part = ROW_COUNT;
@@ -170,7 +174,7 @@ BEGIN
                      AND (finished < u.valid_from OR finished >= u.valid_until)) THEN
         PERFORM ~.too_late();
     END IF;
-    RETURN QUERY SELECT 0::bigint, true, finished, NULL::bigint, NULL::bigint, NULL::bytea;
+    RETURN QUERY SELECT 0::bigint, true, finished, NULL::uuid, NULL::bigint, NULL::bytea;
     IF did < asked THEN
         FOR one IN
             SELECT u.* FROM unnest(kinds, names, expecteds, becomings, froms, untils) WITH ORDINALITY
@@ -180,7 +184,7 @@ BEGIN
         LOOP
             number := one.number;
             done := false;
-            SELECT f.now, coalesce(f.write, 0), f.written_at, f.bytes INTO now, write, written_at, bytes
+            SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes INTO now, write, written_at, bytes
                 FROM ~.fetch(one.kind, one.name, true) f;
             IF write = one.expected THEN
                 IF now >= one.valid_from AND now < one.valid_until THEN
@@ -199,7 +203,7 @@ BEGIN
     END IF;
 END $$;
 
--- Looks answer with a first row that has only the time, as `write`. What would be more than a front should hold at once
+-- Looks answer with a first row that has only the time, as `written_at`. What would be more than a front should hold at once
 -- is an error; only a scan can do with less, and then ends with a row that has no name.
 
 CREATE OR REPLACE FUNCTION ~.add_up(total bigint, bytes bytea) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
@@ -213,7 +217,7 @@ END $$;
 -- Those between two names, and the trees that begin with as many bytes of a name as each of `cuts` says. As in fetch(),
 -- what was due is shown only after whoever is writing it.
 CREATE OR REPLACE FUNCTION ~.overlapping(of_name bytea, low bytea, high bytea, cuts integer[], most integer)
-RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
+RETURNS TABLE (name bytea, write uuid, written_at bigint, bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     now bigint := ~.clock();
@@ -223,7 +227,7 @@ BEGIN
     PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name = ANY(above) AND k.due <= now FOR SHARE;
     PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name >= low AND k.name < high AND k.due <= now
         ORDER BY k.name LIMIT most FOR SHARE;
-    RETURN QUERY SELECT NULL::bytea, now, 0::bigint, NULL::bytea;
+    RETURN QUERY SELECT NULL::bytea, NULL::uuid, now, NULL::bytea;
     FOR name, write, written_at, bytes IN
         (SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
              WHERE k.kind = 0 AND k.name = ANY(above) AND k.name <> of_name LIMIT most)
@@ -237,12 +241,12 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION ~.of_holder(holder bytea, most integer)
-RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
+RETURNS TABLE (name bytea, write uuid, written_at bigint, bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     total bigint := 0;
 BEGIN
-    RETURN QUERY SELECT NULL::bytea, ~.clock(), 0::bigint, NULL::bytea;
+    RETURN QUERY SELECT NULL::bytea, NULL::uuid, ~.clock(), NULL::bytea;
     FOR name, write, written_at, bytes IN
         SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
             WHERE k.kind = 0 AND k.holders @> ARRAY[holder] AND holder = ANY(coalesce(k.held_by, k.holders)) LIMIT most
@@ -253,12 +257,12 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION ~.scan(of_kind smallint, low bytea, high bytea, after bytea, most integer)
-RETURNS TABLE (name bytea, write bigint, written_at bigint, bytes bytea)
+RETURNS TABLE (name bytea, write uuid, written_at bigint, bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     total bigint := 0;
 BEGIN
-    RETURN QUERY SELECT NULL::bytea, ~.clock(), 0::bigint, NULL::bytea;
+    RETURN QUERY SELECT NULL::bytea, NULL::uuid, ~.clock(), NULL::bytea;
     FOR name, write, written_at, bytes IN
         SELECT k.name, k.write, k.written_at, k.bytes FROM ~.kept k
             WHERE k.kind = of_kind AND k.name >= low AND k.name < high AND k.name > after ORDER BY k.name LIMIT most

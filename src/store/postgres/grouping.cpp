@@ -37,7 +37,7 @@ Params together(const std::vector<CallPtr>& calls) {
         ends += call->wants == Wants::to_end ? 1 : 0;
         tells += call->tells ? 1 : 0;
     }
-    constexpr std::array<Type, 12> types{Type::small, Type::bytea, Type::big, Type::big, Type::big,  Type::big,
+    constexpr std::array<Type, 12> types{Type::small, Type::bytea, Type::id,  Type::id,  Type::big,  Type::big,
                                          Type::big,   Type::bytea, Type::big, Type::big, Type::text, Type::text};
     Params all;
     for (std::size_t i = 0; i < types.size(); ++i)

@@ -9,7 +9,7 @@
 namespace holdfast::postgres {
 
 /// What PostgreSQL calls its types.
-enum class Type : std::uint32_t { truth = 16, bytea = 17, big = 20, small = 21, number = 23, text = 25 };
+enum class Type : std::uint32_t { truth = 16, bytea = 17, big = 20, small = 21, number = 23, text = 25, id = 2950 };
 
 /// The parameters of a prepared statement, in PostgreSQL's binary form unless it says otherwise.
 class Params {
@@ -20,7 +20,7 @@ class Params {
     Params& number(std::int32_t value);
     Params& big(std::int64_t value);
     Params& truth(bool value);
-    Params& bytes(std::string_view value);                           ///< bytea, or text
+    Params& bytes(std::string_view value);                           ///< bytea, text, or an id
     Params& byte_strings(std::span<const std::string_view> values);  ///< bytea[], as text
     Params& numbers(std::span<const std::int32_t> values);
     /// An array of what these have at one index, which is of this type, or is text for it.

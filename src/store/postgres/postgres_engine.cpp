@@ -173,8 +173,8 @@ void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     const EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
-        .big(static_cast<std::int64_t>(swap.expected))
-        .big(static_cast<std::int64_t>(swap.becomes))
+        .bytes(swap.expected.bytes())
+        .bytes(swap.becomes.bytes())
         .big(to_ns(swap.from))
         .big(to_ns(until))
         .big(to_ns(swap.written_at))

@@ -5,7 +5,7 @@
 namespace holdfast::postgres {
 namespace {
 
-constexpr Oid oid_of_truth = 16, oid_of_bytea = 17, oid_of_bigint = 20, oid_of_record = 2249;
+constexpr Oid oid_of_truth = 16, oid_of_bytea = 17, oid_of_bigint = 20, oid_of_record = 2249, oid_of_uuid = 2950;
 
 }  // namespace
 
@@ -39,6 +39,10 @@ bool Rows::fits(Column column, int index) const {
             return type == oid_of_record;
         case Column::bytes:
             return type == oid_of_bytea;
+        case Column::id:
+            if (type != oid_of_uuid) return false;
+            size = 16;
+            break;
         case Column::truth:
             if (type != oid_of_truth) return false;
             size = 1;

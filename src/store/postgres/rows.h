@@ -10,7 +10,7 @@ struct pg_result;
 namespace holdfast::postgres {
 
 /// The types that our functions answer with.
-enum class Column : std::uint8_t { truth, big, bytes, record };
+enum class Column : std::uint8_t { truth, big, bytes, record, id };
 
 /// A number as PostgreSQL sends it.
 std::uint64_t big_endian(std::string_view bytes);
@@ -31,7 +31,7 @@ class Rows {
     bool is_null(int row, int column) const;
     bool truth(int row, int column) const;
     std::int64_t big(int row, int column) const;        ///< 0 for null
-    std::string_view bytes(int row, int column) const;  ///< empty for null; also what a record is sent as
+    std::string_view bytes(int row, int column) const;  ///< empty for null; also what a record and an id are sent as
 
  private:
     bool fits(Column column, int index) const;

@@ -65,7 +65,10 @@ Result<EngineTime> RedisEngine::time_in(const resp::Value& answer, bool passed_o
 
 Result<Stored> RedisEngine::stored_in(resp::Value& value, std::size_t index) {
     const Node& node = nodes_->answering();
+    const bool older = value.is_text() && is_of_older_version(value.text);
     auto stored = value.is_text() ? read_stored(std::move(value.text)) : std::nullopt;
+    if (older)
+        return core::other_format(node.link->address().shown() + ", key " + quoted(key_of(node.link->asked(), index)));
     if (!stored) return unreadable(node, "what is there was not written by Holdfast", index);
     stored->kept.written_at = node.clock.seen(stored->kept.written_at);
     if (stored->due) stored->due = node.clock.seen(*stored->due);

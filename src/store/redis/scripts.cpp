@@ -35,7 +35,7 @@ for i = 1, #keys do
     if put and pxat == '' then put = call('SET', k, value, 'NX')
     elseif put then put = call('SET', k, value, 'NX', 'PXAT', pxat) end
     if put then letter = 'd' end
-  elseif pcall('GETRANGE', k, '0', '19') == mark then
+  elseif pcall('GETRANGE', k, '0', '35') == mark then
     letter = 'd'
     if not timely then letter = 't'
     elseif value == '' then call('DEL', k)

@@ -4,19 +4,21 @@
 #include <array>
 #include <charconv>
 
+#include "base/encodings.h"
 #include "store/redis/slots.h"
 
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::string_view magic = "hf1 ";
+constexpr std::string_view magic = "hf2 ";
+constexpr std::string_view older_magic = "hf1 ";
 constexpr std::size_t header_bytes_most = 128;
 constexpr std::int64_t ns_per_us = 1000;
 
 template <class Number>
-std::optional<Number> number_of(std::string_view text, int base = 10) {
+std::optional<Number> number_of(std::string_view text) {
     Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return value;
 }
@@ -32,11 +34,8 @@ std::string_view take_word(std::string_view& line) {
 }  // namespace
 
 std::string mark_of(WriteId write) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out(mark_bytes, '0');
-    std::ranges::copy(magic, out.begin());
-    for (std::size_t at = mark_bytes; write != 0; write >>= 4)
-        out[--at] = digits[write & 15];
+    std::string out(magic);
+    out += to_hex(write.bytes());
     return out;
 }
 
@@ -56,17 +55,21 @@ std::optional<Stored> read_stored(std::string text) {
     if (end == std::string_view::npos || !text.starts_with(magic)) return std::nullopt;
     std::string_view line = std::string_view(text).substr(magic.size(), end - magic.size());
     const auto mark = take_word(line);
-    const auto write = number_of<WriteId>(mark, 16);
+    const auto write = from_hex(mark);
     const auto written_at = number_of<std::int64_t>(take_word(line));
     const auto due_word = take_word(line);
     const auto due = number_of<std::int64_t>(due_word);
-    if (!write || *write == 0 || mark.size() + magic.size() != mark_bytes || !written_at || (!due && due_word != "-") ||
-        !line.empty())
+    if (!write || write->size() != WriteId::size || WriteId::from_bytes(*write) == WriteId{} || !written_at ||
+        (!due && due_word != "-") || !line.empty())
         return std::nullopt;
     text.erase(0, end + 1);
-    Stored stored{{*write, EngineTime{Duration{*written_at}}, std::move(text)}};
+    Stored stored{{WriteId::from_bytes(*write), EngineTime{Duration{*written_at}}, std::move(text)}};
     if (due) stored.due = EngineTime{Duration{*due}};
     return stored;
+}
+
+bool is_of_older_version(std::string_view text) {
+    return text.starts_with(older_magic);
 }
 
 Micros micros_down(EngineTime time) {

@@ -15,14 +15,14 @@ using core::WriteId;
 
 /// How something is kept in Redis: a line that people can read, then the bytes.
 ///
-///     hf1 <write: 16 hexadecimal digits> <written_at: ns> <due: ns, or -> LF <bytes>
+///     hf2 <write: 32 hexadecimal digits> <written_at: ns> <due: ns, or -> LF <bytes>
 ///
 /// Scripts compare the beginning, up to the write, as text: a number of Lua's is exact only up to 2^53.
 struct Stored {
     core::Kept kept;
     std::optional<EngineTime> due{};
 };
-inline constexpr std::size_t mark_bytes = 4 + 16;
+inline constexpr std::size_t mark_bytes = 4 + 2 * WriteId::size;
 
 /// What a value that this write made begins with.
 std::string mark_of(WriteId write);
@@ -32,6 +32,8 @@ std::string stored_header(WriteId write, EngineTime written_at, EngineTime due);
 
 /// Nothing if it was not written like this.
 std::optional<Stored> read_stored(std::string text);
+/// It was written by a version of Holdfast whose fronts must not share an engine with this one's.
+bool is_of_older_version(std::string_view text);
 
 /// Whole microseconds of a clock of Redis; exact as a number of Lua's for centuries. The limits of EngineTime stay out
 /// of reach of any comparison.

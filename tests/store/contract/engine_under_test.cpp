@@ -28,6 +28,7 @@ class Front final : public EngineListener {
                   .listener = parts.told,
                   .hash_key = {1, parts.number},
                   .front = parts.number,
+                  .last_write = WriteId{parts.number, 0},
                   .seed = parts.number,
                   .give_up_after = parts.patience,
                   .last_token = {},

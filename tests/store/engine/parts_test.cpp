@@ -69,9 +69,16 @@ Lease lease(Token token, Duration expires) {
 }
 
 KeptRecord kept_with(std::vector<Lease> leases) {
-    KeptRecord kept{write_id(1, 1), morning, {}};
+    KeptRecord kept{WriteId(1, 1), morning, {}};
     kept.travelling.record.leases = std::move(leases);
     return kept;
+}
+
+TEST(WriteId, has_bytes_of_one_length_in_the_order_of_the_ids) {
+    for (const WriteId write : {WriteId{}, WriteId{1}, WriteId{0x0102030405060708, 0xf9fafbfcfdfeff00}})
+        EXPECT_EQ(WriteId::from_bytes(write.bytes()), write);
+    EXPECT_EQ((WriteId{0x0102030405060708, 9}.bytes()), std::string("\1\2\3\4\5\6\7\10\0\0\0\0\0\0\0\11", 16));
+    EXPECT_LT((WriteId{1, ~0ULL}.bytes()), (WriteId{2, 0}.bytes()));
 }
 
 TEST(KeptRecord, comes_back_as_it_was_written) {
@@ -82,8 +89,8 @@ TEST(KeptRecord, comes_back_as_it_was_written) {
     record.leases[0].acquired_at = record.leases[0].held_since = noon;
     record.leases[0].expires_at = noon + 10s;
     record.last_token = 7;
-    const KeptRecord kept = record_kept(record, here, rates, write_id(3, 9));
-    EXPECT_EQ(front_of(kept.write), 3U);
+    const KeptRecord kept = record_kept(record, here, rates, WriteId(3, 9));
+    EXPECT_EQ(kept.write, (WriteId{3, 9}));
     EXPECT_EQ(record_here(kept, here, rates), record);
     const Record elsewhere = record_here(kept, {Instant{5s}, morning + 4s}, rates);
     EXPECT_EQ(elsewhere.leases[0].expires_at, Instant{11s}) << "six of ten seconds are left (T1)";
@@ -128,7 +135,7 @@ TEST(KeptRecord, stops_at_the_ends_of_time) {
 
 TEST(RecordNotice, comes_back_as_it_was_sent) {
     RecordNotice notice{
-        write_id(2, 5), "r", true, {{Became::granted, lease(9, 10s)}, {Became::expired, lease(3, 0s)}}, false};
+        WriteId(2, 5), "r", true, {{Became::granted, lease(9, 10s)}, {Became::expired, lease(3, 0s)}}, false};
     notice.changes[0].lease.metadata = "{}";
     const auto read = decode_notice(encode_notice(notice, Engine::notice_bytes));
     ASSERT_TRUE(read);
@@ -142,7 +149,7 @@ TEST(RecordNotice, comes_back_as_it_was_sent) {
 }
 
 TEST(RecordNotice, leaves_out_what_there_is_no_room_for_and_says_so) {
-    RecordNotice notice{write_id(2, 5), "r", true, {{Became::granted, lease(9, 10s)}}, false};
+    RecordNotice notice{WriteId(2, 5), "r", true, {{Became::granted, lease(9, 10s)}}, false};
     notice.changes[0].lease.metadata = std::string(8000, 'x');
     const auto without = decode_notice(encode_notice(notice, 7000));
     ASSERT_TRUE(without);
@@ -161,7 +168,7 @@ TEST(RecordNotice, is_not_mistaken_for_anything_else) {
     EXPECT_FALSE(decode_notice("policy"));
     EXPECT_FALSE(decode_notice("R"));
     EXPECT_FALSE(decode_notice("R\xff\xff\xff"));
-    std::string bytes = encode_notice({write_id(2, 5), "r", true, {{Became::granted, lease(9, 10s)}}, false}, 7000);
+    std::string bytes = encode_notice({WriteId(2, 5), "r", true, {{Became::granted, lease(9, 10s)}}, false}, 7000);
     for (std::size_t length = 0; length < bytes.size(); ++length)
         decode_notice(std::string_view(bytes).substr(0, length));
 }
@@ -185,7 +192,7 @@ TEST(KnownRecords, are_those_that_were_used_last) {
 TEST(KnownRecords, are_dropped_for_a_write_that_they_do_not_have) {
     KnownRecords known(10, {1, 2});
     known.put("r", kept_with({}), {true, Instant::max(), 77});
-    known.drop_unless("r", write_id(1, 1));
+    known.drop_unless("r", WriteId(1, 1));
     known.drop_unless("r", 77);
     EXPECT_NE(known.find("r"), nullptr);
     known.drop_unless("r", 78);

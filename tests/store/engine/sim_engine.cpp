@@ -49,7 +49,7 @@ Swapped SimServer::swap(const Swap& swap) {
     forget_old();
     auto& of_kind = things[swap.kind];
     const auto found = of_kind.find(std::string(swap.name));
-    const WriteId is_there = found == of_kind.end() ? 0 : found->second.kept.write;
+    const WriteId is_there = found == of_kind.end() ? WriteId{} : found->second.kept.write;
     if (is_there != swap.expected) return {false, now(), found == of_kind.end() ? Kept{} : found->second.kept};
     if (checks_window && (now() < swap.from || now() >= swap.until)) return {false, now(), Kept{is_there, {}, {}}};
     if (swap.bytes.empty()) {
@@ -165,8 +165,11 @@ void SimEngine::call(std::function<Result<Answer>()> what, Callback<Result<Answe
 }
 
 void SimEngine::fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) {
-    call<Reading>([&server = server_, kind, name = std::string(name)] { return server.fetch(kind, name); },
-                  std::move(reply), some_fate());
+    const auto look = [&server = server_, kind, name = std::string(name)]() -> Result<Reading> {
+        if (server.fetches_fail) return *server.fetches_fail;
+        return server.fetch(kind, name);
+    };
+    call<Reading>(look, std::move(reply), some_fate());
 }
 
 void SimEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {

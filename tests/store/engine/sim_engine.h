@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ class SimServer {
     Duration lingers = 1s;
     Duration answer_time = 400ms;
     bool checks_window = true;
+    std::optional<Error> fetches_fail;  ///< all of them, like this
     SimClock clock{5000s, 1};
     /// Asked of each swap, before all else, if there is one: what becomes of it.
     enum class Fate : std::uint8_t { carried_out, request_lost, answer_lost, late };

@@ -14,6 +14,7 @@ struct SimFronts::Life final : EngineListener {
                  .listener = all.told_[index],
                  .hash_key = {1, 2},
                  .front = all.numbers_[index],
+                 .last_write = WriteId{all.numbers_[index], 0},
                  .seed = all.shape_.seed + all.numbers_[index],
                  .give_up_after = all.shape_.give_up_after,
                  .records_most = all.shape_.records_most,

@@ -71,7 +71,7 @@ TEST(EtcdAuth, gets_another_token_when_the_first_has_run_out) {
         Loop loop;
         Front front(loop, etcd.url("root:se%3Acret@"));
         ASSERT_TRUE(front.becomes_reachable());
-        WriteId write = 0;
+        std::uint64_t write = 0;
         const auto until = std::chrono::steady_clock::now() + 6s;
         while (std::chrono::steady_clock::now() < until) {
             const auto swapped = front.swap({.name = "x", .expected = write, .becomes = write + 1});

@@ -75,7 +75,8 @@ TEST_F(EtcdEngine, writes_only_on_what_is_expected) {
 }
 
 TEST_F(EtcdEngine, lets_one_of_two_that_race_win_each_time) {
-    WriteId known = 0, next = 1;
+    WriteId known;
+    std::uint64_t next = 1;
     int won_by_a = 0;
     for (int round = 0; round < 100; ++round) {
         std::optional<Result<core::Swapped>> one, other;
@@ -162,7 +163,7 @@ TEST_F(EtcdEngine, pages_through_names) {
 }
 
 TEST_F(EtcdEngine, finds_files_that_overlap) {
-    WriteId write = 1;
+    std::uint64_t write = 1;
     for (const char* name : {"FILE:/a/**", "FILE:/a", "FILE:/a/b", "FILE:/a/b/**", "FILE:/a/b/c", "FILE:/ab",
                              "FILE:/**", "FILE:a/b", "@team/FILE:/a/b"})
         ASSERT_TRUE(a.swap({.name = name, .becomes = write++})->done);

@@ -172,7 +172,7 @@ TEST(EtcdFailure, reads_everything_again_if_etcd_has_compacted_what_it_missed) {
     ASSERT_TRUE(loop.run_until([&] { return !behind.reachable; }));
     ASSERT_TRUE(other.swap({.name = "gone", .expected = 1, .becomes = 4, .bytes = ""})->done);
     ASSERT_TRUE(other.swap({.name = "changes", .expected = 3, .becomes = 5, .notice = "missed", .due_in = 1ms})->done);
-    for (WriteId write = 6; write < 16; ++write)
+    for (std::uint64_t write = 6; write < 16; ++write)
         ASSERT_TRUE(other.swap({.name = "more" + std::to_string(write), .becomes = write})->done);
     const std::string status = other.engine().status();
     const std::size_t at = status.find(R"("revision":)") + 11;
@@ -209,7 +209,7 @@ TEST(EtcdFailure, says_when_etcd_has_no_room_and_reads_on) {
     Loop loop;
     Front front(loop, etcd.url());
     ASSERT_TRUE(front.becomes_reachable());
-    WriteId write = 1;
+    std::uint64_t write = 1;
     std::optional<Error> full;
     while (!full && write < 2000) {  // it counts now and then only
         auto swapped =

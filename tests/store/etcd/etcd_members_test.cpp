@@ -37,7 +37,7 @@ class Writer {
                      [this, becomes](Result<core::Swapped> result) {
                          if (!result) return failure(result.error(), becomes);
                          if (!result->done)
-                             wrong.push_back("nobody else writes here, but " + std::to_string(result->found.write));
+                             wrong.push_back("nobody else writes here, but " + std::to_string(result->found.write.count));
                          ++done;
                          last_ = becomes;
                          write();
@@ -50,8 +50,8 @@ class Writer {
         front_.engine().fetch(Kind::record, name_, [this, asked](Result<core::Reading> reading) {
             if (!reading) return failure(reading.error(), asked);
             if (reading->kept.write != last_ && reading->kept.write != asked)
-                wrong.push_back("of " + std::to_string(last_) + " and " + std::to_string(asked) + " there is " +
-                                std::to_string(reading->kept.write));
+                wrong.push_back("of " + std::to_string(last_.count) + " and " + std::to_string(asked.count) + " there is " +
+                                std::to_string(reading->kept.write.count));
             last_ = reading->kept.write;
             write();
         });

@@ -141,7 +141,7 @@ TEST_F(HostileEtcd, is_not_believed_what_it_says_of_something_else) {
     ASSERT_TRUE(front.becomes_reachable());
     etcd::RangeResponse other;
     etcd::Value value;
-    value.set_write(9);
+    value.set_write(WriteId{9}.bytes());
     value.set_content("of another");
     other.add_kvs()->set_key("holdfast/r/other");
     other.mutable_kvs(0)->set_mod_revision(3);
@@ -153,6 +153,59 @@ TEST_F(HostileEtcd, is_not_believed_what_it_says_of_something_else) {
     const auto reading = front.fetch("x");
     ASSERT_FALSE(reading);
     EXPECT_EQ(reading.error().code, "store_unavailable");
+}
+
+/// What of the request a value must be like, for the key: all values of one write, and of no other.
+bool compares(const etcd::TxnRequest& request, const std::string& key, const std::string& value) {
+    int compared = 0;
+    for (const etcd::Compare& compare : request.compare()) {
+        if (compare.key() != key || compare.target() != etcd::Compare::VALUE) continue;
+        ++compared;
+        const bool holds =
+            compare.result() == etcd::Compare::GREATER ? value > compare.value() : value < compare.value();
+        if (!holds) return false;
+    }
+    return compared > 0;
+}
+
+TEST_F(HostileEtcd, that_was_restored_is_asked_for_the_write_and_not_only_for_its_revision) {
+    Front front(loop, options());
+    ASSERT_TRUE(front.becomes_reachable());
+    const WriteId first{7, ~0ULL};
+    ASSERT_TRUE(front.swap({.name = "x", .becomes = first})->done);
+    const auto value_of = [](WriteId write) {
+        etcd::Value value;
+        value.set_write(write.bytes());
+        value.set_content("bytes");
+        return value.SerializeAsString();
+    };
+    std::optional<etcd::TxnRequest> asked;
+    instead[txn] = [&](const std::string& message) -> std::optional<FakeAnswer> {
+        asked.emplace().ParseFromString(message);
+        return std::nullopt;
+    };
+    ASSERT_TRUE(front.swap({.name = "x", .expected = first, .becomes = {7, 1}})->done);
+    ASSERT_TRUE(asked.has_value());
+    EXPECT_TRUE(compares(*asked, "holdfast/r/x", value_of(first)));
+    for (const WriteId other : {WriteId{7, 0}, WriteId{7, ~0ULL - 1}, WriteId{8, 0}, WriteId{6, ~0ULL}})
+        EXPECT_FALSE(compares(*asked, "holdfast/r/x", value_of(other)));
+}
+
+TEST_F(HostileEtcd, with_values_of_an_older_version_is_refused) {
+    Front front(loop, options());
+    ASSERT_TRUE(front.becomes_reachable());
+    etcd::RangeResponse older;
+    older.add_kvs()->set_key("holdfast/r/x");
+    older.mutable_kvs(0)->set_mod_revision(3);
+    older.mutable_kvs(0)->set_value(
+        "\x08\x09\x12\x05"
+        "bytes");  // a number in the place of the write
+    instead[range] = [told = saying(older)](const std::string& message) {
+        return asks_for(message, "holdfast/r/x") ? std::optional(told) : std::nullopt;
+    };
+    const auto reading = front.fetch("x");
+    ASSERT_FALSE(reading);
+    EXPECT_EQ(reading.error().code, "store_format");
 }
 
 TEST_F(HostileEtcd, is_left_while_it_has_no_leader) {

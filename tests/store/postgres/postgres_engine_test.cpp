@@ -149,13 +149,13 @@ TEST_F(PostgresEngineTest, of_many_who_swap_the_same_at_once_one_has_done_it) {
         for (int i = 0; i < 20; ++i) {
             EngineUser& one = i % 2 == 0 ? user : other;
             const WriteId becomes = one.next_write();
-            one.engine().swap(swap_of("contended", expected, becomes, std::to_string(becomes)),
+            one.engine().swap(swap_of("contended", expected, becomes, std::to_string(becomes.count)),
                               [&, becomes](Result<Swapped> swapped) {
                                   ++answered;
                                   ASSERT_TRUE(swapped) << swapped.error().message;
                                   if (!swapped->done) {
                                       EXPECT_NE(swapped->found.write, expected);
-                                      EXPECT_EQ(swapped->found.bytes, std::to_string(swapped->found.write));
+                                      EXPECT_EQ(swapped->found.bytes, std::to_string(swapped->found.write.count));
                                       ++raced;
                                       return;
                                   }
@@ -240,7 +240,7 @@ TEST_F(PostgresEngineTest, shows_large_records_on_short_pages_and_no_more_at_onc
     const std::string schema = url.substr(url.find("test_"));
     session.run(
         "INSERT INTO " + schema +
-        ".kept SELECT 0, convert_to('FILE:/r/' || 100 + i, 'UTF8'), i, 0, 9e18::bigint, 9e18::bigint, "
+        ".kept SELECT 0, convert_to('FILE:/r/' || 100 + i, 'UTF8'), gen_random_uuid(), 0, 9e18::bigint, 9e18::bigint, "
         "9e18::bigint, ARRAY['ann'::bytea], convert_to(repeat('x', 1000000), 'UTF8') FROM generate_series(1, 70) i");
     std::size_t found = 0, pages = 0;
     std::string after;

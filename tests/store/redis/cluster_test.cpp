@@ -29,7 +29,7 @@ TEST(RedisClusterEngine, does_everything_on_three_masters) {
     EXPECT_TRUE(rig.hello.forgets);
     std::size_t done = 0;
     const EngineTime now = rig.now();
-    for (WriteId write = 1; write <= 300; ++write)
+    for (std::uint64_t write = 1; write <= 300; ++write)
         rig.start_swap({.name = "FILE:/x/" + std::to_string(write),
                         .becomes = write,
                         .holders = {"h", "holder " + std::to_string(write)},
@@ -79,7 +79,7 @@ TEST(RedisClusterEngine, follows_slots_that_move_under_load) {
     std::vector<Writer> writers(20);
     bool over = false;
     std::size_t under_way = 0;
-    WriteId next_write = 0;
+    std::uint64_t next_write = 0;
     std::function<void(Writer&)> go = [&](Writer& writer) {
         if (over) return;
         ++under_way;
@@ -99,7 +99,7 @@ TEST(RedisClusterEngine, follows_slots_that_move_under_load) {
         go(writers[i]);
     }
     const auto run_on = [&] {
-        const WriteId until = next_write + 400;
+        const std::uint64_t until = next_write + 400;
         ASSERT_TRUE(rig.until([&] { return next_write > until || testing::Test::HasFailure(); }));
     };
     run_on();
@@ -219,7 +219,7 @@ TEST(RedisClusterEngine, keeps_times_by_the_clock_of_each_master) {
     ASSERT_TRUE(other.up()) << other.why.message;
     const EngineTime start = rig.now();
     std::set<std::size_t> owners;
-    for (WriteId write = 1; write <= 30; ++write) {
+    for (std::uint64_t write = 1; write <= 30; ++write) {
         const std::string name = "n" + std::to_string(write);
         owners.insert(owner_of(name));
         const auto before = rig.fetch(name);

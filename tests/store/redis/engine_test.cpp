@@ -64,7 +64,7 @@ TEST_F(RedisEngineTest, swaps_only_what_is_expected_and_shows_what_is_there_inst
 }
 
 TEST_F(RedisEngineTest, tells_write_ids_apart_that_are_the_same_number_to_lua) {
-    const WriteId large = (WriteId{1} << 53) + 2;
+    const std::uint64_t large = (std::uint64_t{1} << 53) + 2;
     ASSERT_TRUE(rig.swap({.name = "x", .becomes = large})->done);
     EXPECT_FALSE(rig.swap({.name = "x", .expected = large + 1, .becomes = 5})->done);
     EXPECT_TRUE(rig.swap({.name = "x", .expected = large, .becomes = 5})->done);
@@ -115,10 +115,10 @@ TEST_F(RedisEngineTest, lets_one_of_two_win_who_write_at_once) {
     EngineRig other{redis.url(), {}, rig.loop()};
     ASSERT_TRUE(other.up());
     WriteId expected = 0;
-    for (WriteId round = 1; round <= 200; ++round) {
+    for (std::uint64_t round = 1; round <= 200; ++round) {
         std::vector<std::pair<WriteId, bool>> outcomes;
         EngineRig* const both[] = {&rig, &other};
-        for (WriteId who = 0; who < 2; ++who)
+        for (std::uint64_t who = 0; who < 2; ++who)
             both[(who + round) % 2]->start_swap(
                 {.name = "x", .expected = expected, .becomes = 2 * round + who, .holders = {"h"}},
                 [&outcomes, write = 2 * round + who](const Result<Swapped>& swapped) {
@@ -157,7 +157,7 @@ TEST_F(RedisEngineTest, sends_a_thousand_calls_of_one_turn_in_one_round) {
     std::size_t done = 0;
     rig.now();
     const long before = plain.info("total_reads_processed");
-    for (WriteId write = 1; write <= 1000; ++write)
+    for (std::uint64_t write = 1; write <= 1000; ++write)
         rig.start_swap({.name = "x" + std::to_string(write),
                         .becomes = write,
                         .holders = {"h"},

@@ -36,7 +36,7 @@ TEST_F(RedisIndexTest, keeps_what_another_front_has_named_meanwhile) {
     EngineRig other{redis.url(), {}, rig.loop()};
     ASSERT_TRUE(other.up());
     const EngineTime end = rig.now() + 1h;
-    WriteId last = 0;
+    std::uint64_t last = 0;
     std::size_t overtaken = 0;
     for (int round = 0; round < 100; ++round) {
         ASSERT_TRUE(
@@ -68,7 +68,7 @@ TEST_F(RedisIndexTest, renews_with_one_script_as_long_as_the_indices_reach) {
             ->done);
     const auto calls = [&] { return calls_of("evalsha"); };
     const long scripts_before = calls();
-    for (WriteId write = 1; write <= 100; ++write)
+    for (std::uint64_t write = 1; write <= 100; ++write)
         ASSERT_TRUE(rig.swap({.name = "FILE:/a/b",
                               .expected = write,
                               .becomes = write + 1,
@@ -104,7 +104,7 @@ TEST_F(RedisIndexTest, cleans_up_what_is_past) {
 }
 
 TEST_F(RedisIndexTest, finds_the_files_and_trees_that_overlap) {
-    WriteId write = 0;
+    std::uint64_t write = 0;
     for (const char* name : {"FILE:/**", "FILE:/a/**", "FILE:/a/b", "FILE:/a/b/**", "FILE:/a/b/c", "FILE:/ab",
                              "FILE:/a", "FILE:rel/x", "FILE:rel/**", "@other/FILE:/a/b", "@other/FILE:/a/**", "plain"})
         put(name, ++write);
@@ -141,7 +141,7 @@ TEST_F(RedisIndexTest, finds_what_overlaps_however_deep_it_lies) {
 TEST_F(RedisIndexTest, scans_everything_once_at_least_by_its_beginning) {
     const std::string odd = "a*[x]?";
     for (int i = 0; i < 500; ++i)
-        put((i % 2 == 0 ? odd : "other") + std::to_string(i), static_cast<WriteId>(i + 1));
+        put((i % 2 == 0 ? odd : "other") + std::to_string(i), static_cast<std::uint64_t>(i + 1));
     ASSERT_TRUE(rig.swap({.name = odd, .becomes = 1000, .kind = Kind::document})->done);
     std::vector<std::string> found;
     std::string next;

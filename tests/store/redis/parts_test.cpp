@@ -43,7 +43,7 @@ TEST(RedisOptions, refuses_what_it_does_not_know_and_keeps_the_password_to_itsel
 }
 
 TEST(Stored, is_read_as_it_was_written) {
-    for (const WriteId write : {WriteId{1}, WriteId{0xfedcba9876543210}, ~WriteId{0}})
+    for (const WriteId write : {WriteId{1}, WriteId{0xfedcba9876543210, 7}, WriteId{~0ULL, ~0ULL}})
         for (const EngineTime due : {at(-1ns), at(1'700'000'000'123'456'789ns), EngineTime::max()}) {
             const auto stored = read_stored(stored_header(write, at(1'700'000'000'999'999'999ns), due) + "by\ntes");
             ASSERT_TRUE(stored);
@@ -52,16 +52,20 @@ TEST(Stored, is_read_as_it_was_written) {
             EXPECT_EQ(stored->kept.bytes, "by\ntes");
             EXPECT_EQ(stored->due.value_or(EngineTime::max()), due);
         }
-    EXPECT_EQ(mark_of(0xab), "hf1 00000000000000ab");
+    EXPECT_EQ(mark_of({0xc, 0xab}), "hf2 000000000000000c00000000000000ab");
 }
 
 TEST(Stored, is_nothing_that_somebody_else_wrote) {
     for (const char* bad :
-         {"", "hf1 ", "hf1 00000000000000ab", "hf1 00000000000000ab 1 2", "hf1 0000000000000000 1 2\n", "hf1 ab 1 2\n",
-          "hf2 00000000000000ab 1 2\n", "hf1 00000000000000ab x 2\n", "hf1 00000000000000ab 1 x\n",
-          "hf1 00000000000000ab 1\n", "hf1 00000000000000ab 1 2 3\n", "hf1 00000000000000ab 99999999999999999999 2\n",
+         {"", "hf2 ", "hf2 0000000000000000000000000000000b", "hf2 0000000000000000000000000000000b 1 2",
+          "hf2 00000000000000000000000000000000 1 2\n", "hf2 ab 1 2\n", "hf2 00000000000000000000000000000g0b 1 2\n",
+          "hf2 0000000000000000000000000000000b x 2\n", "hf2 0000000000000000000000000000000b 1 x\n",
+          "hf2 0000000000000000000000000000000b 1\n", "hf2 0000000000000000000000000000000b 1 2 3\n",
+          "hf2 0000000000000000000000000000000b 99999999999999999999 2\n", "hf1 00000000000000ab 1 2\n",
           "{\"json\":1}\n"})
         EXPECT_FALSE(read_stored(bad)) << bad;
+    EXPECT_TRUE(is_of_older_version("hf1 00000000000000ab 1 2\nbytes"));
+    EXPECT_FALSE(is_of_older_version("{\"json\":1}\n"));
 }
 
 TEST(Micros, are_rounded_so_that_a_window_only_becomes_narrower) {
