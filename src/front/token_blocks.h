@@ -8,24 +8,29 @@
 
 namespace holdfast::core {
 
-/// The fencing tokens that this front may give (G3): a block at a time, reserved in one document for all fronts.
+/// The fencing tokens that this front may give (G3): some at a time, reserved in one document for all fronts, and for
+/// about a second.
 ///
-/// A new token is above the last of its record, and above the start of a block that was reserved less than a minute
-/// ago. A record remembers its last token for five minutes after its last lease; so when that is forgotten, all blocks
-/// in use were reserved later than the one it came from, and lie above it. Where a record's last token is above this
-/// front's block the next one is counted from there; the blocks are so far apart that no front gets into another's by
-/// that before its own is a minute old.
+/// Those that are reserved lie above all that were reserved before, and at least at the time since 1970 in milliseconds
+/// times 2,048: by the engine's clock, or by this front's where the engine has none. So tokens rise also if the engine
+/// has lost everything, unless the clock went back as well. The more a front gives the more it reserves at a time;
+/// whatever all fronts reserve, the clock moves on faster.
+///
+/// A new token is above the last of its record, too. Where that one is above what this front has reserved, the next is
+/// counted from there. A record remembers its last token for five minutes after its last lease: when that is forgotten,
+/// the clock is far beyond it.
 class TokenBlocks {
  public:
-    static constexpr Token size = Token{1} << 22;
-    static constexpr Token gap = Token{1} << 22;
-    static constexpr Duration usable_for = 1min;
-    static constexpr Duration renewed_after = 20s;
+    static constexpr Token per_ms = 2048;
+    static constexpr Token size_least = 256;
+    static constexpr Token size_most = 128 * per_ms;
+    static constexpr Duration usable_for = 1500ms;
+    static constexpr Duration renewed_after = 600ms;
 
     struct Parts {
         Engine& engine;
         std::function<WriteId()> next_write;
-        std::function<std::int64_t()> wall_ms;  ///< where tokens begin, of an engine that has none yet
+        std::function<std::int64_t()> wall_ms;  ///< this front's clock
     };
     explicit TokenBlocks(Parts parts);
 
@@ -39,11 +44,13 @@ class TokenBlocks {
 
  private:
     void reserve();
+    Token size_of_next() const;
 
     Parts parts_;
     Document document_;
     Instant now_;
     Instant reserved_at_;  ///< when the block in use was asked for
+    Token begin_ = 0;
     Token last_ = 0;
     Token end_ = 0;  ///< the last of the block; 0: there is none
     Instant ask_at_;

@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t { record, document };
 struct Reading {
     Kept kept;
     EngineTime now;
+    std::int64_t wall_ms = 0;  ///< since 1970, by the engine's own clock; 0: it has none
 };
 struct NamedKept {
     std::string name;

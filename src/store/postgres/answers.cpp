@@ -80,7 +80,8 @@ Result<Reading> reading_in(const Rows& rows) {
         return broken("fetch() answers something else");
     auto kept = kept_in(rows, 0, 1);
     if (!kept) return kept.error();
-    return Reading{std::move(*kept), engine_time(rows.big(0, 0))};
+    constexpr std::int64_t ns_per_ms = 1'000'000;
+    return Reading{std::move(*kept), engine_time(rows.big(0, 0)), rows.big(0, 0) / ns_per_ms};
 }
 
 Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {

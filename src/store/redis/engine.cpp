@@ -8,6 +8,12 @@ namespace {
 
 constexpr std::size_t command_bytes = 512;  // around what it carries
 
+/// Of an answer that begins with the time: in a cluster too, where what is passed on as the engine's is not the time.
+std::int64_t wall_ms_in(const resp::Value& answer) {
+    constexpr Micros micros_per_ms = 1000;
+    return read_time(answer.items[0].text, answer.items[1].text).value_or(0) / micros_per_ms;
+}
+
 HashKey hash_key() {
     return {random_seed(), random_seed()};
 }
@@ -86,10 +92,12 @@ void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<core::
                                         if (!answer) return reply(answer.error());
                                         const auto now = time_in(*answer, true);
                                         if (!now) return reply(now.error());
-                                        if (answer->items.size() == 2) return reply(core::Reading{{}, *now});
+                                        core::Reading reading{{}, *now, wall_ms_in(*answer)};
+                                        if (answer->items.size() == 2) return reply(std::move(reading));
                                         auto stored = stored_in(answer->items[2]);
                                         if (!stored) return reply(stored.error());
-                                        reply(core::Reading{std::move(stored->kept), *now});
+                                        reading.kept = std::move(stored->kept);
+                                        reply(std::move(reading));
                                     },
                                 .script = Script::fetch});
 }

@@ -42,7 +42,7 @@ Reading SimServer::fetch(Kind kind, const std::string& name) {
     forget_old();
     const auto& of_kind = things[kind];
     const auto found = of_kind.find(name);
-    return {found == of_kind.end() ? Kept{} : found->second.kept, now()};
+    return {found == of_kind.end() ? Kept{} : found->second.kept, now(), wall_ms};
 }
 
 Swapped SimServer::swap(const Swap& swap) {

@@ -63,6 +63,7 @@ class SimServer {
     Duration lingers = 1s;
     Duration answer_time = 400ms;
     bool checks_window = true;
+    std::int64_t wall_ms = 0;           ///< of readings; 0: it has no clock that anybody sets
     std::optional<Error> fetches_fail;  ///< all of them, like this
     SimClock clock{5000s, 1};
     /// Asked of each swap, before all else, if there is one: what becomes of it.
