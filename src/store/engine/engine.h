@@ -56,6 +56,18 @@ struct Page {
     std::string next;  ///< where the next page begins; empty at the end
 };
 
+/// The record that stands for the history that an engine is in (docs/decisions/0013-engines-that-forget.md): of its
+/// write, `start` is the incarnation and `count` the counter. No resource has this name.
+inline constexpr std::string_view marker_name = "\1marker";
+
+/// True if the marker is still what was seen, or further on.
+constexpr bool stands(WriteId marker, WriteId seen) {
+    return marker.start == seen.start && marker.count >= seen.count;
+}
+
+/// The answer to a swap that met another marker than it must: nothing was written, and nothing that is there counts.
+inline constexpr std::string_view store_lost = "store_lost";
+
 /// A write that takes effect only on what it was decided on, and only at a time for which that decision holds. The text
 /// need not outlive the call.
 struct Swap {
@@ -74,6 +86,8 @@ struct Swap {
     std::span<const std::string_view> holders;  ///< of a record: whose leases and reservations are in it
     std::string_view notice;                    ///< told to all fronts if it takes effect; empty: nothing
     bool notice_must_arrive = false;            ///< at whoever listens, even if this front dies now
+    /// The marker, which must be there or further on, also for what is shown instead; else error `store_lost`. 0: any.
+    WriteId marker;
 };
 struct Swapped {
     bool done = false;

@@ -24,30 +24,35 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// Of a value, the write comes first. A revision says nothing of it if the history is another one: etcd was restored.
-void compare_write(TxnRequest& request, const std::string& key, core::WriteId write) {
+/// How a value of this write begins: with the write.
+std::string beginning_of(core::WriteId write) {
     Value value;
     value.set_write(write.bytes());
-    std::string begins = value.SerializeAsString();
-    Compare& above = *request.add_compare();
-    above.set_result(Compare::GREATER);
-    above.set_target(Compare::VALUE);
-    above.set_key(key);
-    above.set_value(begins);
+    return value.SerializeAsString();
+}
+
+/// What comes after all that begins like this.
+std::string end_of_all(std::string begins) {
     for (std::size_t at = begins.size(); at-- > 0 && ++begins[at] == '\0';) {
     }
-    Compare& below = *request.add_compare();
-    below.set_result(Compare::LESS);
-    below.set_target(Compare::VALUE);
-    below.set_key(key);
-    below.set_value(begins);
+    return begins;
+}
+
+void compare_value(TxnRequest& request, const std::string& key, const std::string& above, const std::string& below) {
+    for (const bool is_above : {true, false}) {
+        Compare& compare = *request.add_compare();
+        compare.set_result(is_above ? Compare::GREATER : Compare::LESS);
+        compare.set_target(Compare::VALUE);
+        compare.set_key(key);
+        compare.set_value(is_above ? above : below);
+    }
 }
 
 }  // namespace
 
 struct EtcdSwaps::Attempt {
     std::string key, name;
-    core::WriteId expected, becomes;
+    core::WriteId expected, becomes, marker;
     EngineTime from, until, written_at, keep_until, due;
     std::string value;  ///< empty: the key is to be deleted
     bool there;         ///< what is written is more than a notice
@@ -68,6 +73,7 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
     attempt->name = swap.name;
     attempt->expected = swap.expected;
     attempt->becomes = swap.becomes;
+    attempt->marker = swap.marker;
     attempt->from = swap.from;
     attempt->until = swap.until;
     attempt->written_at = swap.written_at;
@@ -108,15 +114,19 @@ void EtcdSwaps::step(const Attempting& attempt) {
 }
 
 void EtcdSwaps::look(const Attempting& attempt) {
-    RangeRequest request;
-    request.set_key(attempt->key);
-    front_.link.call(method::range, request, [this, attempt](const GrpcAnswer& answer) { on_look(attempt, answer); });
+    TxnRequest request;
+    request.add_success()->mutable_request_range()->set_key(attempt->key);
+    if (attempt->marker != core::WriteId{}) request.add_success()->mutable_request_range()->set_key(marker_key());
+    front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) { on_look(attempt, answer); });
 }
 
 void EtcdSwaps::on_look(const Attempting& attempt, const GrpcAnswer& answer) {
-    const auto response = understood<RangeResponse>(answer);
+    const auto response = understood<TxnResponse>(answer);
     if (!response) return finish(attempt, response.error());
-    auto shown = front_.take_note(attempt->key, *response, response->header().revision());
+    if (response->responses_size() < 1 || !response->responses(0).has_response_range())
+        return finish(attempt, unavailable("the answer to a look cannot be understood"));
+    if (const auto checked = check_marker(*attempt, *response); !checked) return finish(attempt, checked.error());
+    auto shown = front_.take_note(attempt->key, response->responses(0).response_range(), response->header().revision());
     if (!shown) return finish(attempt, shown.error());
     on_found(attempt, std::move(*shown));
 }
@@ -194,7 +204,12 @@ TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
     unchanged.set_target(Compare::MOD);
     unchanged.set_key(attempt.key);
     unchanged.set_mod_revision(*attempt.revision);
-    if (attempt.expected != core::WriteId{}) compare_write(request, attempt.key, attempt.expected);
+    // A revision says nothing of the write if the history is another one: etcd was restored.
+    if (const std::string begins = beginning_of(attempt.expected); attempt.expected != core::WriteId{})
+        compare_value(request, attempt.key, begins, end_of_all(begins));
+    if (attempt.marker != core::WriteId{})
+        compare_value(request, marker_key(), beginning_of(attempt.marker),
+                      end_of_all(beginning_of({attempt.marker.start, ~std::uint64_t{0}})));
     Compare& connected = *request.add_compare();
     connected.set_result(Compare::GREATER);
     connected.set_target(Compare::CREATE);
@@ -217,6 +232,7 @@ TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
         request.add_success()->mutable_request_delete_range()->set_key(key);
     request.add_failure()->mutable_request_range()->set_key(attempt.key);
     request.add_failure()->mutable_request_range()->set_key(front_.connection_key);
+    if (attempt.marker != core::WriteId{}) request.add_failure()->mutable_request_range()->set_key(marker_key());
     return request;
 }
 
@@ -261,16 +277,34 @@ void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) 
 }
 
 void EtcdSwaps::on_refused(const Attempting& attempt, const TxnResponse& response) {
-    if (response.responses_size() != 2 || !response.responses(0).has_response_range() ||
+    const int asked = attempt->marker == core::WriteId{} ? 2 : 3;
+    if (response.responses_size() != asked || !response.responses(0).has_response_range() ||
         !response.responses(1).has_response_range())
         return finish(attempt, unavailable("the answer to a transaction cannot be understood"));
     if (response.responses(1).response_range().kvs_size() == 0) {
         front_.link.fail("the connection was given up for lost");
         return finish(attempt, unavailable(front_.link.last_failure()));
     }
+    if (const auto checked = check_marker(*attempt, response); !checked) return finish(attempt, checked.error());
     auto shown = front_.take_note(attempt->key, response.responses(0).response_range(), response.header().revision());
     if (!shown) return finish(attempt, shown.error());
     on_found(attempt, std::move(*shown));
+}
+
+std::string EtcdSwaps::marker_key() const {
+    return front_.keys.key(core::Kind::record, core::marker_name);
+}
+
+/// The marker is what the last range of an answer shows, if the attempt asks for one.
+Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& response) {
+    if (attempt.marker == core::WriteId{}) return {};
+    const ResponseOp& last = response.responses(response.responses_size() - 1);
+    if (!last.has_response_range()) return unavailable("the answer to a transaction cannot be understood");
+    const auto shown = front_.take_note(marker_key(), last.response_range(), response.header().revision());
+    if (!shown) return shown.error();
+    if (!core::stands(shown->kept.write, attempt.marker))
+        return Error{std::string(core::store_lost), "etcd: its marker is gone, or is not the one that was there"};
+    return {};
 }
 
 void EtcdSwaps::finish(const Attempting& attempt, Result<Swapped> result) {

@@ -33,6 +33,8 @@ class EtcdSwaps {
     void on_done(const Attempting& attempt, const TxnResponse& response);
     void on_refused(const Attempting& attempt, const TxnResponse& response);
     void on_found(const Attempting& attempt, Front::Shown shown);
+    std::string marker_key() const;
+    Result<void> check_marker(const Attempt& attempt, const TxnResponse& response);
     void finish(const Attempting& attempt, Result<core::Swapped> result);
 
     Front& front_;

@@ -28,6 +28,7 @@ struct Call {
     bool is_document = false;  ///< or a record
     Wants wants = Wants::nothing_of_this;
     bool tells = false;            ///< it has a notice inside
+    std::string marker;            ///< of a swap: what must be there (engine.h)
     Callback<Result<Rows>> reply;  ///< gone as soon as it was called; what comes later is of no interest
     Instant until;                 ///< when it has to be answered
     Duration pause{};              ///< before it is tried again, because somebody else had the row locked

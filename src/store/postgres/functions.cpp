@@ -41,12 +41,24 @@ END $$;
 CREATE OR REPLACE FUNCTION ~.all_holders(before bytea[], after bytea[]) RETURNS bytea[] LANGUAGE sql IMMUTABLE
     AS $$ SELECT CASE WHEN after <@ before THEN before WHEN cardinality(before) < 8 THEN before || after ELSE after END $$;
 
+-- Fails unless the marker is this write, or a later one of the same start. After whatever it is to be true of: what was
+-- deleted or restored by then is seen.
+CREATE OR REPLACE FUNCTION ~.check_marker(wanted uuid) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF wanted <> ~.nothing() AND NOT EXISTS (
+        SELECT FROM ~.kept k WHERE k.kind = 0 AND k.name = '\x016d61726b6572'::bytea AND k.write >= wanted
+            AND substring(uuid_send(k.write) FROM 1 FOR 8) = substring(uuid_send(wanted) FROM 1 FOR 8)) THEN
+        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its marker is gone, or is not the one that was there';
+    END IF;
+    RETURN true;
+END $$;
+
 -- A write that takes effect only on what is expected, at a time in [valid_from, valid_until) that is read after the row
 -- is locked. Each statement in here sees what was committed before that statement. If not done: what is there instead;
 -- only `write` if that is as expected.
 CREATE OR REPLACE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected uuid, becomes uuid,
                        valid_from bigint, valid_until bigint, new_written_at bigint, new_bytes bytea,
-                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, no_wait boolean,
+                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, marker uuid, no_wait boolean,
                        OUT done boolean, OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -83,6 +95,7 @@ BEGIN
                 IF now < valid_from OR now >= valid_until THEN  -- it had to wait for the row: again, and then refused
                     PERFORM ~.too_late();
                 END IF;
+                PERFORM ~.check_marker(marker);
                 IF notice <> '' THEN
                     PERFORM pg_notify('~', notice);
                 END IF;
@@ -91,6 +104,7 @@ BEGIN
         END IF;
         SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes INTO now, write, written_at, bytes
             FROM ~.fetch(of_kind, of_name, no_wait) f;
+        PERFORM ~.check_marker(marker);
         IF write <> expected THEN
             RETURN;
         END IF;
@@ -110,7 +124,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ~.swaps(kinds smallint[], names bytea[], expecteds uuid[], becomings uuid[],
                                    froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
                                    keep_untils bigint[], dues bigint[], holdings text[], notices text[],
-                                   makes integer, ends integer, tells integer)
+                                   marker uuid, makes integer, ends integer, tells integer)
 RETURNS TABLE (number bigint, done boolean, now bigint, write uuid, written_at bigint, bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -197,6 +211,7 @@ BEGIN
             RETURN NEXT;
         END LOOP;
     END IF;
+    PERFORM ~.check_marker(marker);
     IF tells > 0 THEN
         PERFORM pg_notify('~', u.notice) FROM unnest(notices) WITH ORDINALITY AS u (notice, number)
             WHERE u.notice <> '' AND u.number <> ALL (refused);

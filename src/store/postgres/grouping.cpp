@@ -42,7 +42,7 @@ Params together(const std::vector<CallPtr>& calls) {
     Params all;
     for (std::size_t i = 0; i < types.size(); ++i)
         all.column(rows, i, types[i]);
-    all.number(makes).number(ends).number(tells);
+    all.bytes(calls.front()->marker).number(makes).number(ends).number(tells);
     return all;
 }
 

@@ -29,6 +29,11 @@ bool is_for_good(const std::string& state) {
            is_of_class(state, "0A") || is_of_class(state, "08") || is_of_class(state, "25");
 }
 
+/// Of check_marker().
+bool is_lost(const std::string& state) {
+    return state == "HF001";
+}
+
 bool is_locked(const std::string& state) {
     return state == "55P03";
 }
@@ -247,6 +252,7 @@ Group Pool::take_group(Queue& queue) {
         const CallPtr call = queue.front();
         wait_for_no_lock(*call);
         if (call->alone && !group.calls.empty()) break;
+        if (!group.calls.empty() && call->marker != group.calls.front()->marker) break;
         queue.pop_front();
         if (!call->reply) continue;
         group.bytes += call->params.size();
@@ -283,6 +289,11 @@ void Pool::on_failure(Connection& connection, Group& group) {
         for (const CallPtr& call : group.calls)
             refuse(call, failure.message);
         return connection.close(failure.message);
+    }
+    if (is_lost(failure.state)) {
+        for (const CallPtr& call : group.calls)
+            answer(call, Error{std::string(core::store_lost), "PostgreSQL: " + failure.message});
+        return;
     }
     const bool was_alone = group.calls.size() == 1;
     if (was_alone && !is_passing(failure.state)) return refuse(group.calls.front(), failure.message);

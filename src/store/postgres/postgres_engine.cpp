@@ -170,6 +170,7 @@ void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     call->wants = wants;
     call->tells = tells_inside;
     call->alone = wants == Wants::nothing_of_this;
+    call->marker = swap.marker.bytes();
     const EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
@@ -183,6 +184,7 @@ void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
         .big(to_ns(swap.due))
         .byte_strings(swap.holders)
         .bytes(tells_inside ? payload_of(swap.notice) : std::string())
+        .bytes(call->marker)
         .truth(false);
     Asked asked{swap.expected, swap.from, swap.until, tells_inside ? std::string() : std::string(swap.notice)};
     call->reply = [this, asked = std::move(asked), reply = std::move(reply)](Result<Rows> rows) mutable {

@@ -61,21 +61,25 @@ constexpr std::string_view second_version = R"sql(
 ALTER TABLE ~.kept ADD COLUMN held_by bytea[];
 )sql";
 
-/// Writes have longer names. Functions with other types would be others beside the old ones: fronts of older versions
-/// would go on with those, and give tokens of theirs.
+/// Writes have longer names.
 constexpr std::string_view third_version = R"sql(
+ALTER TABLE ~.kept ALTER COLUMN write TYPE uuid USING (repeat('0', 16) || lpad(to_hex(write), 16, '0'))::uuid;
+)sql";
+
+/// Functions with other parameters would be others beside the old ones: fronts of older versions would go on with
+/// those.
+constexpr std::string_view without_functions = R"sql(
 DO $drop$
 DECLARE
     old regprocedure;
 BEGIN
     FOR old IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = '~'::regnamespace
         AND p.proname IN ('clock', 'fetch', 'too_late', 'all_holders', 'swap', 'swaps', 'add_up', 'overlapping', 'of_holder',
-                          'scan', 'overdue', 'sweep')
+                          'scan', 'overdue', 'sweep', 'nothing', 'check_marker')
     LOOP
         EXECUTE 'DROP FUNCTION ' || old::text;
     END LOOP;
 END $drop$;
-ALTER TABLE ~.kept ALTER COLUMN write TYPE uuid USING (repeat('0', 16) || lpad(to_hex(write), 16, '0'))::uuid;
 )sql";
 
 constexpr std::string_view before_steps = R"sql(
@@ -116,22 +120,24 @@ SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 PREPARE hf_fetch(smallint, bytea, boolean) AS SELECT * FROM ~.fetch($1, $2, $3);
-PREPARE hf_swap(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, boolean)
-    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
-PREPARE hf_change(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, boolean)
+PREPARE hf_swap(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid, boolean)
+    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+PREPARE hf_change(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid,
+                  boolean)
     AS WITH changed AS (
         UPDATE ~.kept k
             SET write = $4, written_at = $7, bytes = $8, keep_until = $9, due = $10,
                 holders = ~.all_holders(k.holders, $11), held_by = $11,
                 watch = CASE WHEN k.watch BETWEEN ~.clock() AND least($9, $10) THEN k.watch ELSE least($9, $10) END
             WHERE k.kind = $1 AND k.name = $2 AND k.write = $3 AND ~.clock() >= $5 AND ~.clock() < $6
-            RETURNING CASE WHEN ~.clock() >= $5 AND ~.clock() < $6 THEN ~.clock() ELSE ~.too_late() END AS now)
+            RETURNING CASE WHEN ~.check_marker($13) AND ~.clock() >= $5 AND ~.clock() < $6 THEN ~.clock()
+                           ELSE ~.too_late() END AS now)
     SELECT (SELECT now FROM changed),
            CASE WHEN NOT EXISTS (SELECT FROM changed)
-                THEN ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) END;
+                THEN ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) END;
 PREPARE hf_swaps(smallint[], bytea[], uuid[], uuid[], bigint[], bigint[], bigint[], bytea[], bigint[], bigint[], text[],
-                 text[], integer, integer, integer)
-    AS SELECT * FROM ~.swaps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+                 text[], uuid, integer, integer, integer)
+    AS SELECT * FROM ~.swaps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 PREPARE hf_overlapping(bytea, bytea, bytea, integer[], integer) AS SELECT * FROM ~.overlapping($1, $2, $3, $4, $5);
 PREPARE hf_of_holder(bytea, integer) AS SELECT * FROM ~.of_holder($1, $2);
 PREPARE hf_scan(smallint, bytea, bytea, bytea, integer) AS SELECT * FROM ~.scan($1, $2, $3, $4, $5);
@@ -156,6 +162,7 @@ std::string migrate_sql(std::string_view schema) {
     sql += migration(1, first_version);
     sql += migration(2, second_version);
     sql += migration(3, third_version);
+    sql += migration(schema_version, without_functions);
     sql += migration(schema_version, functions);
     sql += migration(schema_version, "UPDATE ~.version SET version = " + std::to_string(schema_version));
     sql += after_steps;

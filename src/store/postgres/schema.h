@@ -6,7 +6,7 @@
 namespace holdfast::postgres {
 
 /// What this program makes of an empty database, and knows how to work with.
-inline constexpr int schema_version = 3;
+inline constexpr int schema_version = 4;
 
 /// The names of the prepared statements. `change` takes what `swap` takes, for something that is there and goes on; it
 /// answers with the time, or, if it was not done like that, with what swap() answered. `swaps` is many of either.

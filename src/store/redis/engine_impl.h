@@ -62,6 +62,7 @@ class RedisEngine final : public core::Engine {
         std::string keys{};
         std::string arguments{};
         Micros latest = 0;  ///< none is done from then on
+        WriteId marker{};   ///< of all of them
         std::vector<SwapPointer> calls{};
     };
 

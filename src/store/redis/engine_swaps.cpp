@@ -7,7 +7,7 @@ namespace {
 // Of one call of the script: everybody else at this Redis waits for it.
 constexpr std::size_t swaps_most = 64;
 constexpr std::size_t swap_bytes_most = 64 << 10;
-constexpr std::size_t words_of_all = 2;
+constexpr std::size_t words_of_all = 3;
 constexpr std::size_t words_each = 5;
 
 /// From then on Redis may forget it; never before.
@@ -43,6 +43,7 @@ void RedisEngine::swap(const core::Swap& swap, Callback<Result<core::Swapped>> r
         return;
     }
     // Redis does what it is asked on one connection in that order: the indices are written first.
+    if (swaps_.marker != swap.marker) send_swaps();
     add_swap(swaps_, node, swap, key);
     swaps_.calls.push_back(std::move(call));
     if (swaps_.calls.size() >= swaps_most || swaps_.keys.size() + swaps_.arguments.size() >= swap_bytes_most)
@@ -53,6 +54,7 @@ void RedisEngine::swap(const core::Swap& swap, Callback<Result<core::Swapped>> r
 void RedisEngine::add_swap(SwapBatch& batch, const Node& node, const core::Swap& swap, std::string_view key) const {
     const NodeClock& clock = node.clock;
     if (batch.keys.empty()) batch.latest = micros_down(clock.at_most(store_clock_now()) + lingers());
+    if (!nodes_->in_cluster()) batch.marker = swap.marker;
     std::string window;
     if (const Micros until = micros_down(clock.at_node(swap.until));
         swap.from != EngineTime::min() || until < batch.latest)
@@ -71,9 +73,12 @@ void RedisEngine::add_swap(SwapBatch& batch, const Node& node, const core::Swap&
 
 void RedisEngine::write_swaps(std::string& out, const Node& node, const SwapBatch& batch) const {
     const std::size_t swaps = std::max<std::size_t>(1, batch.calls.size());
-    CommandWriter writer(out, node.facts.scripts, Script::swap, swaps, words_of_all + words_each * swaps);
+    const bool marked = batch.marker != WriteId{};
+    CommandWriter writer(out, node.facts.scripts, Script::swap, swaps + (marked ? 1 : 0),
+                         words_of_all + words_each * swaps);
     out += batch.keys;
-    writer.add(keys_.notices()).add(batch.latest);
+    if (marked) writer.add(keys_.kept(Kind::record, core::marker_name));
+    writer.add(keys_.notices()).add(batch.latest).add(marked ? mark_of(batch.marker) : std::string());
     out += batch.arguments;
 }
 
@@ -131,6 +136,9 @@ Result<core::Swapped> RedisEngine::read_swap(char letter, resp::Value& value, st
         case SwapLetter::time:
         case SwapLetter::nothing:
             return core::Swapped{};
+        case SwapLetter::lost:
+            return Error{std::string(core::store_lost),
+                         node.link->address().shown() + ": its marker is gone, or is not the one that was there"};
         case SwapLetter::error:
             return unreadable(node, quoted(value.text), index);
         case SwapLetter::other:

@@ -22,8 +22,22 @@ local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
 local soon = now < tonumber(args[2])
 local letters, out = {}, {t[1], t[2], ''}
-for i = 1, #keys do
-  local k, a = keys[i], i * 5 - 2
+local swaps, least = #keys, args[3]
+if least ~= '' then
+  swaps = swaps - 1
+  local mark = pcall('GETRANGE', keys[#keys], '0', '35')
+  local stands = type(mark) == 'string' and #mark == 36 and string.sub(mark, 1, 20) == string.sub(least, 1, 20)
+  for at = 21, 29, 8 do
+    if not stands then return {t[1], t[2], string.rep('l', swaps)} end
+    local is, must = tonumber(string.sub(mark, at, at + 7), 16), tonumber(string.sub(least, at, at + 7), 16)
+    if not is then stands = false
+    elseif is > must then break
+    else stands = is == must end
+  end
+  if not stands then return {t[1], t[2], string.rep('l', swaps)} end
+end
+for i = 1, swaps do
+  local k, a = keys[i], i * 5 - 1
   local mark, value, window, pxat = args[a], args[a + 1], args[a + 2], args[a + 3]
   local timely, letter = soon, 'o'
   if window ~= '' then

@@ -15,8 +15,9 @@ enum class Script : std::uint8_t {
     none,
     /// → [time, value if there is one].
     fetch,
-    /// CHANNEL UNTIL and, of each key, MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' → [time, letters, values…],
-    /// a letter for each key (SwapLetter), and a value for each `other` and `error`.
+    /// CHANNEL UNTIL MARKER|'' and, of each key but that of the marker, which is the last, MARK|'' VALUE|'' 'FROM
+    /// UNTIL'|'' PXAT|'' NOTICE|'' → [time, letters, values…], a letter for each key (SwapLetter), and a value for each
+    /// `other` and `error`.
     swap,
     /// (SCORE OWN|'' MEMBER)…: names the members until then at least; forgets those of the past. A member that has
     /// another score than OWN is not this front's alone from then on: the score becomes an odd one (indices.h).
@@ -40,6 +41,7 @@ struct SwapLetter {
     static constexpr char other = 'o';    ///< something else is there
     static constexpr char nothing = 'n';  ///< there was to be something
     static constexpr char error = 'e';    ///< Redis cannot look at this key
+    static constexpr char lost = 'l';     ///< the marker is not as it must be
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::look) + 1;
 

@@ -45,13 +45,16 @@ Reading SimServer::fetch(Kind kind, const std::string& name) {
     return {found == of_kind.end() ? Kept{} : found->second.kept, now(), wall_ms};
 }
 
-Swapped SimServer::swap(const Swap& swap) {
+Result<Swapped> SimServer::swap(const Swap& swap) {
     forget_old();
+    if (swap.marker != WriteId{} && !stands(marker(), swap.marker))
+        return Error{std::string(store_lost), "the simulated engine has lost its marker"};
     auto& of_kind = things[swap.kind];
     const auto found = of_kind.find(std::string(swap.name));
     const WriteId is_there = found == of_kind.end() ? WriteId{} : found->second.kept.write;
-    if (is_there != swap.expected) return {false, now(), found == of_kind.end() ? Kept{} : found->second.kept};
-    if (checks_window && (now() < swap.from || now() >= swap.until)) return {false, now(), Kept{is_there, {}, {}}};
+    if (is_there != swap.expected) return Swapped{false, now(), found == of_kind.end() ? Kept{} : found->second.kept};
+    if (checks_window && (now() < swap.from || now() >= swap.until))
+        return Swapped{false, now(), Kept{is_there, {}, {}}};
     if (swap.bytes.empty()) {
         of_kind.erase(std::string(swap.name));
     } else {
@@ -61,7 +64,7 @@ Swapped SimServer::swap(const Swap& swap) {
     }
     ++swaps_done;
     if (!swap.notice.empty()) spread(swap.notice);
-    return {true, now(), {}};
+    return Swapped{true, now(), {}};
 }
 
 void SimServer::spread(std::string_view notice) {

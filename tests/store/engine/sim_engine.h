@@ -76,7 +76,8 @@ class SimServer {
 
     // ---- what it does
     Reading fetch(Kind kind, const std::string& name);
-    Swapped swap(const Swap& swap);
+    Result<Swapped> swap(const Swap& swap);
+    WriteId marker() { return fetch(Kind::record, std::string(marker_name)).kept.write; }
     Sight overlapping(const std::string& resource, std::size_t most);
     Sight of_holder(const std::string& holder, std::size_t most);
     Page scan(Kind kind, const std::string& prefix, const std::string& after, std::size_t most);

@@ -1,4 +1,5 @@
 #include "etcd_fixture.h"
+#include "store/contract/marker_check.h"
 #include "support/etcd_process.h"
 
 namespace holdfast {
@@ -72,6 +73,15 @@ TEST_F(EtcdEngine, writes_only_on_what_is_expected) {
     refused = a.swap({.name = "never", .expected = 1, .becomes = 6});
     EXPECT_FALSE(refused->done);
     EXPECT_EQ(refused->found.write, 0u);
+}
+
+TEST_F(EtcdEngine, swaps_only_where_the_marker_is_still_what_was_seen) {
+    core::check_that_swaps_ask_for_the_marker([&](const core::Swap& swap) {
+        std::optional<Result<core::Swapped>> answer;
+        a.engine().swap(swap, [&](Result<core::Swapped> swapped) { answer = std::move(swapped); });
+        EXPECT_TRUE(loop.run_until([&] { return answer.has_value(); }));
+        return answer.value_or(Error{"test", "no answer"});
+    });
 }
 
 TEST_F(EtcdEngine, lets_one_of_two_that_race_win_each_time) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "store/contract/marker_check.h"
 #include "store/postgres/engine_user.h"
 
 namespace holdfast {
@@ -26,6 +27,34 @@ class PostgresEngineTest : public testing::Test {
     std::string url = fresh_url();
     EngineUser user{url};
 };
+
+TEST_F(PostgresEngineTest, swaps_only_where_the_marker_is_still_what_was_seen) {
+    core::check_that_swaps_ask_for_the_marker([&](const Swap& swap) { return user.swap(swap); });
+}
+
+/// Swaps that travel in one statement are refused together.
+TEST_F(PostgresEngineTest, swaps_many_at_once_only_where_the_marker_is_still_what_was_seen) {
+    std::size_t answered = 0, done = 0, lost = 0;
+    const auto ask = [&](WriteId marker) {
+        answered = done = lost = 0;
+        for (std::uint64_t i = 1; i <= 20; ++i) {
+            const std::string name = "many" + std::to_string(i);
+            Swap swap = swap_of(name, 0, user.next_write(), "x");
+            swap.marker = marker;
+            user.engine().swap(swap, [&](const Result<Swapped>& swapped) {
+                ++answered;
+                done += swapped && swapped->done;
+                lost += !swapped && swapped.error().code == core::store_lost;
+            });
+        }
+        EXPECT_TRUE(user.until([&] { return answered == 20; }));
+    };
+    ask({1, 1});
+    EXPECT_EQ(lost, 20U);
+    ASSERT_TRUE(user.swap(swap_of(core::marker_name, 0, {1, 1}, "x"))->done);
+    ask({1, 1});
+    EXPECT_EQ(done, 20U);
+}
 
 TEST_F(PostgresEngineTest, keeps_what_was_swapped_in_and_shows_it_with_its_time) {
     const auto before = user.fetch("r");

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "store/contract/marker_check.h"
 #include "store/redis/engine_rig.h"
 #include "store/redis/plain_redis.h"
 #include "support/redis_process.h"
@@ -61,6 +62,12 @@ TEST_F(RedisEngineTest, swaps_only_what_is_expected_and_shows_what_is_there_inst
     refused = rig.swap({.name = "y", .expected = 2, .becomes = 3});
     EXPECT_FALSE(refused->done);
     EXPECT_EQ(refused->found.write, 0U) << "nothing is there";
+}
+
+TEST_F(RedisEngineTest, swaps_only_where_the_marker_is_still_what_was_seen) {
+    core::check_that_swaps_ask_for_the_marker([&](const core::Swap& swap) {
+        return rig.wait<Swapped>([&](auto reply) { rig.engine().swap(swap, std::move(reply)); });
+    });
 }
 
 TEST_F(RedisEngineTest, tells_write_ids_apart_that_are_the_same_number_to_lua) {
