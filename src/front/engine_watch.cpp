@@ -52,6 +52,7 @@ void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<void>> 
         [this, doubt, done = std::move(done)](const Result<Reading>& read) mutable {
             if (!read) return done(read.error());
             seen_ = true;
+            in_doubt_ = doubt->lasts > Duration::zero();
             if (doubt->lasts > Duration::zero() && !mutant("engine_loss_not_noticed"))
                 parts_.on_doubt(doubt->lasts, doubt->why);
             done({});
@@ -67,15 +68,23 @@ EngineWatch::Doubt EngineWatch::judge(const Reading& reading, const std::optiona
             "another front found that leases may have been lost", false};
 }
 
-void EngineWatch::on_clock_stepped(Duration ahead) {
-    const std::string why =
-        "the engine's clock went ahead by " + format_duration(ahead) + ", so leases that it takes for over may be held";
+void EngineWatch::on_clock_stepped(Duration ahead, Callback<Result<void>> done) {
+    declare(
+        "the engine's clock went ahead by " + format_duration(ahead) + ", so leases that it takes for over may be held",
+        std::move(done));
+}
+
+void EngineWatch::declare(const std::string& why, Callback<Result<void>> done) {
+    in_doubt_ = true;
     parts_.on_doubt(longest_, why);
     document_.change(
-        [this](const Reading&) {
+        [this](const Reading& reading) {
+            if (const auto known = parse(reading.kept.bytes)) longest_ = std::max(longest_, known->longest);
             return format({hello_.life, longest_, longest_});
         },
-        [](const Result<Reading>&) {});
+        [done = std::move(done)](const Result<Reading>& written) mutable {
+            done(written ? Result<void>() : Result<void>(written.error()));
+        });
 }
 
 void EngineWatch::expect_ttl(Duration longest, Callback<Result<void>> done) {

@@ -23,7 +23,11 @@ class EngineWatch {
 
     /// Answers when this is known and written down.
     void on_reachable(const EngineHello& hello, Callback<Result<void>> done);
-    void on_clock_stepped(Duration ahead);
+    void on_clock_stepped(Duration ahead, Callback<Result<void>> done);
+    /// The engine may have lost leases, as its marker shows. Answers when that is written down.
+    void declare(const std::string& why, Callback<Result<void>> done);
+    /// Whether a doubt was written down, and not over, when this was last looked at.
+    bool in_doubt() const { return in_doubt_; }
     /// Leases are granted for so long from now on. Answers when that is written down.
     void expect_ttl(Duration longest, Callback<Result<void>> done);
 
@@ -47,6 +51,7 @@ class EngineWatch {
     EngineHello hello_;
     Duration longest_ = 5min;
     bool seen_ = false;  ///< this front has seen or written the document
+    bool in_doubt_ = false;
 };
 
 }  // namespace holdfast::core

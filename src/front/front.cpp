@@ -9,6 +9,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr Duration pause_after_failure = 500ms;
+constexpr Duration raise_every = 1s;
 constexpr std::uint64_t numbers = 1ULL << 23;  // of fronts
 
 bool may_heal(const Error& error) {
@@ -21,10 +22,12 @@ Front::Front(Parts parts)
     : parts_(std::move(parts)),
       random_(parts_.seed),
       last_write_(parts_.last_write),
-      numbers_({parts_.engine, [this] { return next_write(); }, "fronts"}),
+      guard_({parts_.engine, [this](const std::string& why) { on_lost(why); }}),
+      numbers_({guard_, [this] { return next_write(); }, "fronts"}),
       watch_({parts_.engine, [this] { return next_write(); },
               [this](Duration lasts, const std::string& why) { doubt(lasts, why); }}),
-      tokens_({parts_.engine, [this] { return next_write(); }, parts_.wall_ms}) {}
+      marker_({parts_.engine, guard_, parts_.incarnation}),
+      tokens_({guard_, [this] { return next_write(); }, parts_.wall_ms}) {}
 
 Front::~Front() = default;
 
@@ -50,7 +53,33 @@ void Front::check_engine() {
     check_at_ = Instant::max();
     if (checking_ || stopped_) return;
     checking_ = true;
-    watch_.on_reachable(hello_, [this](const Result<void>& outcome) { checked(outcome); });
+    guard_.close();
+    watch_.on_reachable(hello_, [this](const Result<void>& outcome) { outcome ? settle_marker() : checked(outcome); });
+}
+
+void Front::settle_marker() {
+    marker_.settle({.is_known = [this] { return watch_.in_doubt(); },
+                    .declare = [this](const std::string& why,
+                                      Callback<Result<void>> done) { watch_.declare(why, std::move(done)); }},
+                   [this](const Result<void>& outcome) {
+                       raise_at_ = now_ + raise_every;
+                       checked(outcome);
+                   });
+}
+
+/// By what a request met: it is refused, and so is whatever else is under way.
+void Front::on_lost(const std::string& why) {
+    if (!reachable_ || stopped_) return;
+    trouble_ = Error{"store_unavailable", why};
+    parts_.warn("the store may have lost leases: " + why);
+    if (store_) store_->on_lost(*trouble_);
+    check_engine();
+}
+
+void Front::on_clock_stepped(Duration ahead) {
+    watch_.on_clock_stepped(ahead, [this](const Result<void>& written) {
+        if (written) marker_.renew();
+    });
 }
 
 void Front::checked(const Result<void>& outcome) {
@@ -85,7 +114,7 @@ void Front::take_number() {
 
 void Front::load() {
     durable_ = std::make_unique<EngineDurable>(
-        EngineDurable::Parts{.engine = parts_.engine,
+        EngineDurable::Parts{.engine = guard_,
                              .next_write = [this] { return next_write(); },
                              .watch = watch_,
                              .first_id = random_.next(),
@@ -117,7 +146,7 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
     authority_ = &authority;
     durable_->use(authority);
     store_ = std::make_unique<EngineStore>(
-        EngineStore::Parts{.engine = parts_.engine,
+        EngineStore::Parts{.engine = guard_,
                            .listener = listener,
                            .hash_key = {random_.next(), random_.next()},
                            .front = number_,
@@ -125,7 +154,7 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
                            .seed = random_.next(),
                            .last_token = [this] { return tokens_.last(); },
                            .on_token_given = [this](Token token) { tokens_.given(token); },
-                           .on_clock_stepped = [this](Duration ahead) { watch_.on_clock_stepped(ahead); },
+                           .on_clock_stepped = [this](Duration ahead) { on_clock_stepped(ahead); },
                            .clock = parts_.clock});
     if (reachable_) store_->on_reachable();
     return *store_;
@@ -136,6 +165,10 @@ void Front::advance(Instant now) {
     if (stopped_) return;
     if (now >= check_at_ && reachable_) check_engine();
     if (number_ != 0 && reachable_) tokens_.advance(now);
+    if (now >= raise_at_ && reachable_ && !checking_) {
+        raise_at_ = now + raise_every;
+        marker_.raise();
+    }
     if (loaded_ && ready_ && tokens_.last()) finish({});
     if (authority_ != nullptr) durable_->advance(now);
 }
@@ -144,6 +177,7 @@ Instant Front::next_due() const {
     if (stopped_) return Instant::max();
     Instant due = check_at_;
     if (number_ != 0 && reachable_) due = std::min(due, tokens_.next_due());
+    if (reachable_ && !checking_) due = std::min(due, raise_at_);
     if (authority_ != nullptr) due = std::min(due, durable_->next_due());
     return due;
 }

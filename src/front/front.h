@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "front/engine_durable.h"
+#include "front/engine_marker.h"
 #include "front/engine_watch.h"
 #include "front/token_blocks.h"
 #include "store/engine/engine_store.h"
@@ -20,7 +21,8 @@ class Front final : private EngineListener {
     struct Parts {
         Engine& engine;
         std::uint64_t seed = 0;
-        WriteId last_write;  ///< its write ids follow: both halves random (engine.h)
+        WriteId last_write;                          ///< its write ids follow: both halves random (engine.h)
+        std::function<std::uint64_t()> incarnation;  ///< random numbers, each for a history of the engine
         std::function<std::int64_t()> wall_ms;
         std::function<Instant()> clock;  ///< of this machine, as advance() is told; none: that will do
         std::function<void(const std::string&)> log, warn;
@@ -59,6 +61,9 @@ class Front final : private EngineListener {
     void on_notice(std::string_view notice) override;
 
     void check_engine();
+    void settle_marker();
+    void on_lost(const std::string& why);
+    void on_clock_stepped(Duration ahead);
     void checked(const Result<void>& outcome);
     void take_number();
     void load();
@@ -78,8 +83,11 @@ class Front final : private EngineListener {
     Instant check_at_ = Instant::max();
     Instant now_;
     Instant recovering_until_;
+    Instant raise_at_;
+    GuardedEngine guard_;  ///< all but the marker and what is known of the engine itself go through it
     Document numbers_;
     EngineWatch watch_;
+    EngineMarker marker_;
     TokenBlocks tokens_;
     std::unique_ptr<EngineDurable> durable_;
     std::unique_ptr<EngineStore> store_;

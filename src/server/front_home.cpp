@@ -61,6 +61,7 @@ class EngineHome final : public FrontHome {
           front_({.engine = engine_,
                   .seed = random_seed(),
                   .last_write = core::WriteId{random_seed(), random_seed()},
+                  .incarnation = random_seed,
                   .wall_ms = wall_clock_ms,
                   .clock = store_clock_now,
                   .log = [this](const std::string& line) { log_.info(line); },

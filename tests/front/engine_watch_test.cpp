@@ -101,7 +101,7 @@ TEST(EngineWatch, writes_down_that_a_clock_stepped) {
     FrontWorld world;
     Watching a(world), b(world);
     a.sees(first_boot);
-    a.watch.on_clock_stepped(1h);
+    a.watch.on_clock_stepped(1h, [](const Result<void>&) {});
     EXPECT_EQ(a.doubt, 5min);
     world.pass(1s);
     EXPECT_GT(b.sees(first_boot), 4min);

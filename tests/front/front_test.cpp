@@ -54,6 +54,7 @@ TEST_F(FrontTest, does_not_wait_for_an_engine_that_an_older_version_has_written_
     SimEngine engine(world.server);
     Front front({.engine = engine,
                  .last_write = WriteId{1, 0},
+                 .incarnation = [] { return std::uint64_t{1}; },
                  .wall_ms = [] { return std::int64_t{0}; },
                  .clock = {},
                  .log = [](const std::string&) {},
@@ -65,6 +66,59 @@ TEST_F(FrontTest, does_not_wait_for_an_engine_that_an_older_version_has_written_
     ASSERT_FALSE(*ready);
     EXPECT_EQ(ready->error().code, "store_format");
     front.stop();
+}
+
+/// Whatever becomes of the records, nobody else is granted what is held, through either front.
+struct Loss {
+    const char* name;
+    std::function<void(SimServer&, const std::map<Kind, std::map<std::string, SimServer::Stored>>& older)> happens;
+};
+
+TEST_F(FrontTest, grant_nothing_twice_when_the_engine_loses_records_under_them_and_all_of_them_recover) {
+    const Loss losses[] = {
+        {"everything deleted", [](SimServer& server, const auto&) { server.things.clear(); }},
+        {"all records deleted", [](SimServer& server, const auto&) { server.things.erase(Kind::record); }},
+        {"restored from an older copy", [](SimServer& server, const auto& older) { server.things = older; }},
+    };
+    for (const Loss& loss : losses) {
+        fronts.clear();
+        world.server.things.clear();
+        FrontUnderTest& a = add();
+        FrontUnderTest& b = add();
+        world.pass(3s);
+        const auto older = world.server.things;
+        world.pass(3s);
+        const Token token = token_of(acquire(a, "alice", "r"));
+        ASSERT_GT(token, 0U) << loss.name;
+        EXPECT_EQ(token_of(acquire(b, "bob", "r")), 0U) << loss.name;
+        loss.happens(world.server, older);
+        EXPECT_EQ(token_of(acquire(b, "bob", "r")), 0U) << loss.name << ": the request that meets it";
+        EXPECT_EQ(token_of(acquire(a, "carol", "other")), 0U) << loss.name << ": the other front";
+        world.pass(5s);
+        for (FrontUnderTest* front : {&a, &b}) {
+            EXPECT_GT(front->authority().recovering_for(), 4min) << loss.name;
+            EXPECT_EQ(token_of(acquire(*front, "bob", "r")), 0U) << loss.name;
+        }
+        world.pass(6min);
+        EXPECT_GT(token_of(acquire(b, "bob", "r")), token) << loss.name;
+    }
+}
+
+TEST_F(FrontTest, hear_of_a_loss_that_another_has_met_with_their_next_request) {
+    FrontUnderTest& a = add();
+    FrontUnderTest& b = add();
+    world.pass(3s);
+    ASSERT_GT(token_of(acquire(a, "alice", "r")), 0U);
+    const auto both = std::exchange(world.each_step, [&](Instant now) { b.advance(now); });
+    world.pass(100ms);
+    world.server.things.erase(Kind::record);
+    EXPECT_EQ(token_of(acquire(b, "bob", "r")), 0U);
+    world.pass(100ms);
+    EXPECT_GT(b.authority().recovering_for(), 4min) << "it is settled";
+    world.each_step = both;
+    EXPECT_EQ(token_of(acquire(a, "carol", "other")), 0U);
+    world.pass(100ms);
+    EXPECT_GT(a.authority().recovering_for(), 4min);
 }
 
 TEST_F(FrontTest, a_ban_at_one_is_in_force_at_the_other_and_with_those_that_start_later) {

@@ -25,6 +25,7 @@ FrontUnderTest::FrontUnderTest(FrontWorld& world, std::uint64_t seed) : engine_(
     front_.emplace(Front::Parts{.engine = engine_,
                                 .seed = seed,
                                 .last_write = WriteId{seed, 0},
+                                .incarnation = [random = Random(seed)]() mutable { return random.next(); },
                                 .wall_ms = [] { return std::int64_t{1'800'000'000'000}; },
                                 .clock = {},
                                 .log = [this](const std::string& line) { said.push_back(line); },

@@ -185,6 +185,11 @@ void EngineStore::on_unreachable(const Error& why) {
     impl_->swaps.tell();
 }
 
+void EngineStore::on_lost(const Error& why) {
+    impl_->swaps.on_lost(why);
+    impl_->swaps.tell();
+}
+
 bool EngineStore::on_notice(std::string_view notice) {
     impl_->swaps.read_clock();
     const bool ours = impl_->on_notice(notice);

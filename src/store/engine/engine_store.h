@@ -67,6 +67,8 @@ class EngineStore final : public DrivenStore {
     /// What the engine tells, passed on by its listener. While it cannot be reached, everything fails at once.
     void on_reachable();
     void on_unreachable(const Error& why);
+    /// The engine may have lost what was in it: everything under way has failed, until on_reachable().
+    void on_lost(const Error& why);
     /// False if this notice is not about records.
     bool on_notice(std::string_view notice);
 

@@ -357,6 +357,11 @@ void Swaps::on_unreachable(const Error& why) {
         give_up(*work, unavailable(unreachable_));
 }
 
+void Swaps::on_lost(const Error& why) {
+    unreachable_ = why.message;
+    give_up_all(unavailable(unreachable_));
+}
+
 void Swaps::stop() {
     stopped_ = true;
     give_up_all(unavailable(stopping));

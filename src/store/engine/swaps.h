@@ -57,6 +57,8 @@ class Swaps {
 
     void on_reachable();
     void on_unreachable(const Error& why);
+    /// Nothing that was decided on counts any more, and what is under way must not be tried again.
+    void on_lost(const Error& why);
     /// Empty, or why everything fails.
     const std::string& unreachable() const { return unreachable_; }
     void stop();

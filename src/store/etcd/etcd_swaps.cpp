@@ -48,6 +48,10 @@ void compare_value(TxnRequest& request, const std::string& key, const std::strin
     }
 }
 
+Error lost() {
+    return {std::string(core::store_lost), "etcd: its marker is gone, or is not the one that was there"};
+}
+
 }  // namespace
 
 struct EtcdSwaps::Attempt {
@@ -114,19 +118,29 @@ void EtcdSwaps::step(const Attempting& attempt) {
 }
 
 void EtcdSwaps::look(const Attempting& attempt) {
+    if (attempt->marker == core::WriteId{}) {
+        RangeRequest request;
+        request.set_key(attempt->key);
+        return front_.link.call(method::range, request, [this, attempt](const GrpcAnswer& answer) {
+            const auto response = understood<RangeResponse>(answer);
+            response ? on_look(attempt, *response, response->header().revision()) : finish(attempt, response.error());
+        });
+    }
     TxnRequest request;
+    compare_marker(request, attempt->marker);
     request.add_success()->mutable_request_range()->set_key(attempt->key);
-    if (attempt->marker != core::WriteId{}) request.add_success()->mutable_request_range()->set_key(marker_key());
-    front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) { on_look(attempt, answer); });
+    front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
+        const auto response = understood<TxnResponse>(answer);
+        if (!response) return finish(attempt, response.error());
+        if (!response->succeeded()) return finish(attempt, lost());
+        if (response->responses_size() != 1 || !response->responses(0).has_response_range())
+            return finish(attempt, unavailable("the answer to a look cannot be understood"));
+        on_look(attempt, response->responses(0).response_range(), response->header().revision());
+    });
 }
 
-void EtcdSwaps::on_look(const Attempting& attempt, const GrpcAnswer& answer) {
-    const auto response = understood<TxnResponse>(answer);
-    if (!response) return finish(attempt, response.error());
-    if (response->responses_size() < 1 || !response->responses(0).has_response_range())
-        return finish(attempt, unavailable("the answer to a look cannot be understood"));
-    if (const auto checked = check_marker(*attempt, *response); !checked) return finish(attempt, checked.error());
-    auto shown = front_.take_note(attempt->key, response->responses(0).response_range(), response->header().revision());
+void EtcdSwaps::on_look(const Attempting& attempt, const RangeResponse& found, std::int64_t revision) {
+    auto shown = front_.take_note(attempt->key, found, revision);
     if (!shown) return finish(attempt, shown.error());
     on_found(attempt, std::move(*shown));
 }
@@ -207,9 +221,7 @@ TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
     // A revision says nothing of the write if the history is another one: etcd was restored.
     if (const std::string begins = beginning_of(attempt.expected); attempt.expected != core::WriteId{})
         compare_value(request, attempt.key, begins, end_of_all(begins));
-    if (attempt.marker != core::WriteId{})
-        compare_value(request, marker_key(), beginning_of(attempt.marker),
-                      end_of_all(beginning_of({attempt.marker.start, ~std::uint64_t{0}})));
+    if (attempt.marker != core::WriteId{}) compare_marker(request, attempt.marker);
     Compare& connected = *request.add_compare();
     connected.set_result(Compare::GREATER);
     connected.set_target(Compare::CREATE);
@@ -295,6 +307,12 @@ std::string EtcdSwaps::marker_key() const {
     return front_.keys.key(core::Kind::record, core::marker_name);
 }
 
+/// This one, or one that is further on.
+void EtcdSwaps::compare_marker(TxnRequest& request, core::WriteId marker) const {
+    compare_value(request, marker_key(), beginning_of(marker),
+                  end_of_all(beginning_of({marker.start, ~std::uint64_t{0}})));
+}
+
 /// The marker is what the last range of an answer shows, if the attempt asks for one.
 Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& response) {
     if (attempt.marker == core::WriteId{}) return {};
@@ -302,8 +320,7 @@ Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& 
     if (!last.has_response_range()) return unavailable("the answer to a transaction cannot be understood");
     const auto shown = front_.take_note(marker_key(), last.response_range(), response.header().revision());
     if (!shown) return shown.error();
-    if (!core::stands(shown->kept.write, attempt.marker))
-        return Error{std::string(core::store_lost), "etcd: its marker is gone, or is not the one that was there"};
+    if (!core::stands(shown->kept.write, attempt.marker)) return lost();
     return {};
 }
 

@@ -23,7 +23,7 @@ class EtcdSwaps {
 
     void step(const Attempting& attempt);
     void look(const Attempting& attempt);
-    void on_look(const Attempting& attempt, const GrpcAnswer& answer);
+    void on_look(const Attempting& attempt, const RangeResponse& found, std::int64_t revision);
     void plan_index(Attempt& attempt) const;
     void get_leases(const Attempting& attempt);
     void write_index_ahead(const Attempting& attempt);
@@ -34,6 +34,7 @@ class EtcdSwaps {
     void on_refused(const Attempting& attempt, const TxnResponse& response);
     void on_found(const Attempting& attempt, Front::Shown shown);
     std::string marker_key() const;
+    void compare_marker(TxnRequest& request, core::WriteId marker) const;
     Result<void> check_marker(const Attempt& attempt, const TxnResponse& response);
     void finish(const Attempting& attempt, Result<core::Swapped> result);
 
