@@ -306,7 +306,7 @@ void RespSession::send() {
     output_ += pushes_;
     pushes_.clear();
     if (broken_) return close();
-    if (!progress_.is_waiting()) progress_.begin(parts_->now);
+    if (!writing_.is_waiting()) writing_.begin(parts_->now);
     while (sent_ < output_.size()) {
         const ssize_t took = ::send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
         if (took < 0 && errno == EINTR) continue;
@@ -314,10 +314,10 @@ void RespSession::send() {
         if (took < 0) break;
         sent_ += static_cast<std::size_t>(took);
     }
-    progress_.sent(sent_, parts_->now);
+    writing_.sent(sent_, parts_->now);
     if (sent_ == output_.size()) {
         sent_ = 0;
-        progress_.end();
+        writing_.end();
         output_.clear();
         parts_->buffers.give_back_output(output_);
         if (ending_ && first_ == nullptr) return linger();
@@ -355,14 +355,14 @@ void RespSession::watch_less() {
     for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
         if (slot->ticket != 0) return;
     watched_ = false;
-    progress_ = Duration::zero();
+    show_every_ = Duration::zero();
     if (!is_closed()) watch_peer(socket_, Watch::usual);
 }
 
 /// As often as the most impatient of those that wait has asked for.
 void RespSession::show_progress(Duration every) {
-    if (progress_ == Duration::zero()) shown_at_ = parts_->now;
-    progress_ = progress_ == Duration::zero() ? every : std::min(progress_, every);
+    if (show_every_ == Duration::zero()) shown_at_ = parts_->now;
+    show_every_ = show_every_ == Duration::zero() ? every : std::min(show_every_, every);
 }
 
 void RespSession::push_progress() {
@@ -433,9 +433,9 @@ void RespSession::give_up_on_command() {
 void RespSession::check(Clock::time_point now) {
     if (is_closed()) return;
     if (lingering_ && now >= linger_until_) return close();
-    if (progress_.is_late(now, parts_->options.write_timeout)) return close();
+    if (writing_.is_late(now, parts_->options.write_timeout)) return close();
     if (half_since_ && now >= *half_since_ + parts_->options.read_timeout) return give_up_on_command();
-    if (progress_ > Duration::zero() && now >= shown_at_ + progress_) push_progress();
+    if (show_every_ > Duration::zero() && now >= shown_at_ + show_every_) push_progress();
     const Duration idle = parts_->options.idle_timeout;
     const bool idles = first_ == nullptr && subscriptions_.size() == 0;
     if (idle > Duration::zero() && idles && now >= active_at_ + idle) close();

@@ -146,7 +146,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
 
     Poller::Interest interest_;
     Clock::time_point since_, active_at_, linger_until_;
-    WriteProgress progress_;
+    WriteProgress writing_;
     std::optional<Clock::time_point> half_since_;  // there is a part of a command
     bool handling_ = false;
     bool ended_ = false;      // the peer's sending half
@@ -155,7 +155,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     bool broken_ = false;
     bool left_ = false;
     bool refused_ = false;
-    Duration progress_{};         // how often to show that something waits; zero: not
+    Duration show_every_{};       // how often to show that something waits; zero: not
     Clock::time_point shown_at_;  // when it was shown last
     bool watched_ = false;        // closely, for the sake of what waits
     bool stopped_short_ = false;  // there are commands that were not looked at for want of room
