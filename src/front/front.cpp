@@ -155,7 +155,8 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
                            .last_token = [this] { return tokens_.last(); },
                            .on_token_given = [this](Token token) { tokens_.given(token); },
                            .on_clock_stepped = [this](Duration ahead) { on_clock_stepped(ahead); },
-                           .clock = parts_.clock});
+                           .clock = parts_.clock,
+                           .shown_wall_ms = parts_.shown_wall_ms});
     if (reachable_) store_->on_reachable();
     return *store_;
 }

@@ -25,6 +25,7 @@ class Front final : private EngineListener {
         std::function<std::uint64_t()> incarnation;  ///< random numbers, each for a history of the engine
         std::function<std::int64_t()> wall_ms;
         std::function<Instant()> clock;  ///< of this machine, as advance() is told; none: that will do
+        std::function<std::int64_t(Instant)> shown_wall_ms = {};  ///< as for EngineStore
         std::function<void(const std::string&)> log, warn;
     };
     explicit Front(Parts parts);

@@ -64,6 +64,7 @@ class EngineHome final : public FrontHome {
                   .incarnation = random_seed,
                   .wall_ms = wall_clock_ms,
                   .clock = store_clock_now,
+                  .shown_wall_ms = shown_wall_ms,
                   .log = [this](const std::string& line) { log_.info(line); },
                   .warn = [this](const std::string& line) { log_.warn(line); }}) {}
 

@@ -50,6 +50,8 @@ class EngineStore final : public DrivenStore {
         /// What time it is when an answer of the engine comes; without it, what advance() said last. To be given unless
         /// whoever drives this sees to it that advance() comes before each answer.
         std::function<Instant()> clock;
+        /// What this machine's wall clock showed at an instant, for who reads of a grant; empty: leases are not dated.
+        std::function<std::int64_t(Instant)> shown_wall_ms = {};
     };
     explicit EngineStore(Parts parts);
     ~EngineStore() override;

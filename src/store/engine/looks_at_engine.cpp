@@ -91,6 +91,62 @@ void ask(std::shared_ptr<LeasesLook> look) {
                            answer_by<Sight, LeasesLook::Found>(asked.swaps, std::move(found), make));
 }
 
+constexpr std::size_t page_bytes_most = 256 * 1024;  ///< of records, after which a page ends
+constexpr std::size_t first_records = 16;            ///< that tell how large they are
+constexpr int scans_most = 8;
+
+/// One look for a page of a listing. Records may be large: some are asked for first, and then as many as there is room
+/// for, judged by those.
+struct PageLook {
+    Swaps& swaps;
+    Engine& engine;
+    Wanted wanted;
+    std::string prefix;
+    std::size_t limit;
+    Callback<Result<ListPage>> reply;
+    ListPage made;  // with where the next scan begins
+    std::size_t records = 0, bytes = 0;
+    int scans = 0;
+
+    std::size_t records_to_ask_for() const {
+        const std::size_t each = records == 0 ? page_bytes_most / first_records : bytes / records + 1;
+        const std::size_t fit = std::max<std::size_t>((page_bytes_most - std::min(bytes, page_bytes_most)) / each, 1);
+        return std::min(limit - records, fit);
+    }
+    bool is_done() const {
+        return made.next.empty() || records >= limit || bytes >= page_bytes_most || scans >= scans_most;
+    }
+
+    void add(const Page& page, const Moment& moment) {
+        for (const NamedKept& entry : page.entries) {
+            ++records;
+            bytes += entry.name.size() + entry.kept.bytes.size();
+            if (!wanted.matches(entry.name)) continue;
+            Record record = record_in(entry, moment, swaps.rates());
+            for (Lease& lease : record.leases)
+                if (wanted.holder.empty() || lease.holder == wanted.holder)
+                    made.leases.push_back({entry.name, std::move(lease)});
+        }
+        made.next = page.next;
+        ++scans;
+    }
+};
+
+void ask(std::shared_ptr<PageLook> look) {
+    PageLook& asked = *look;
+    const auto make = [look](const Page& page, const Moment& moment) {
+        look->add(page, moment);
+        return look->is_done();
+    };
+    Callback<Result<bool>> then = [look](Result<bool> done) mutable {
+        if (!done) return look->reply(done.error());
+        if (*done) return look->reply(std::move(look->made));
+        ask(std::move(look));
+    };
+    asked.engine.scan(Kind::record, asked.prefix, asked.made.next, asked.records_to_ask_for(),
+                      answer_by<Page, bool>(asked.swaps, std::move(then), make));
+}
+
 }  // namespace
 
 void look_for_leases_of(Swaps& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
@@ -106,20 +162,8 @@ void look_for_page(Swaps& swaps, Engine& engine, const ListQuery& query, Callbac
     if (!swaps.unreachable().empty()) return reply(swaps.unavailable(swaps.unreachable()));
     Wanted wanted{std::string(query.name_space), std::string(query.prefix), std::string(query.holder)};
     const std::string prefix = wanted.name_space.empty() ? std::string{} : full_name(wanted.name_space, wanted.prefix);
-    const auto page_of = [&swaps, wanted = std::move(wanted)](const Page& page, const Moment& moment) {
-        ListPage listed;
-        listed.next = page.next;
-        for (const NamedKept& entry : page.entries) {
-            if (!wanted.matches(entry.name)) continue;
-            Record record = record_in(entry, moment, swaps.rates());
-            for (Lease& lease : record.leases)
-                if (wanted.holder.empty() || lease.holder == wanted.holder)
-                    listed.leases.push_back({entry.name, std::move(lease)});
-        }
-        return listed;
-    };
-    engine.scan(Kind::record, prefix, query.after, query.limit,
-                answer_by<Page, ListPage>(swaps, std::move(reply), page_of));
+    ask(std::make_shared<PageLook>(PageLook{swaps, engine, std::move(wanted), prefix, query.limit, std::move(reply),
+                                            ListPage{{}, std::string(query.after)}}));
 }
 
 }  // namespace holdfast::core

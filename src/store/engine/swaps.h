@@ -40,6 +40,7 @@ class Swaps {
         std::function<Instant()> clock;
         std::function<void(Duration ahead)> stepped;
         std::function<void(const Written&)> written;
+        std::function<std::int64_t(Instant)> shown_wall_ms;  ///< may be empty
     };
     explicit Swaps(Parts parts);
     ~Swaps();
@@ -91,6 +92,7 @@ class Swaps {
     void begin(RecordWork& work);
     void try_again(RecordWork& work);
     void decide_on(RecordWork& work, const Moment& moment, const SeenNeighbours* neighbours);
+    void date(Decision& decision) const;
     bool may_give_tokens(RecordWork& work, bool has_tokens);
     void conclude_unchanged(RecordWork& work);
     void on_written(RecordWork& work);

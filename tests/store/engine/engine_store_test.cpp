@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "store/engine/asking.h"
 #include "store/engine/kept_record.h"
@@ -53,6 +54,58 @@ TEST(EngineStore, decides_what_changes_nothing_on_what_the_engine_shows) {
     EXPECT_TRUE(answered(fronts, ask_release(fronts, 1, {"r", token}, "alice")).value_or(false));
     EXPECT_EQ(answered(fronts, ask_state(fronts, 0, {"r", token})), LeaseState::released) << "not what it remembers";
     EXPECT_NE(acquired(fronts, 0, "r", {"bob"}), 0U);
+}
+
+/// All pages of a listing by one front, each with its leases.
+std::vector<std::vector<NamedLease>> pages_of(SimFronts& fronts, std::size_t front, ListQuery query) {
+    std::vector<std::vector<NamedLease>> pages;
+    std::string after;
+    do {
+        const auto later = std::make_shared<Later<ListPage>>();
+        query.after = after;
+        fronts.store(front).list(query, [later](const Result<ListPage>& page) { later->set(page); });
+        const auto page = answered(fronts, later);
+        if (!page) return {};
+        pages.push_back(page->leases);
+        after = page->next;
+    } while (!after.empty() && pages.size() < 1000);
+    return pages;
+}
+
+TEST(EngineStore, shows_when_a_lease_was_granted_as_the_front_that_granted_it_does) {
+    SimFronts fronts;
+    const Token token = acquired(fronts, 0, "r", {"alice"});
+    const std::int64_t dated = leases_of(fronts, "r").at(0).acquired_wall_ms;
+    EXPECT_GE(dated, 1'000'000);
+    fronts.pass(2s);
+    EXPECT_TRUE(answered(fronts, ask_renew(fronts, 1, {"r", token}, "alice")).value_or(false));
+    for (const std::size_t front : {std::size_t{0}, std::size_t{1}}) {
+        const auto pages = pages_of(fronts, front, {});
+        ASSERT_EQ(pages.size(), 1U);
+        ASSERT_EQ(pages[0].size(), 1U);
+        EXPECT_EQ(pages[0][0].lease.acquired_wall_ms, dated) << "front " << front;
+    }
+}
+
+TEST(EngineStore, bounds_a_page_by_the_bytes_of_its_records) {
+    SimFronts fronts;
+    const std::string long_name(20'000, 'x');
+    for (int i = 0; i < 40; ++i)
+        ASSERT_NE(acquired(fronts, 0, "large/" + std::to_string(i), {long_name, 1h}), 0U);
+    for (int i = 0; i < 90; ++i)
+        ASSERT_NE(acquired(fronts, 0, "small/" + std::to_string(i), {"alice", 1h}), 0U);
+    const auto pages = pages_of(fronts, 0, {{}, "large/", {}, 1000});
+    std::set<std::string> names;
+    for (const auto& page : pages) {
+        EXPECT_LE(page.size(), 16U) << "at 20 kB each";
+        for (const NamedLease& named : page)
+            EXPECT_TRUE(names.insert(named.resource).second) << named.resource;
+    }
+    EXPECT_EQ(names.size(), 40U);
+    std::size_t small = 0;
+    for (const auto& page : pages_of(fronts, 0, {{}, "small/", {}, 1000}))
+        small = std::max(small, page.size());
+    EXPECT_EQ(small, 90U) << "small ones share a page";
 }
 
 TEST(EngineStore, takes_nothing_for_over_before_its_time_at_the_engine) {  // T2

@@ -24,7 +24,12 @@ struct SimFronts::Life final : EngineListener {
                  },
                  .on_token_given = [&all](Token token) { all.last_token = std::max(all.last_token, token); },
                  .on_clock_stepped = [&all, index](Duration) { ++all.steps_[index]; },
-                 .clock = [&all, index] { return all.local_time(index); }}) {
+                 .clock = [&all, index] { return all.local_time(index); },
+                 .shown_wall_ms =
+                     [index](Instant instant) {
+                         // No two fronts have the same wall clock.
+                         return to_ms(instant.time_since_epoch()) + 1'000'000 * static_cast<std::int64_t>(index + 1);
+                     }}) {
         store.advance(all.local_time(index));
         engine.start(*this);
     }
