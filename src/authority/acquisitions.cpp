@@ -27,7 +27,10 @@ struct Acquisitions::Retelling {
 };
 
 Acquisitions::Acquisitions(Parts parts)
-    : parts_(std::move(parts)), next_id_(parts_.first_request), random_(parts_.seed) {}
+    : parts_(std::move(parts)),
+      idempotency_(Random{parts_.seed + 1}),
+      next_id_(parts_.first_request),
+      random_(parts_.seed) {}
 
 Acquisitions::~Acquisitions() = default;
 

@@ -1,14 +1,7 @@
 #include "authority/idempotency.h"
 
-#include "base/hash.h"
-
 namespace holdfast::core {
 namespace {
-
-/// Holders cannot contain control characters, so this cannot be mistaken for another pair.
-std::string key_of(const AcquireRequest& request) {
-    return request.holder + '\n' + request.idempotency_key;
-}
 
 std::uint64_t fingerprint_of(const AcquireRequest& request) {
     std::string text = request.session + '\n' + request.reason + '\n' + request.metadata + '\n';
@@ -41,10 +34,19 @@ std::size_t bytes_of(const AcquireAnswer& answer) {
 
 }  // namespace
 
+Idempotency::Idempotency(Random random)
+    : first_key_{random.next(), random.next()}, second_key_{random.next(), random.next()} {}
+
+/// Holders cannot contain control characters, so no pair makes the text of another.
+Idempotency::Name Idempotency::name_of(const AcquireRequest& request) const {
+    const std::string text = request.holder + '\n' + request.idempotency_key;
+    return {hash_text(first_key_, text), hash_text(second_key_, text)};
+}
+
 Idempotency::Seen Idempotency::look_up(const AcquireRequest& request, Instant now) {
     forget(now);
     const std::uint64_t fingerprint = fingerprint_of(request);
-    const auto [found, fresh] = entries_.try_emplace(key_of(request));
+    const auto [found, fresh] = entries_.try_emplace(name_of(request));
     Entry& entry = found->second;
     if (fresh) {
         entry.fingerprint = fingerprint;
@@ -56,22 +58,22 @@ Idempotency::Seen Idempotency::look_up(const AcquireRequest& request, Instant no
 }
 
 void Idempotency::finish(const AcquireRequest& request, const AcquireAnswer& answer, Instant now) {
-    std::string key = key_of(request);
-    const auto found = entries_.find(key);
+    const Name name = name_of(request);
+    const auto found = entries_.find(name);
     if (found == entries_.end()) return;
     if (!worth_keeping(answer)) {
         entries_.erase(found);
         return;
     }
     found->second.answer = std::make_unique<const AcquireAnswer>(answer);
-    ages_.push_back({now, std::move(key), bytes_of(answer)});
+    ages_.push_back({now, name, bytes_of(answer)});
     bytes_ += ages_.back().bytes;
 }
 
 void Idempotency::forget(Instant now) {
     while (!ages_.empty() && (now >= ages_.front().at + kept || ages_.size() >= most || bytes_ >= most_bytes)) {
         bytes_ -= ages_.front().bytes;
-        entries_.erase(ages_.front().key);
+        entries_.erase(ages_.front().name);
         ages_.pop_front();
     }
 }

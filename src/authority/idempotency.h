@@ -1,14 +1,16 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <string>
 #include <variant>
 
 #include "authority/answers.h"
 #include "authority/requests.h"
+#include "base/hash.h"
+#include "base/random.h"
 
 namespace holdfast::core {
 
@@ -18,6 +20,9 @@ class Idempotency {
     static constexpr std::size_t most = 100'000;
     static constexpr std::size_t most_bytes = 64 << 20;  ///< of text in the answers; beyond either, the oldest go early
     static constexpr Duration kept = 5min;
+
+    /// What the names of requests are hashed with, which nobody must be able to guess.
+    explicit Idempotency(Random random);
 
     struct First {};  ///< not seen before: the request goes ahead
     using Seen = std::variant<First, AcquireAnswer>;
@@ -30,19 +35,26 @@ class Idempotency {
     void finish(const AcquireRequest& request, const AcquireAnswer& answer, Instant now);
 
  private:
+    /// Of a holder and its key, in 128 bits: there may be a hundred thousand that wait.
+    struct Name {
+        std::uint64_t first = 0, second = 0;
+        auto operator<=>(const Name&) const = default;
+    };
     struct Entry {
         std::uint64_t fingerprint = 0;
         std::unique_ptr<const AcquireAnswer> answer;  // none: in progress
     };
     struct Age {
         Instant at;
-        std::string key;
+        Name name;
         std::size_t bytes = 0;
     };
 
+    Name name_of(const AcquireRequest& request) const;
     void forget(Instant now);
 
-    std::map<std::string, Entry, std::less<>> entries_;
+    HashKey first_key_, second_key_;
+    std::map<Name, Entry> entries_;
     std::deque<Age> ages_;  // of the answered, oldest first
     std::size_t bytes_ = 0;
 };
