@@ -76,7 +76,7 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
     }
     const auto decision = decide_ttl(policy, request.ttl);
     if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
-    if (now < recovering_until) return Refused{Code::recovering, {}, recovering_until - now};
+    if (now < recovering_until) return Refused{Code::recovering, recovering_why, recovering_until - now};
     const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
     return Acquisitions::Terms{.ttl = ttl.ttl,
                                .ttl_cut = cut_from(request.ttl, ttl),
@@ -311,8 +311,12 @@ Duration Authority::recovering_for() const {
     return impl_->now < impl_->recovering_until ? impl_->recovering_until - impl_->now : Duration::zero();
 }
 
-void Authority::recover_until(Instant until) {
+void Authority::recover_until(Instant until, std::string why) {
     impl_->recovering_until = std::max(impl_->recovering_until, until);
+    impl_->recovering_why = std::move(why);
+}
+const std::string& Authority::recovering_why() const {
+    return impl_->recovering_why;
 }
 
 void Authority::set_memory_full(bool full) {

@@ -38,6 +38,7 @@ class Authority : private StoreListener {
         std::int64_t wall_ms = 0;    ///< the wall clock at start, for the first token and for what is as old as now
         Instant started_at{};        ///< the same moment on the store's clock
         Instant recovering_until{};  ///< S1: nothing is granted before
+        std::string recovering_why{};  ///< for people; empty: the server stopped uncleanly
         std::vector<SavedAgent> agents{};
         /// Of the jitter in how long a request that was told to die should stay away, and of the names of sessions that
         /// belong to one request: no two lives may have the same.
@@ -117,8 +118,10 @@ class Authority : private StoreListener {
     void lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by = {});
     AuditPage audit(std::uint64_t after, std::size_t limit) const;
 
-    /// Leases that are not known here may be held until then: nothing is granted before (S1).
-    void recover_until(Instant until);
+    /// Leases that are not known here may be held until then: nothing is granted before (S1). `why` is for people.
+    void recover_until(Instant until, std::string why);
+    /// As that said last, or as in Parts.
+    const std::string& recovering_why() const;
 
     /// While there is no memory for more, requests that would add something are refused (`memory_full`). What is held
     /// may be renewed, released and asked for, and who waits keeps its place and gets its turn.

@@ -52,6 +52,7 @@ struct Authority::Impl {
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
           events(parts.teller),
           recovering_until(parts.recovering_until),
+          recovering_why(std::move(parts.recovering_why)),
           issued_before(parts.tokens_issued),
           acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
                         [this] { return timestamp(); }, parts.first_request, parts.seed, parts.rho}),
@@ -109,6 +110,7 @@ struct Authority::Impl {
     Instant now;
     Instant ask_for_tokens_at;
     Instant recovering_until;
+    std::string recovering_why;
     const Token issued_before;  // by earlier lives: none above it
     Acquisitions acquisitions;
     Quick quick;

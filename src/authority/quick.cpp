@@ -157,6 +157,7 @@ std::optional<Code> QuickDesk::acquire(Predicate predicate, std::optional<Durati
     const GrantedTtl& terms = std::get<GrantedTtl>(decision);
     if (impl.now < impl.recovering_until) {
         call_.answer.retry_in = impl.recovering_until - impl.now;
+        call_.answer.detail = impl.recovering_why;
         return refuse(Code::recovering);
     }
     if (impl.memory_full) {

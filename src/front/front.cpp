@@ -200,7 +200,8 @@ void Front::on_notice(std::string_view notice) {
 void Front::doubt(Duration lasts, const std::string& why) {
     parts_.warn(why + "; nothing is granted for " + format_duration(lasts));
     recovering_until_ = std::max(recovering_until_, now_ + lasts);
-    if (authority_ != nullptr) authority_->recover_until(recovering_until_);
+    recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";
+    if (authority_ != nullptr) authority_->recover_until(recovering_until_, recovering_why_);
 }
 
 void Front::stop() {

@@ -49,6 +49,7 @@ class Front final : private EngineListener {
 
     /// Until when nothing may be granted (S1), as far as it is known before there is an authority to tell.
     Instant recovering_until() const { return recovering_until_; }
+    const std::string& recovering_why() const { return recovering_why_; }
 
     /// Why nothing can be done at the moment; none if all is well.
     const std::optional<Error>& trouble() const { return trouble_; }
@@ -84,6 +85,7 @@ class Front final : private EngineListener {
     Instant check_at_ = Instant::max();
     Instant now_;
     Instant recovering_until_;
+    std::string recovering_why_;
     Instant raise_at_;
     GuardedEngine guard_;  ///< all but the marker and what is known of the engine itself go through it
     Document numbers_;

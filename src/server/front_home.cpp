@@ -100,6 +100,7 @@ class EngineHome final : public FrontHome {
                 .wall_ms = wall_clock_ms(),
                 .started_at = store_clock_now(),
                 .recovering_until = front_.recovering_until(),
+                .recovering_why = front_.recovering_why(),
                 .agents = front_.durable().agents(),
                 .seed = random_seed(),
                 .first_request = front_.number() << 40 | 1U,

@@ -97,6 +97,7 @@ TEST_F(FrontTest, grant_nothing_twice_when_the_engine_loses_records_under_them_a
         world.pass(5s);
         for (FrontUnderTest* front : {&a, &b}) {
             EXPECT_GT(front->authority().recovering_for(), 4min) << loss.name;
+            EXPECT_NE(front->authority().recovering_why().find("engine"), std::string::npos) << loss.name;
             EXPECT_EQ(token_of(acquire(*front, "bob", "r")), 0U) << loss.name;
         }
         world.pass(6min);

@@ -42,6 +42,7 @@ FrontUnderTest::FrontUnderTest(FrontWorld& world, std::uint64_t seed) : engine_(
                                         .wall_ms = 1'800'000'000'000,
                                         .started_at = world.local(),
                                         .recovering_until = front_->recovering_until(),
+                                        .recovering_why = front_->recovering_why(),
                                         .agents = front_->durable().agents(),
                                         .first_request = front_->number() << 40 | 1U,
                                         .teller = Events::Teller::store,

@@ -12,11 +12,13 @@ std::optional<Trouble> trouble_of(const Services& services) {
     const core::Authority& authority = services.authority;
     if (authority.stopping()) return Trouble{"stopping", "the server is stopping"};
     if (const Error* away = services.store_trouble()) return Trouble{"store_unavailable", away->message};
-    if (const Duration left = authority.recovering_for(); left > Duration::zero())
-        return Trouble{"recovering",
-                       "leases that were granted before an unclean stop may still be held, so nothing is granted until "
-                       "they have ended; wait, and do not restart it",
-                       left};
+    if (const Duration left = authority.recovering_for(); left > Duration::zero()) {
+        constexpr std::string_view after_unclean_stop =
+            "leases that were granted before an unclean stop may still be held, so nothing is granted until they have "
+            "ended; wait, and do not restart it";
+        const std::string& why = authority.recovering_why();
+        return Trouble{"recovering", why.empty() ? std::string(after_unclean_stop) : why, left};
+    }
     return services.own_trouble ? services.own_trouble() : std::nullopt;
 }
 
