@@ -22,7 +22,7 @@ namespace holdfast::core {
 class TokenBlocks {
  public:
     static constexpr Token per_ms = 2048;
-    static constexpr Token size_least = 256;
+    static constexpr Token size_least = 4 * per_ms;  ///< so that the first of many do not have to wait
     static constexpr Token size_most = 128 * per_ms;
     static constexpr Duration usable_for = 1500ms;
     static constexpr Duration renewed_after = 600ms;

@@ -102,7 +102,7 @@ class LeaseTest(HoldfastTest):
         self.assertEqual(lines[0].split(), ["RESOURCE", "PREDICATE", "HOLDER", "TOKEN", "REMAINING", "REASON"])
         self.assertEqual([line.split()[0][-1] for line in lines[1:]], ["a", "m", "z"])
         self.assertEqual([line.split()[2] for line in lines[1:]], ["h-a", "h-m", "h-z"])
-        self.assertRegex(lines[1], r"MUTATES .* \d{13} +(\d+\.\ds|1m00s)")
+        self.assertRegex(lines[1], r"MUTATES .* \d{13,16} +(\d+\.\ds|1m00s)")
         self.assertEqual(len(self.ok("list", "--holder", "h-m").splitlines()), 2)
 
     def test_the_list_follows_pages_to_the_end(self):
