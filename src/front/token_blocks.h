@@ -8,8 +8,8 @@
 
 namespace holdfast::core {
 
-/// The fencing tokens that this front may give (G3): some at a time, reserved in one document for all fronts, and for
-/// about a second.
+/// The fencing tokens that this front may give (G3): some at a time, reserved in one document for all fronts, anew
+/// about every half second.
 ///
 /// Those that are reserved lie above all that were reserved before, and at least at the time since 1970 in milliseconds
 /// times 2,048: by the engine's clock, or by this front's where the engine has none. So tokens rise also if the engine
@@ -24,7 +24,8 @@ class TokenBlocks {
     static constexpr Token per_ms = 2048;
     static constexpr Token size_least = 4 * per_ms;  ///< so that the first of many do not have to wait
     static constexpr Token size_most = 128 * per_ms;
-    static constexpr Duration usable_for = 1500ms;
+    /// Longer than an engine that answers at all may take for the next ones.
+    static constexpr Duration usable_for = 3s;
     static constexpr Duration renewed_after = 600ms;
 
     struct Parts {

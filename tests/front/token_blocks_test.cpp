@@ -100,7 +100,7 @@ TEST_F(TokenBlocksTest, do_not_take_a_clock_for_one_that_shows_what_no_token_can
     EXPECT_LT(*first_of(tokens), TokenBlocks::size_most);
 }
 
-TEST_F(TokenBlocksTest, are_not_given_of_a_block_that_is_older_than_about_a_second) {
+TEST_F(TokenBlocksTest, are_not_given_of_a_block_that_is_older_than_a_few_seconds) {
     TokenBlocks tokens = blocks(engine);
     ASSERT_TRUE(first_of(tokens));
     world.server.set_reachable(false);
