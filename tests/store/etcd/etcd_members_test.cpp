@@ -33,15 +33,15 @@ class Writer {
     void write() {
         if (stopped_) return;
         const WriteId becomes = ++next_;
-        front_.begin({.name = name_, .expected = last_, .becomes = becomes},
-                     [this, becomes](Result<core::Swapped> result) {
-                         if (!result) return failure(result.error(), becomes);
-                         if (!result->done)
-                             wrong.push_back("nobody else writes here, but " + std::to_string(result->found.write.count));
-                         ++done;
-                         last_ = becomes;
-                         write();
-                     });
+        front_.begin(
+            {.name = name_, .expected = last_, .becomes = becomes}, [this, becomes](Result<core::Swapped> result) {
+                if (!result) return failure(result.error(), becomes);
+                if (!result->done)
+                    wrong.push_back("nobody else writes here, but " + std::to_string(result->found.write.count));
+                ++done;
+                last_ = becomes;
+                write();
+            });
     }
     void failure(const Error& error, WriteId asked) {
         ++failed;
@@ -50,8 +50,8 @@ class Writer {
         front_.engine().fetch(Kind::record, name_, [this, asked](Result<core::Reading> reading) {
             if (!reading) return failure(reading.error(), asked);
             if (reading->kept.write != last_ && reading->kept.write != asked)
-                wrong.push_back("of " + std::to_string(last_.count) + " and " + std::to_string(asked.count) + " there is " +
-                                std::to_string(reading->kept.write.count));
+                wrong.push_back("of " + std::to_string(last_.count) + " and " + std::to_string(asked.count) +
+                                " there is " + std::to_string(reading->kept.write.count));
             last_ = reading->kept.write;
             write();
         });
