@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/mutant.h"
 #include "lease/resource.h"
+#include "store/remote/changes.h"
 
 namespace holdfast::core {
 namespace {
@@ -102,17 +103,9 @@ void Swaps::decide_on(RecordWork& work, const Moment& moment, const SeenNeighbou
                            work.batch);
     if (work.may_overlap && unknown.asked()) return look(work, WorkPhase::looking_before);
     if (!may_give_tokens(work, last_token.has_value())) return decide_on(work, moment, seen);
-    date(work.decision);
+    date_grants(work.decision.after, work.decision.added, parts_.shown_wall_ms);
     if (work.decision.changed) return swap(work, WorkPhase::swapping);
     work.shown ? conclude_unchanged(work) : fetch(work, WorkPhase::fetching);
-}
-
-/// Fronts reckon the instant of a grant from the engine's clock, each a little differently.
-void Swaps::date(Decision& decision) const {
-    if (!parts_.shown_wall_ms) return;
-    for (const Token token : decision.added)
-        if (Lease* lease = decision.after.find(token))
-            lease->acquired_wall_ms = parts_.shown_wall_ms(lease->acquired_at);
 }
 
 /// False if none may be given now: then those that did so have failed, and the others are to be decided on again.

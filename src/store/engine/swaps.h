@@ -92,7 +92,6 @@ class Swaps {
     void begin(RecordWork& work);
     void try_again(RecordWork& work);
     void decide_on(RecordWork& work, const Moment& moment, const SeenNeighbours* neighbours);
-    void date(Decision& decision) const;
     bool may_give_tokens(RecordWork& work, bool has_tokens);
     void conclude_unchanged(RecordWork& work);
     void on_written(RecordWork& work);

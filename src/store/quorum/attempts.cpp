@@ -6,6 +6,7 @@
 #include "base/mutant.h"
 #include "lease/resource.h"
 #include "store/quorum/absent.h"
+#include "store/remote/changes.h"
 #include "store/remote/overlapping.h"
 
 namespace holdfast::core {
@@ -212,7 +213,7 @@ void Attempts::decide(Register& reg, const Shown* sight) {
         acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
         return conclude(reg);
     }
-    date(record, decided.added);
+    date_grants(record, decided.added, shown_wall_ms_);
     rates.to_kept(record, now_);
     attempt.added = std::move(decided.added);
     attempt.extended = std::move(decided.extended);
@@ -220,14 +221,6 @@ void Attempts::decide(Register& reg, const Shown* sight) {
         highest_given_ = std::max(highest_given_, token);
     attempt.enqueued = std::move(decided.enqueued);
     accept(reg, std::move(record));
-}
-
-/// Copies of a lease count from when they arrived, so the instant of its grant is another at each node.
-void Attempts::date(Record& record, const std::vector<Token>& granted) const {
-    if (!shown_wall_ms_) return;
-    for (Lease& lease : record.leases)
-        if (std::find(granted.begin(), granted.end(), lease.token) != granted.end())
-            lease.acquired_wall_ms = shown_wall_ms_(lease.acquired_at);
 }
 
 void Attempts::accept(Register& reg, Record record) {

@@ -70,7 +70,6 @@ class Attempts {
     void on_promise(Register& reg, Vote vote);
     void on_refusal(Register& reg, NodeIndex from, const Vote& vote);
     void decide(Register& reg, const Shown* sight);
-    void date(Record& record, const std::vector<Token>& granted) const;
     void accept(Register& reg, Record record);
     void on_accepted(Register& reg);
     void look(Register& reg, Phase phase);

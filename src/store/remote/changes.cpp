@@ -45,6 +45,13 @@ Became how_it_ended(const Record& after, Token token) {
     return how == Ending::revoked ? Became::revoked : Became::released;
 }
 
+void date_grants(Record& record, const std::vector<Token>& granted,
+                 const std::function<std::int64_t(Instant)>& shown_wall_ms) {
+    if (!shown_wall_ms) return;
+    for (const Token token : granted)
+        if (Lease* lease = record.find(token)) lease->acquired_wall_ms = shown_wall_ms(lease->acquired_at);
+}
+
 bool frees_something(const Record& before, const Record& after) {
     const auto lease = [](const Lease& a, const Lease& b) { return a.token == b.token; };
     const auto kept = [](const Reservation& a, const Reservation& b) { return a.lease.token == b.lease.token; };

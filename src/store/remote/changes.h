@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
+#include <vector>
 
 #include "store/remote/travelling.h"
 #include "store/store.h"
@@ -19,6 +21,11 @@ void for_each_change(const Record& before, const Record& after, Visit visit);
 
 /// True if something is gone that may have been in somebody's way.
 bool frees_something(const Record& before, const Record& after);
+
+/// Writes into leases that are granted what the wall clock shows, for people: fronts and nodes each reckon the instant
+/// of a grant a little differently. Does nothing without a clock.
+void date_grants(Record& record, const std::vector<Token>& granted,
+                 const std::function<std::int64_t(Instant)>& shown_wall_ms);
 
 /// One record that was, and the one that is in its place; both settled, in the measure of time of whoever keeps them.
 struct Replaced {
