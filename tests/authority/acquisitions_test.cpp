@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "authority/desk.h"
-#include "authority/store_call.h"
 #include "base/random.h"
 #include "support/passing_store.h"
 
@@ -387,25 +386,10 @@ TEST(Sessions, keep_the_parts_of_one_request_out_of_each_others_way) {
     EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*second));
 }
 
-/// Puts an entry in the queue as another node would have.
-void enqueue_elsewhere(Desk& desk, const std::string& holder, const std::string& session, Priority priority) {
-    apply_rule(
-        desk.store, "r",
-        [&](Record& record, Instant now) {
-            Claim claim;
-            claim.holder = holder;
-            claim.session = session;
-            claim.priority = priority;
-            claim.request = std::uint64_t{1} << 50;
-            return Ruling{!enqueue(record, claim, now + 1h), Effect::changed};
-        },
-        [](const Result<bool>& queued) { EXPECT_TRUE(queued && *queued); });
-}
-
 TEST(Sessions, keep_the_place_of_a_request_that_comes_again_through_another_node) {  // G6
     Desk desk;
     const Token token = desk.lock("holder", "r");
-    enqueue_elsewhere(desk, "alice", "s", 1);
+    ASSERT_TRUE(desk.queue_elsewhere("alice", "s"));
     std::vector<std::string> served;
     const auto wait = [&](const std::string& holder, const std::string& session) {
         AcquireRequest asked = Desk::request(holder, {{"r"}}, 60s);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "authority/authority.h"
+#include "authority/store_call.h"
 #include "store/memory/memory_store.h"
 
 namespace holdfast::core {
@@ -105,6 +106,22 @@ struct Desk {
             released = told != nullptr && told->released;
         });
         return released;
+    }
+    /// Puts the entry of a request that another node has queued long ago into the queue of `r`.
+    bool queue_elsewhere(const std::string& holder, const std::string& session) {
+        bool queued = false;
+        apply_rule(
+            store, "r",
+            [&](Record& record, Instant here) {
+                Claim claim;
+                claim.holder = holder;
+                claim.session = session;
+                claim.priority = 1;
+                claim.request = std::uint64_t{1} << 50;  // no request of this node
+                return Ruling{!enqueue(record, claim, here + 1h), Effect::changed};
+            },
+            [&](const Result<bool>& done) { queued = done && *done; });
+        return queued;
     }
     /// Registers an agent. Nothing if it was refused.
     std::optional<Agent> agent(const std::string& id, std::optional<Priority> priority = {},

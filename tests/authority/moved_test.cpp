@@ -4,32 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "authority/desk.h"
-#include "authority/store_call.h"
 
 namespace holdfast::core {
 namespace {
 
 class MovedDesk : public ::testing::Test {
  protected:
-    static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 60;  // no request of this node
-
-    /// The entry of a request that another node has put into the queue.
-    void queue_elsewhere(const std::string& holder, const std::string& session) {
-        bool queued = false;
-        apply_rule(
-            desk.store, "r",
-            [&](Record& record, Instant now) {
-                Claim claim;
-                claim.holder = holder;
-                claim.session = session;
-                claim.priority = 1;  // long ago
-                claim.request = elsewhere;
-                enqueue(record, claim, now + 60s);
-                return Ruling{true, Effect::changed};
-            },
-            [&](const Result<bool>& done) { queued = static_cast<bool>(done); });
-        ASSERT_TRUE(queued);
-    }
     std::shared_ptr<bool> wait(const std::string& holder, const std::string& session) {
         auto granted = std::make_shared<bool>(false);
         AcquireRequest asked = Desk::request(holder, {{"r"}}, 60s);
@@ -45,7 +25,7 @@ class MovedDesk : public ::testing::Test {
 
 TEST_F(MovedDesk, gives_the_request_its_place_back_before_those_that_came_since) {
     const Token token = desk.lock("bob", "r");
-    queue_elsewhere("alice", "run-1");
+    ASSERT_TRUE(desk.queue_elsewhere("alice", "run-1"));
     const auto since = wait("carol", "run-2");
     const auto moved = wait("alice", "run-1");
     EXPECT_TRUE(desk.unlock("bob", "r", token));
@@ -55,7 +35,7 @@ TEST_F(MovedDesk, gives_the_request_its_place_back_before_those_that_came_since)
 
 TEST_F(MovedDesk, gives_the_place_to_no_other_session_of_the_holder) {
     const Token token = desk.lock("bob", "r");
-    queue_elsewhere("alice", "run-1");
+    ASSERT_TRUE(desk.queue_elsewhere("alice", "run-1"));
     const auto since = wait("carol", "run-2");
     const auto other = wait("alice", "run-3");
     EXPECT_TRUE(desk.unlock("bob", "r", token));
