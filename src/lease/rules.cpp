@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "lease/owner.h"
 
 namespace holdfast::core {
 namespace {
@@ -183,7 +184,9 @@ RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const
     if (lease->holder != renewal.holder) return Rejected{Code::not_holder};
     if (const auto barred = bar_to(policy, renewal.holder, renewal.resource)) return Rejected{*barred};
     if (!lease->renewable) return Rejected{Code::renewal_barred};
-    const Duration asked = renewal.ttl.value_or(lease->ttl);
+    // The TTL of a key is its backend's: a client that names the drone must not leave it no time to save its work (K6).
+    const bool fixed = owner_of(renewal.resource) == Owner::keys;
+    const Duration asked = fixed ? lease->ttl : renewal.ttl.value_or(lease->ttl);
     const auto decision = renewal.exact ? decide_exact_ttl(policy, asked) : decide_ttl(policy, asked);
     if (const auto* refused = std::get_if<RefusedTtl>(&decision)) return Rejected{refused->code};
     const GrantedTtl& granted = std::get<GrantedTtl>(decision);

@@ -46,6 +46,22 @@ struct Owned : Desk {
         });
         return code.value();
     }
+    Duration ttl_after_renewal(std::optional<Duration> ttl) {
+        std::optional<Duration> got;
+        RenewRequest asked;
+        asked.holder = "d1";
+        asked.leases = {{{resource, token}, {}}};
+        asked.ttl = ttl;
+        authority.renew(std::move(asked), [&](const std::vector<RenewAnswer>& answers) {
+            got = std::get<RenewedLease>(answers.front().result).held.lease.ttl;
+        });
+        return got.value();
+    }
+    Duration ttl_after_quick_renewal(Duration ttl) {
+        std::optional<Duration> got;
+        authority.quick().renew(resource, "d1", token, ttl, [&](const QuickAnswer& answer) { got = answer.lease.ttl; });
+        return got.value();
+    }
     std::optional<Code> quick_release(const std::string& session = {}) {
         std::optional<Code> code;
         bool answered = false;
@@ -84,6 +100,16 @@ TEST(OwnedLease, of_a_key_or_of_the_nodes_is_freed_by_no_generic_request) {  // 
         EXPECT_EQ(desk.lock("d1", name), 0U) << name << ": nobody else is granted it, whatever it calls itself";
         EXPECT_TRUE(desk.is_held()) << name;
     }
+}
+
+TEST(OwnedLease, of_a_key_keeps_its_ttl_whoever_renews_it) {  // R1, K6
+    Owned key("KEY:room", "b-1");
+    const Duration granted = key.ttl_after_renewal(std::nullopt);
+    EXPECT_EQ(key.ttl_after_renewal(1s), granted);
+    EXPECT_EQ(key.ttl_after_renewal(granted * 2), granted);
+    EXPECT_EQ(key.ttl_after_quick_renewal(1s), granted);
+    Owned plain("leader:billing", "s-1");
+    EXPECT_EQ(plain.ttl_after_renewal(1s), Duration{1s}) << "others say what they need";
 }
 
 TEST(OwnedLease, is_not_reserved_for_an_agent_that_has_the_name_of_its_holder) {  // R5
