@@ -17,6 +17,12 @@ namespace {
 constexpr int links_max = 40;
 constexpr std::string_view blanks = " \t\r\n\v\f";
 constexpr std::string_view quotes = "\"'`";
+/// Pairs that text processors and chats make of quotes, and brackets around a path.
+constexpr std::pair<std::string_view, std::string_view> wrappers[] = {{"\"", "\""}, {"'", "'"}, {"`", "`"}, {"<", ">"},
+                                                                      {"“", "”"},   {"‘", "’"}, {"„", "“"}, {"‚", "‘"},
+                                                                      {"«", "»"},   {"‹", "›"}};
+/// What a shell needs a backslash before, and what hardly begins a name.
+constexpr std::string_view escaped_for_shells = " ()[]{}'\"&$;!#,";
 
 Error unusable(std::string message) {
     return {"invalid_argument", std::move(message)};
@@ -42,12 +48,31 @@ std::string without_blanks(std::string_view text) {
 std::string bare(std::string text) {
     for (;;) {
         text = without_blanks(text);
-        const bool in_brackets = text.starts_with('<') && text.ends_with('>');
-        const bool quoted =
-            text.size() > 1 && text.front() == text.back() && quotes.find(text.front()) != std::string_view::npos;
-        if (!quoted && !in_brackets) return text;
-        text = text.substr(1, text.size() - 2);
+        const auto* const around = std::find_if(std::begin(wrappers), std::end(wrappers), [&](const auto& pair) {
+            return text.size() >= pair.first.size() + pair.second.size() && text.starts_with(pair.first) &&
+                   text.ends_with(pair.second);
+        });
+        if (around == std::end(wrappers)) return text;
+        text = text.substr(around->first.size(), text.size() - around->first.size() - around->second.size());
     }
+}
+
+/// `my\ file.c` as a shell reads it.
+std::string without_shell_escapes(std::string_view text) {
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] != '\\' || i + 1 == text.size() || escaped_for_shells.find(text[i + 1]) == std::string_view::npos)
+            plain += text[i];
+    return plain;
+}
+
+/// `$HOME/a.c`, `${ROOT}/a.c`. Not `$id.tsx`, which is a name that frameworks ask for.
+bool begins_with_variable(std::string_view text) {
+    if (text.starts_with("${")) return true;
+    const std::size_t end = std::min(text.find('/'), text.size());
+    return text.starts_with('$') && end > 1 &&
+           std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_'; });
 }
 
 bool is_ascii(std::string_view text) {
@@ -115,7 +140,7 @@ bool is_pattern_for_certain(const Part& part) {
     return !part.literal && part.text.find_first_of("*?") != std::string::npos;
 }
 
-/// Brackets and braces: a pattern, unless there is a file of that name.
+/// Brackets, braces and alternatives: a pattern, unless there is a file of that name.
 bool may_be_pattern(const Part& part) {
     if (part.literal) return false;
     const auto opens_and_closes = [&](char open, char close) {
@@ -123,6 +148,7 @@ bool may_be_pattern(const Part& part) {
         return at != std::string::npos && part.text.find(close, at + 1) != std::string::npos;
     };
     return is_pattern_for_certain(part) || opens_and_closes('[', ']') ||
+           (opens_and_closes('(', ')') && part.text.find('|') != std::string::npos) ||
            (opens_and_closes('{', '}') &&
             (part.text.find(',') != std::string::npos || part.text.find("..") != std::string::npos));
 }
@@ -331,17 +357,20 @@ class PathResolution {
                            text[1] == ':' && (text[2] == '\\' || text[2] == '/');
         if (drive || text.starts_with("\\\\"))
             return unusable(in_quotes(text) + " is a path of another system; give it from the root of the work tree");
-        if (text.starts_with('~'))
-            return unusable(in_quotes(text) +
-                            " begins with '~', which only a shell knows; give the path from the root "
-                            "of the work tree");
+        if (text.starts_with('~') || begins_with_variable(text))
+            return unusable(in_quotes(text) + " begins with '" + text.front() +
+                            "', which only a shell knows; give the path from the root of the work tree");
         return {};
     }
 
-    /// With `/` for `\`. If there is no such file, but one without what models and tools put around paths, that one.
+    /// With `/` for `\`, unless a shell was meant. If there is no such file, but one without what models and tools put
+    /// around paths, that one.
     std::string undecorated(std::string text) const {
+        const std::string unescaped = without_shell_escapes(text);
+        const bool escapes_blanks = text.find("\\ ") != std::string::npos;
         std::replace(text.begin(), text.end(), '\\', '/');
         if (exists(text)) return text;
+        if (escapes_blanks || exists(unescaped)) return unescaped;
         const auto without_end = [&](std::string_view ending) {
             return text.substr(0, text.find_last_not_of(ending) + 1);
         };

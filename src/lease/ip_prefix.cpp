@@ -53,6 +53,7 @@ bool is_malformed_address(std::string_view text) {
     const std::size_t slash = text.find('/');
     const std::string_view before = text.substr(0, slash);
     if (parse_address(before)) return true;  // with a length that it cannot have
+    if (text.starts_with('[') && parse_caller_address(text)) return true;
     const auto only = [&](std::string_view allowed) {
         return !before.empty() && before.find_first_not_of(allowed) == std::string_view::npos;
     };
@@ -60,6 +61,8 @@ bool is_malformed_address(std::string_view text) {
     const auto colons = std::count(before.begin(), before.end(), ':');
     const bool has_length = slash != std::string_view::npos && parse_number(text.substr(slash + 1)).has_value();
     if (only("0123456789.") && (dots == 3 || (dots > 0 && has_length))) return true;
+    if (only("0123456789.*") && dots > 0 && before.find('*') != std::string_view::npos) return true;
+    if (only("0123456789.-") && dots == 6) return true;  // a range
     const bool like_ipv6 = before.find("::") != std::string_view::npos || colons == 7 || (colons > 0 && has_length);
     return only("0123456789abcdefABCDEF:.") && like_ipv6;
 }

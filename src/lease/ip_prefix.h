@@ -26,7 +26,7 @@ std::optional<IpPrefix> parse_ip_prefix(std::string_view text);
 std::string to_string(const IpPrefix& prefix);
 
 /// True for text that is meant to be an address or a prefix and is none: `300.1.1.1`, `10.0.0.0/99`, `10.0/8`,
-/// `fe80:::1`.
+/// `10.1.2.*`, `fe80:::1`, `[::1]`.
 bool is_malformed_address(std::string_view text);
 
 /// The address of a caller, which may carry a port: `10.0.0.7:4711`, `[fe80::1]:4711`. Nothing if it is not one.

@@ -127,6 +127,10 @@ TEST_F(WorkTreePaths, of_a_file_all_lead_to_its_one_name) {
                              "'src/main.c'",
                              "`src/main.c`",
                              " ' \"src/main.c\" ' ",
+                             "“src/main.c”",
+                             "‘src/main.c’",
+                             "«src/main.c»",
+                             "„src/main.c“",
                              "src\\main.c",
                              ".\\src\\main.c",
                              "FILE:/src/main.c",
@@ -161,6 +165,17 @@ TEST_F(WorkTreePaths, are_read_as_written_if_there_is_such_a_file) {
             {"app/[id]/new.tsx", "FILE:/app/[id]/new.tsx"}});
 }
 
+TEST_F(WorkTreePaths, may_be_escaped_as_for_a_shell) {
+    files.file("my files/a (1).c");
+    expect({{"my\\ files/a\\ \\(1\\).c", "FILE:/my files/a (1).c"},
+            {"my\\ files/new.c", "FILE:/my files/new.c"},
+            {"app/\\[id\\]/page.tsx", "FILE:/app/[id]/page.tsx"},
+            {"app\\[id]\\page.tsx", "FILE:/app/[id]/page.tsx"},
+            {"routes/$id.tsx", "FILE:/routes/$id.tsx"},
+            {"$id.tsx", "FILE:/$id.tsx"},
+            {"$lib/a.ts", "FILE:/$lib/a.ts"}});
+}
+
 TEST_F(WorkTreePaths, of_a_directory_mean_the_tree_below_it) {
     for (const char* path : {"src", "src/", "src//", "./src", "src/**", "src/**/", "src/net/..", "src\\", " src/ ",
                              "'src'", "FILE:/src", "FILE:/src/", "FILE:/src/**", "/home/me/repository/src",
@@ -185,6 +200,8 @@ TEST_F(WorkTreePaths, that_are_patterns_mean_the_smallest_tree_that_contains_the
             {"src/net/a.?", "FILE:/src/net/**"},
             {"src/[ab].c", "FILE:/src/**"},
             {"src/{a,b}.c", "FILE:/src/**"},
+            {"src/+(a|b).c", "FILE:/src/**"},
+            {"src/@(main|net)/x.c", "FILE:/src/**"},
             {"**/main.c", "FILE:/**"},
             {"lib/*.c", "FILE:/lib/**"},
             {"sources/*.c", "FILE:/src/**"},
@@ -255,6 +272,8 @@ TEST_F(WorkTreePaths, that_mean_no_file_of_the_work_tree_are_refused_with_advice
         {"C:\\work\\a.c", "another system"},
         {"\\\\server\\share", "another system"},
         {"~/repository/a.c", "'~'"},
+        {"$HOME/repository/a.c", "'$'"},
+        {"${PWD}/src/main.c", "'$'"},
         {"src/main.c/below", "is a file"},
         {"'src/main.c", "a quote at one end"},
         {"src/ma\u200bin.c", "cannot be seen"},
