@@ -50,11 +50,16 @@ Result<Answer> Api::get_all(const std::string& target, std::string_view items) {
 }
 
 Result<Answer> Api::send(std::string method, std::string target, const json::value& body) {
-    return call({std::move(method), std::move(target), json::serialize(body), ""});
+    return call(
+        {.method = std::move(method), .target = std::move(target), .body = json::serialize(body), .repeatable = true});
 }
 
 Result<Answer> Api::send_and_wait(std::string target, const json::value& body, Duration wait) {
-    return call({"POST", std::move(target), json::serialize(body), ""}, wait);
+    return call({.method = "POST",
+                 .target = std::move(target),
+                 .body = json::serialize(body),
+                 .silence_max = connection_.silence_max(wait)},
+                wait);
 }
 
 Result<Answer> Api::acquire(const json::value& body, Duration wait, Duration ttl) {

@@ -22,16 +22,20 @@ struct Answer {
 class Api {
  public:
     explicit Api(const CommonOptions& options) : connection_(options.server) {}
+    /// Shares with others which of the servers is asked.
+    explicit Api(std::shared_ptr<ServerList> servers) : connection_(std::move(servers)) {}
 
     /// An answer, also one that says no. The error is `unreachable`, `cancelled` or `not_holdfast`.
     Result<Answer> get(std::string target) { return call({"GET", std::move(target), "", ""}); }
     /// All pages of a list as one: an answer whose array `items` has what every page had. The target has a query
     /// already.
     Result<Answer> get_all(const std::string& target, std::string_view items);
+    /// REQUIRES: done twice is as good as once. A server that is silent is left for another one.
     Result<Answer> send(std::string method, std::string target, const boost::json::value& body);
     Result<Answer> remove(std::string target) { return call({"DELETE", std::move(target), "", ""}); }
 
-    /// As send(), when the server may take `wait` longer than usual to answer.
+    /// A POST that may take `wait` longer than usual to answer. If a server is silent for a third of that, or a few
+    /// seconds, and there are others, it fails with `unreachable`, and the next call goes to the next one.
     Result<Answer> send_and_wait(std::string target, const boost::json::value& body, Duration wait);
 
     /// Asks for leases of this TTL (zero: the default one), with an idempotency key in the body. A server that is

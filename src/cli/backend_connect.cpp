@@ -50,6 +50,7 @@ class Connecting {
     Duration left() const { return std::max(until_ - holder_clock_now(), HolderInstant::duration::zero()); }
     /// An exit code if there is nothing more to do.
     std::optional<int> ask();
+    bool may_ask_elsewhere();
     std::optional<int> judge();
     void note_spawned();
     int say_how_it_ended();
@@ -76,7 +77,7 @@ std::optional<int> Connecting::ask() {
     const Duration wait = std::min(left(), longest_wait_of_a_request);
     body_["wait_s"] = std::chrono::ceil<std::chrono::seconds>(wait).count();
     const auto answer = api_.send_and_wait("/v1/connect", body_, wait + 1s);
-    if (!answer) return fail(screen_, answer.error());
+    if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
         // Nobody has the key any more, and there is nothing to start: the one that was started for this is gone.
         if (!spawned_.empty() && error_code_of(*answer) == "nothing_to_start") return say_how_it_ended();
@@ -87,6 +88,13 @@ std::optional<int> Connecting::ask() {
     connected_ = answer->body;
     note_spawned();
     return judge();
+}
+
+/// After a server that did not answer. A request that names its key may be repeated at another server: the key has one
+/// backend, which every server knows (K1).
+bool Connecting::may_ask_elsewhere() {
+    return api_.has_several_servers() && api_.connection().perhaps_done() && body_.contains("key") &&
+           left() > Duration::zero();
 }
 
 /// From now on the key, a random one too, is only looked at.

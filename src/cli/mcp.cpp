@@ -48,12 +48,13 @@ int mcp_command(const Arguments& arguments) {
     McpAgent agent{{identity.holder, identity.name_space, options.priority}};
     McpLeases leases{Random{random_seed()}};
     std::optional<McpRenewer> renewer;
-    McpTools tools{{arguments.common, *root}, agent, leases, [&renewer] { renewer->look_again(); }};
+    const auto servers = std::make_shared<ServerList>(arguments.common.server);
+    McpTools tools{{servers, *root}, agent, leases, [&renewer] { renewer->look_again(); }};
     const McpProtocol protocol{{version(), mcp_instructions(identity.holder, *root), mcp_tool_list()}};
     McpServer server{{STDIN_FILENO, STDOUT_FILENO}, protocol, tools};
     {
         const StopOnSignal stop{[&server] { server.stop(); }};
-        renewer.emplace(arguments.common, agent, leases);
+        renewer.emplace(servers, agent, leases);
         screen.note("speaking MCP as " + identity.holder + " to " + arguments.common.server);
         server.run();
         renewer->stop();

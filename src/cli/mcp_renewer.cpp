@@ -17,8 +17,8 @@ constexpr std::size_t message_bytes_max = 512U << 10;
 
 }  // namespace
 
-McpRenewer::McpRenewer(CommonOptions options, const McpAgent& agent, McpLeases& leases)
-    : options_(std::move(options)), agent_(agent), leases_(leases), thread_([this] { run(); }) {}
+McpRenewer::McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases)
+    : servers_(std::move(servers)), agent_(agent), leases_(leases), thread_([this] { run(); }) {}
 
 void McpRenewer::look_again() {
     const std::lock_guard lock(mutex_);
@@ -68,7 +68,7 @@ void McpRenewer::renew(const std::vector<std::string>& ids) {
         }
         json::object body = agent_.signature();
         body["leases"] = std::move(names);
-        Api api{options_};
+        Api api{servers_};
         const Cancellation::Covers covers(cancellation_, api.connection());
         const HolderInstant sent_at = holder_clock_now();
         const auto answer = api.send("POST", "/v1/heartbeat", body);

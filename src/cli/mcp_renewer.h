@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -9,7 +10,7 @@
 #include "cli/cancellation.h"
 #include "cli/mcp_agent.h"
 #include "cli/mcp_leases.h"
-#include "cli/options.h"
+#include "client/server_list.h"
 
 namespace holdfast {
 
@@ -17,7 +18,7 @@ namespace holdfast {
 /// does not heartbeat.
 class McpRenewer {
  public:
-    McpRenewer(CommonOptions options, const McpAgent& agent, McpLeases& leases);
+    McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases);
     ~McpRenewer() { stop(); }
     McpRenewer(const McpRenewer&) = delete;
     McpRenewer& operator=(const McpRenewer&) = delete;
@@ -31,7 +32,7 @@ class McpRenewer {
     void run();
     void renew(const std::vector<std::string>& ids);
 
-    const CommonOptions options_;
+    const std::shared_ptr<ServerList> servers_;
     const McpAgent& agent_;
     McpLeases& leases_;
     Cancellation cancellation_;

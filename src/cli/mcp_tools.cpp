@@ -53,7 +53,7 @@ bool McpTools::waits(const McpCall& call) {
 }
 
 McpOutcome McpTools::run(const McpCall& call, Cancellation& cancellation) {
-    Api api{config_.common};
+    Api api{config_.servers};
     McpOutcome outcome;
     {
         const Cancellation::Covers covers(cancellation, api.connection());
@@ -234,7 +234,7 @@ std::vector<std::string> McpTools::names_of_session(HttpConnection& connection, 
 void McpTools::release_all(Duration within) {
     if (!claimed_) return;
     const HolderInstant until = holder_clock_now() + within;
-    HttpConnection connection{config_.common.server};
+    HttpConnection connection{config_.servers};
     for (const std::string& id : names_of_session(connection, until)) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return;

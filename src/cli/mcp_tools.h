@@ -22,8 +22,8 @@ namespace holdfast {
 class McpTools {
  public:
     struct Config {
-        CommonOptions common;
-        std::string root;  ///< of the work tree; empty: there is none
+        std::shared_ptr<ServerList> servers;  ///< so that one failure of a server is enough for all calls
+        std::string root;                     ///< of the work tree; empty: there is none
     };
     McpTools(Config config, McpAgent& agent, McpLeases& leases, std::function<void()> on_new_lease);
 
@@ -65,6 +65,13 @@ class McpTools {
     std::optional<McpOutcome> renew_held(Api& api, Intents& intents, const Terms& terms);
     /// Asks for the rest. Nothing if all was granted and is held.
     std::optional<McpOutcome> acquire(Api& api, Intents& intents, const Terms& terms);
+    /// The answer, and when the request that it answers was sent. One that waits goes on through another server if its
+    /// own is silent.
+    struct Reply {
+        Result<Answer> answer;
+        HolderInstant sent_at;
+    };
+    static Reply ask_for_leases(Api& api, boost::json::object body, const Terms& terms);
     McpOutcome granted(Api& api, Intents intents, const std::vector<std::string>& resources);
     /// Of several leases on a resource the strongest is kept, and the others are given back: a resource that is
     /// released must not stay held.

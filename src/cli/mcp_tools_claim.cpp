@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -14,6 +15,8 @@ namespace holdfast {
 namespace json = boost::json;
 
 namespace {
+
+constexpr auto ask_again_pause = 500ms;
 
 /// Which of two predicates on one resource makes the other needless: it keeps out all that the other does, and allows
 /// all that the other does.
@@ -159,14 +162,26 @@ std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Te
     body["idempotency_key"] = random_hex(16);
     if (!terms.reason.empty()) body["reason"] = terms.reason;
     if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
-    if (terms.wait) body["wait_ms"] = terms.wait->count();
-    const HolderInstant sent_at = holder_clock_now();
-    const auto answer = api.send_and_wait("/v1/leases", body, terms.wait.value_or(0ms));
+    const auto [answer, sent_at] = ask_for_leases(api, std::move(body), terms);
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
     const HolderInstant from = McpLeases::counts_from(answer->body, sent_at, holder_clock_now());
     return take_over(api, {array_of(answer->body, "leases"), from});
+}
+
+McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Terms& terms) {
+    const HolderInstant until = holder_clock_now() + terms.wait.value_or(0ms);
+    for (;;) {
+        const HolderInstant sent_at = holder_clock_now();
+        const auto wait = std::chrono::floor<std::chrono::milliseconds>(std::max<Duration>(until - sent_at, 0ms));
+        if (terms.wait) body["wait_ms"] = wait.count();
+        auto answer = api.acquire(body, wait, terms.ttl.value_or(0ms));
+        const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
+        const bool pending = answer && error_code_of(*answer) == "idempotency_in_progress";
+        if ((!silent && !pending) || holder_clock_now() + ask_again_pause >= until) return {std::move(answer), sent_at};
+        std::this_thread::sleep_for(ask_again_pause);  // then with the same key: it keeps its place (G6)
+    }
 }
 
 std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Clients of a cluster of which one node hangs: it takes connections and says nothing."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -8,6 +9,35 @@ import unittest
 
 from cluster_harness import ClusterTest
 from harness import BIN, PATIENCE, quoted
+
+
+class Mcp:
+    """A `holdfast mcp` and its host."""
+
+    def __init__(self, test, options):
+        self.process = subprocess.Popen([BIN, "mcp", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        test.addCleanup(self.process.stdout.close)
+        test.addCleanup(self.process.wait)
+        test.addCleanup(self.process.kill)
+        test.addCleanup(self.process.stdin.close)
+        self.say("initialize", {"protocolVersion": "2025-11-25"})
+        self.process.stdout.readline()
+
+    def say(self, method, params):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+        self.process.stdin.flush()
+
+    def ask_for(self, resource, **terms):
+        arguments = {"intents": [{"resource": resource}], **terms}
+        self.say("tools/call", {"name": "claim_intents", "arguments": arguments})
+
+    def answer(self):
+        return json.loads(self.process.stdout.readline())["result"]["structuredContent"]
+
+    def claim(self, resource, **terms):
+        self.ask_for(resource, **terms)
+        return self.answer()
 
 
 class HungNode(ClusterTest):
@@ -54,9 +84,73 @@ class HungNode(ClusterTest):
         finally:
             a.process.send_signal(signal.SIGCONT)
 
-    def waiters(self, node):
+    def test_leases_are_renewed_and_verified_through_the_others(self):
+        a, b, _ = self.start_cluster()
+        held = b.grant("me", "r")
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            for words in (["renew", held["id"], "--holder", "me"], ["verify", held["id"]]):
+                code, out, err = self.output_of(self.start(*words))
+                self.assertEqual(code, 0, (words, out, err))
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+
+    def test_a_backend_is_found_and_started_through_the_others(self):
+        a, b, _ = self.start_cluster()
+        self.start("drone", "--id", "d", "--controller", self.servers(), "--state-dir", self.directory())
+        spawn = "exec python3 -m http.server $PORT --bind $HOST"
+        self.until("there is a drone", lambda: b.ask("GET", "/v1/drones")[1]["drones"])
+        code, address, err = self.output_of(self.start("backend", "connect", "room", "--spawn", spawn))
+        self.assertEqual(code, 0, err)
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            self.assertEqual(self.output_of(self.start("backend", "connect", "room"))[:2], (0, address))
+            code, _, err = self.output_of(self.start("backend", "connect", "other", "--spawn", spawn))
+            self.assertEqual(code, 0, err)
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+
+    def test_an_mcp_server_keeps_its_claims_and_makes_new_ones_through_the_others(self):
+        a, b, _ = self.start_cluster()
+        mcp = Mcp(self, ["--holder", "agent", "--server", self.servers()])
+        self.assertEqual(mcp.claim("SYMBOL:kept", ttl_ms=15_000)["verdict"], "GRANTED")
+        taken = b.grant("other", "SYMBOL:wanted")
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            granted = self.ends_of("agent", b)
+            self.until("it was renewed through another node", lambda: self.ends_of("agent", b) > granted)
+            self.assertEqual(mcp.claim("SYMBOL:new")["verdict"], "GRANTED")
+            mcp.ask_for("SYMBOL:wanted", wait_ms=50_000)
+            self.until("it waits", lambda: self.waiters(b, "SYMBOL:wanted") == ["agent"])
+            b.ask("DELETE", f"/v1/leases/{quoted(taken['id'])}?holder=other")
+            self.assertEqual(mcp.answer()["verdict"], "GRANTED")
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+
+    def test_an_mcp_server_goes_on_waiting_when_its_node_hangs(self):
+        a, b, _ = self.start_cluster()
+        taken = b.grant("other", "SYMBOL:wanted")
+        mcp = Mcp(self, ["--holder", "agent", "--server", self.servers()])
+        mcp.ask_for("SYMBOL:wanted", wait_ms=50_000)
+        self.until("it waits", lambda: self.waiters(b, "SYMBOL:wanted") == ["agent"])
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            self.until("the node is gone to the others", lambda: not self.reaches_all(b))
+            b.ask("DELETE", f"/v1/leases/{quoted(taken['id'])}?holder=other")
+            self.assertEqual(mcp.answer()["verdict"], "GRANTED")
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+
+    def reaches_all(self, node):
+        return all(member["connected"] for member in node.ask("GET", "/v1/quorum")[1]["members"])
+
+    def ends_of(self, holder, node):
+        """When each of its leases ends."""
+        return [lease["expires_at"] for lease in node.ask("GET", f"/v1/leases?holder={holder}")[1]["leases"]]
+
+    def waiters(self, node, resource="r"):
         """Who waits, in order, for as much as the node says of it."""
-        answer = node.acquire("asks", "r")[1]
+        answer = node.acquire("asks", resource)[1]
         return [conflict["holder"] for conflict in answer.get("conflicts", []) if conflict["waiting"]]
 
 
