@@ -49,7 +49,10 @@ void handle_terminate_backend(Services& services, const Request& request, const 
     const auto how = decode_terminate(request);
     if (!how) return reply(failure(how.error()));
     const auto answer = services.controller.terminate(id, *how);
-    if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+    const auto* refused = std::get_if<core::Refused>(&answer);
+    if (refused != nullptr && refused->code == core::Code::unknown_backend)
+        return reply_unknown(services, id, std::move(reply));
+    if (refused != nullptr) return reply(failure(*refused));
     reply(answer_backend(std::get<core::BackendView>(answer), services.authority.now()));
 }
 

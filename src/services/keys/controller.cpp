@@ -186,20 +186,22 @@ std::optional<BackendView> Controller::backend(const std::string& id) const {
 
 void Controller::why_unknown(const std::string& id, Callback<Refused> reply) const {
     constexpr std::size_t most_keys = 1000;
+    const Refused not_told{Code::recovering,
+                           "this server was just started, and the drone has not told it of " + id + " yet",
+                           Duration{1s}};
     const KeyBook& book = impl_->book;
     if (book.began_at && book.now >= *book.began_at + limits::drone_late) return reply(refused(Code::unknown_backend));
+    if (book.authority.recovering_for() > Duration::zero()) return reply(not_told);  // the keys were lost as well (S1)
     ListQuery query;
     query.prefix = key_prefix;
     query.limit = most_keys;
-    impl_->book.authority.list(query, [id, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
+    impl_->book.authority.list(query, [id, not_told, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
         const auto* page = std::get_if<ListPage>(&found);
         const bool is_there =
             page != nullptr &&
             (!page->next.empty() || std::any_of(page->leases.begin(), page->leases.end(),
                                                 [&](const NamedLease& named) { return named.lease.session == id; }));
-        if (!is_there) return reply(refused(Code::unknown_backend));
-        reply(Refused{Code::recovering, "this server was just started, and the drone has not told it of " + id + " yet",
-                      Duration{1s}});
+        reply(is_there ? not_told : refused(Code::unknown_backend));
     });
 }
 

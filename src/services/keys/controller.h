@@ -56,8 +56,8 @@ class Controller {
     Answer<DroneView> forget_drone(const std::string& id);
 
     std::optional<BackendView> backend(const std::string& id) const;
-    /// Why there is no such backend: `unknown_backend`, or `recovering` if a key that is held says that there is one,
-    /// of which its drone has not told yet.
+    /// Why there is no such backend: `unknown_backend`, or `recovering` if its drone may not have told of it yet: a key
+    /// that is held says that there is one, or the server was just started and has lost the keys.
     void why_unknown(const std::string& id, Callback<Refused> reply) const;
     BackendPage backends(const Backends::Filter& filter, const std::string& after, std::size_t limit) const;
     /// Those whose keys are held, and of which no drone has told this controller yet; of any state.

@@ -291,6 +291,16 @@ TEST(BackendRoutes, tell_a_drone_to_end_a_backend) {
     EXPECT_EQ(client.ask("POST", "/v1/backends/b-x/terminate").code(), "unknown_backend");
 }
 
+TEST(BackendRoutes, say_later_and_not_never_while_drones_may_have_more_to_tell) {  // K5
+    DoorSetting setting;
+    setting.recovering = 60s;
+    TestDoor door(setting);
+    TestClient client = door.connect();
+    EXPECT_EQ(client.ask("GET", "/v1/backends/b-x").code(), "recovering");
+    EXPECT_EQ(client.ask("GET", "/v1/backends/b-x/status").code(), "recovering");
+    EXPECT_EQ(client.ask("POST", "/v1/backends/b-x/terminate").code(), "recovering");
+}
+
 TEST(KeyRoutes, that_are_generic_never_free_a_key_whose_backend_may_run) {  // K6, R2, R7
     TestDoor door;
     TestClient client = door.connect();

@@ -89,6 +89,20 @@ TEST(Reassertion, is_for_the_controller_that_was_meant) {
     EXPECT_EQ(why, std::vector<Code>{Code::recovering}) << "it may well have a backend, so later, not never";
 }
 
+TEST(Reassertion, is_awaited_before_a_backend_is_said_to_be_unknown) {  // K5
+    Recovering server;
+    std::vector<Code> why;
+    const auto ask = [&] {
+        server.controller.why_unknown("b-d1", [&why](const Refused& refused) { why.push_back(refused.code); });
+    };
+    ask();
+    server.at(Instant{1009s});
+    ask();
+    server.at(Instant{1011s});
+    ask();
+    EXPECT_EQ(why, (std::vector<Code>{Code::recovering, Code::recovering, Code::unknown_backend}));
+}
+
 TEST(Reassertion, of_a_token_that_was_never_issued_is_refused) {
     Recovering server;
     EXPECT_TRUE(server.say(1001, 20s, here).reasserted.empty());
