@@ -22,7 +22,7 @@ class Front:
 
     def __init__(self, binary, directory, store=None):
         self.http, self.resp = free_ports(2)
-        where = ["--store", store] if store else ["--state-dir", str(directory / f"state-{self.http}")]
+        where = [*(["--store", store, "--new-store"] if store else []), "--state-dir", str(directory / f"state-{self.http}")]
         self.command = [str(binary), "serve", *where, "--http", f"127.0.0.1:{self.http}", "--resp", f"127.0.0.1:{self.resp}",
                         "--relay", "off", "--log-level", "warn"]
         self.directory = directory

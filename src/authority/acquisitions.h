@@ -73,6 +73,7 @@ class Acquisitions {
 
     /// A number for a claim that is made past this queue, later than all before it.
     std::uint64_t next_number() { return next_id_++; }
+    void number_from(std::uint64_t first) { next_id_ = first; }
 
     /// True if the holder has a request that waits. And what its requests wait for, and whom.
     bool waits(std::string_view holder) const { return by_holder_.contains(holder); }

@@ -49,6 +49,10 @@ void Authority::use(Store& store) {
     impl_->acquisitions.use(store);
 }
 
+void Authority::number_requests_from(std::uint64_t first) {
+    impl_->acquisitions.number_from(first);
+}
+
 void Authority::advance(Instant now) {
     impl_->now = now;
     impl_->acquisitions.advance(now);
@@ -301,7 +305,7 @@ std::size_t Authority::waiters() const {
     return impl_->acquisitions.waiting();
 }
 std::size_t Authority::active_leases() const {
-    return impl_->store->active_leases();
+    return impl_->store == nullptr ? 0 : impl_->store->active_leases();
 }
 Token Authority::token_headroom() const {
     return impl_->tokens.headroom();

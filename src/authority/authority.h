@@ -56,6 +56,8 @@ class Authority : private StoreListener {
     /// The store tells this listener what ended; connect both before the first request.
     StoreListener& listener() { return *this; }
     void use(Store& store);
+    /// As Parts::first_request, where that is known only once the store is there. REQUIRES: there was no request yet.
+    void number_requests_from(std::uint64_t first);
 
     /// The time, before each request and whenever next_deadline() is reached.
     void advance(Instant now);
@@ -142,7 +144,7 @@ class Authority : private StoreListener {
     Events& events();
     Instant now() const;
     std::size_t waiters() const;
-    std::size_t active_leases() const;
+    std::size_t active_leases() const;  ///< none before use()
     /// What is left of the time in which nothing is granted (S1); zero if it is over.
     Duration recovering_for() const;
     /// How many may be granted before the disk has reserved more (G3). Of no meaning if the store gives the tokens.

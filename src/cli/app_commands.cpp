@@ -464,6 +464,10 @@ void add_commands(CLI::App& app, Arguments& arguments) {
         ->envname("HOLDFAST_QUORUM_WAIT_VOTING");
     add_duration(status, "--timeout", arguments.quorum.timeout, "how long to wait for that (default 10m)")
         ->envname("HOLDFAST_QUORUM_TIMEOUT");
+    CLI::App* store = add_command(app, arguments, "store", "where the leases are kept; without more, show it");
+    store->require_subcommand(0, 1);
+    add_command(*store, arguments, "status",
+                "show the store and whether leases can be granted; 0 if they can, 108 if not now");
     add_sim_options(add_command(app, arguments, "sim", "run simulated clusters and look for broken rules"),
                     arguments.sim);
     add_command(app, arguments, "health", "show how the server is");

@@ -68,6 +68,7 @@ int discover_command(const Arguments& arguments);
 
 int elect_command(const Arguments& arguments);
 int quorum_status_command(const Arguments& arguments);
+int store_status_command(const Arguments& arguments);
 
 int sim_command(const Arguments& arguments);
 

@@ -75,6 +75,8 @@ int dispatch(const Arguments& arguments) {
         {"elect", elect_command},
         {"quorum", quorum_status_command},
         {"quorum status", quorum_status_command},
+        {"store", store_status_command},
+        {"store status", store_status_command},
         {"sim", sim_command},
         {"completion", completion_command},
         {"version", version_command},

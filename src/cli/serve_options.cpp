@@ -18,6 +18,12 @@ void add_cluster(CLI::App* serve, ServeOptions& options) {
         "this server does")
         ->type_name("URL")
         ->envname("HOLDFAST_STORE");
+    serve
+        ->add_flag(
+            "--new-store", options.new_store,
+            "nothing was ever in the store, if it is empty; without it, a server that does not know its store and "
+            "finds it empty grants nothing for the longest TTL")
+        ->envname("HOLDFAST_NEW_STORE");
     add_text(serve, "--peer", options.peer, "address to listen on for the other members; default as --peers has it")
         ->type_name("HOST:PORT")
         ->envname("HOLDFAST_PEER");
@@ -82,7 +88,10 @@ void add_serve_options(CLI::App* serve, ServeOptions& options) {
                      "address for clients of Redis, or off; default one port above --http: 127.0.0.1:7401")
         ->type_name("HOST:PORT|off")
         ->envname("HOLDFAST_RESP");
-    serve->add_option("--state-dir", options.state_dir, "where tokens and policy are kept; default in your state home")
+    serve
+        ->add_option(
+            "--state-dir", options.state_dir,
+            "where tokens and policy are kept, or with --store what was seen of it; default in your state home")
         ->type_name("DIR")
         ->envname("HOLDFAST_STATE_DIR");
     serve->add_flag("--insecure", options.insecure, "allow addresses beyond loopback, though nothing is encrypted")

@@ -23,6 +23,8 @@ class EngineDurable final : public Durable {
     explicit EngineDurable(Parts parts);
     ~EngineDurable() override;
 
+    /// The engine may have lost what was agreed on: what is known here is written down again.
+    void restore() { log_.save(); }
     /// Reads what is there. Before anything else.
     void load(Callback<Result<void>> done);
     Policy policy() const { return agreed_.state().policy(); }

@@ -227,7 +227,11 @@ void EngineLog::finish(Result<void> outcome) {
 // ---- snapshots ----
 
 void EngineLog::save_if_long() {
-    if (saving_ || applied_ < saved_ + parts_.entries_before_snapshot) return;
+    if (applied_ >= saved_ + parts_.entries_before_snapshot) save();
+}
+
+void EngineLog::save() {
+    if (saving_ || applied_ == 0) return;
     saving_ = true;
     const auto saving = std::make_shared<Saving>();
     saving->bytes = parts_.take_snapshot();

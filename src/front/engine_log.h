@@ -48,6 +48,10 @@ class EngineLog {
     static constexpr std::string_view notice = "log";
     void on_notice();
 
+    /// The engine may have lost entries: writes down what all that were applied here came to, for fronts that start
+    /// later and for those that had applied less.
+    void save();
+
     LogIndex applied() const { return applied_; }
 
  private:

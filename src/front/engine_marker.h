@@ -2,45 +2,55 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "front/front_memory.h"
 #include "store/engine/guarded_engine.h"
 
 namespace holdfast::core {
 
 /// One front's part in keeping the marker (docs/decisions/0013-engines-that-forget.md): it raises the counter, and
-/// makes another incarnation when the engine may have lost something, which is how all other fronts hear of it.
+/// makes another incarnation when the engine may have lost something, by which all other fronts notice it.
 class EngineMarker {
  public:
     struct Parts {
         Engine& engine;
         GuardedEngine& guard;
         std::function<std::uint64_t()> random;
+        /// What an answer of the engine says of its time.
+        std::function<void(Instant sent, EngineTime now)> on_time;
+        std::function<Instant()> now;
+        bool new_store = false;  ///< the operator says that an empty engine has always been empty
+        FrontMemory remembered;  ///< from an earlier start; empty if there was none
     };
-    explicit EngineMarker(Parts parts) : parts_(std::move(parts)) {}
+    explicit EngineMarker(Parts parts) : parts_(std::move(parts)), seen_(parts_.remembered.place) {}
 
-    /// Compares what is there with what this front has seen last. `is_known` says of another incarnation than that
-    /// whether somebody has written down why; where it is not, and where the marker is gone or went back, `declare` is
-    /// to write that down, and then the marker gets a new incarnation. In the end the guard requires what is there.
+    /// Compares the engine's place in its history with the last that this front has seen. An undeclared doubt is
+    /// declared, and then the marker gets a new incarnation. In the end the guard requires the engine's place.
     struct Judges {
-        std::function<bool()> is_known;
-        std::function<void(const std::string& why, Callback<Result<void>> done)> declare;
+        std::string why;       ///< another reason to doubt that leases were kept, if there is one
+        bool was_met = false;  ///< a request met a loss; by now the engine may have come further than it was before
+        /// A doubt was declared, by which this incarnation of the marker ended.
+        std::function<bool(std::uint64_t incarnation)> is_over;
+        /// Declares a doubt by which these incarnations end.
+        std::function<void(const std::string& why, const std::vector<std::uint64_t>& over, Callback<Result<void>> done)>
+            declare;
     };
     void settle(Judges judges, Callback<Result<void>> done);
-    /// Something else than the marker says that leases may have been lost, and it is written down: all are to hear of
-    /// it.
-    void renew();
     /// About once a second.
     void raise();
 
-    WriteId seen() const { return seen_; }
+    /// The highest that was seen in the history that this front is in.
+    Place seen() const;
 
  private:
-    void settle_on(const Reading& found, Judges judges, Callback<Result<void>> done);
+    std::string why_doubted(const Place& there, const Judges& judges) const;
+    void settle_on(const Place& there, Judges judges, Callback<Result<void>> done);
     void write(WriteId expected, WriteId becomes, Callback<Result<Swapped>> done);
-    void guard_by(WriteId marker);
+    void guard_by(const Place& place);
 
     Parts parts_;
-    WriteId seen_;
+    Place seen_;
 };
 
 }  // namespace holdfast::core

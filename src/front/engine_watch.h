@@ -3,55 +3,73 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "front/document.h"
+#include "front/front_memory.h"
 
 namespace holdfast::core {
 
-/// Notices when leases may be held that the engine knows nothing of any more: it was restarted, or replaced, and may
-/// have lost what it had said was written; or its clock went ahead. Nothing may be granted then for as long as the
-/// longest lease lasts (S1). What one front notices is written down, for those that start meanwhile.
+/// Why a front that knows nothing of an empty engine grants nothing.
+inline constexpr std::string_view store_is_empty =
+    "the store is empty, and this server does not know whether leases were lost with it (say --new-store if nothing "
+    "was "
+    "ever there)";
+
+/// What all fronts of an engine write down about it, in one document: which history it is in, for how long leases may
+/// be granted, and the last *doubt*: that leases may be held which the engine does not know of any more. Nothing may be
+/// granted then for as long as the longest lease lasts (S1), by any front, also one that starts meanwhile.
+///
+/// With each doubt the marker gets another incarnation (engine_marker.h), and the document names the earlier ones. So a
+/// front that meets another incarnation than it has seen knows whether another front has declared a doubt since, or the
+/// engine is in a history that this front knows nothing of.
 class EngineWatch {
  public:
     struct Parts {
         Engine& engine;
         std::function<WriteId()> next_write;
-        /// Nothing may be granted for so long; `why` is for people.
+        /// Nothing may be granted for this long; `why` is for people.
         std::function<void(Duration lasts, const std::string& why)> on_doubt;
+        /// Every write that the engine has answered outlives its fail-over and its restart, the operator says.
+        bool synchronous = false;
+        /// The operator says that an empty engine has always been empty: so a doubt for that reason alone is over.
+        bool new_store = false;
+        FrontMemory remembered;  ///< from an earlier start; empty if there was none
     };
     explicit EngineWatch(Parts parts);
 
-    /// Answers when this is known and written down.
-    void on_reachable(const EngineHello& hello, Callback<Result<void>> done);
-    void on_clock_stepped(Duration ahead, Callback<Result<void>> done);
-    /// The engine may have lost leases, as its marker shows. Answers when that is written down.
-    void declare(const std::string& why, Callback<Result<void>> done);
-    /// Whether a doubt was written down, and not over, when this was last looked at.
-    bool in_doubt() const { return in_doubt_; }
-    /// Leases are granted for so long from now on. Answers when that is written down.
+    /// Reads the document. Answers with the reason for a doubt that no front has declared yet; empty if there is none.
+    void on_reachable(const EngineHello& hello, Callback<Result<std::string>> done);
+    /// Leases may have been lost, and these incarnations of the marker are over. Answers when that is written down.
+    void declare(const std::string& why, const std::vector<std::uint64_t>& over, Callback<Result<void>> done);
+    /// Whether the document, when it was last read or written, named this incarnation among those that are over.
+    bool is_over(std::uint64_t incarnation) const;
+    /// This front has waited for as long as the last doubt lasts. Fronts that start later need not, which may not be
+    /// able to tell how long ago it was declared.
+    void end_doubt();
+    /// Leases are granted for up to this long from now on. Answers when that is written down.
     void expect_ttl(Duration longest, Callback<Result<void>> done);
+
+    Duration longest() const { return longest_; }
 
  private:
     struct Known {
-        std::string life;
+        std::string history;
         Duration longest{};
-        Duration doubt{};  ///< from when it was written
-    };
-    struct Doubt {
-        Duration lasts{};
+        Duration doubt{};                 ///< from when it was written
+        std::vector<std::uint64_t> over;  ///< incarnations of the marker, the latest last
         std::string why;
-        bool is_new = false;
     };
-    Doubt judge(const Reading& reading, const std::optional<Known>& known) const;
+    std::string why_doubted(const Reading& reading, const std::optional<Known>& known) const;
     static std::optional<Known> parse(std::string_view text);
     static std::string format(const Known& known);
 
     Parts parts_;
     Document document_;
     EngineHello hello_;
-    Duration longest_ = 5min;
-    bool seen_ = false;  ///< this front has seen or written the document
-    bool in_doubt_ = false;
+    Duration longest_;
+    std::vector<std::uint64_t> over_;  ///< as in the document
+    bool seen_;                        ///< this front has seen or written the document
 };
 
 }  // namespace holdfast::core

@@ -22,11 +22,29 @@ Front::Front(Parts parts)
     : parts_(std::move(parts)),
       random_(parts_.seed),
       last_write_(parts_.last_write),
-      guard_({parts_.engine, [this](const std::string& why) { on_lost(why); }}),
+      remembered_(parts_.remembered),
+      guard_({parts_.engine,
+              [this](const std::string& why) {
+                  met_loss_ = true;
+                  on_lost(why);
+              }}),
       numbers_({guard_, [this] { return next_write(); }, "fronts"}),
-      watch_({parts_.engine, [this] { return next_write(); },
-              [this](Duration lasts, const std::string& why) { doubt(lasts, why); }}),
-      marker_({parts_.engine, guard_, parts_.incarnation}),
+      watch_({.engine = parts_.engine,
+              .next_write = [this] { return next_write(); },
+              .on_doubt = [this](Duration lasts, const std::string& why) { doubt(lasts, why); },
+              .synchronous = parts_.synchronous,
+              .new_store = parts_.new_store,
+              .remembered = parts_.remembered}),
+      marker_({.engine = parts_.engine,
+               .guard = guard_,
+               .random = parts_.incarnation,
+               .on_time =
+                   [this](Instant sent, EngineTime now) {
+                       if (store_) store_->on_time(sent, now);
+                   },
+               .now = [this] { return parts_.clock ? parts_.clock() : now_; },
+               .new_store = parts_.new_store,
+               .remembered = parts_.remembered}),
       tokens_({guard_, [this] { return next_write(); }, parts_.wall_ms}) {}
 
 Front::~Front() = default;
@@ -45,6 +63,7 @@ void Front::prepare(Callback<Result<void>> ready) {
 void Front::on_reachable(const EngineHello& hello) {
     reachable_ = true;
     hello_ = hello;
+    if (hello.lost) suspicion_ = "the engine is not where it was in its history";
     check_engine();
 }
 
@@ -54,20 +73,28 @@ void Front::check_engine() {
     if (checking_ || stopped_) return;
     checking_ = true;
     guard_.close();
-    watch_.on_reachable(hello_, [this](const Result<void>& outcome) { outcome ? settle_marker() : checked(outcome); });
+    watch_.on_reachable(hello_, [this](const Result<std::string>& why) {
+        if (!why) return checked(why.error());
+        settle_marker(why->empty() ? std::exchange(suspicion_, {}) : *why);
+    });
 }
 
-void Front::settle_marker() {
-    marker_.settle({.is_known = [this] { return watch_.in_doubt(); },
-                    .declare = [this](const std::string& why,
-                                      Callback<Result<void>> done) { watch_.declare(why, std::move(done)); }},
-                   [this](const Result<void>& outcome) {
+void Front::settle_marker(const std::string& why) {
+    const bool was_met = std::exchange(met_loss_, false);
+    marker_.settle({.why = why,
+                    .was_met = was_met,
+                    .is_over = [this](std::uint64_t incarnation) { return watch_.is_over(incarnation); },
+                    .declare = [this](const std::string& reason, const std::vector<std::uint64_t>& over,
+                                      Callback<Result<void>> done) { watch_.declare(reason, over, std::move(done)); }},
+                   [this, why, was_met](const Result<void>& outcome) {
                        raise_at_ = now_ + raise_every;
+                       if (!outcome && suspicion_.empty()) suspicion_ = why;
+                       if (!outcome) met_loss_ |= was_met;
                        checked(outcome);
                    });
 }
 
-/// By what a request met: it is refused, and so is whatever else is under way.
+/// A request met a loss: it is refused, and so is everything else under way.
 void Front::on_lost(const std::string& why) {
     if (!reachable_ || stopped_) return;
     trouble_ = Error{"store_unavailable", why};
@@ -76,10 +103,10 @@ void Front::on_lost(const std::string& why) {
     check_engine();
 }
 
-void Front::on_clock_stepped(Duration ahead) {
-    watch_.on_clock_stepped(ahead, [this](const Result<void>& written) {
-        if (written) marker_.renew();
-    });
+/// Something else than the engine's place in its history says that leases may have been lost.
+void Front::suspect(const std::string& why) {
+    suspicion_ = why;
+    on_lost(why);
 }
 
 void Front::checked(const Result<void>& outcome) {
@@ -91,11 +118,14 @@ void Front::checked(const Result<void>& outcome) {
         check_at_ = now_ + pause_after_failure;
         return;
     }
+    if (!suspicion_.empty()) return check_engine();  // it came up meanwhile
+    remember();                                      // before anything is granted
     if (ready_) return number_ == 0 ? take_number() : load();
     if (trouble_) parts_.log("the store can be reached again");
     trouble_.reset();
     store_->on_reachable();
     durable_->on_reachable();
+    if (std::exchange(restores_policy_, false)) durable_->restore();
 }
 
 void Front::take_number() {
@@ -154,8 +184,19 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
                            .seed = random_.next(),
                            .last_token = [this] { return tokens_.last(); },
                            .on_token_given = [this](Token token) { tokens_.given(token); },
-                           .on_clock_stepped = [this](Duration ahead) { on_clock_stepped(ahead); },
+                           .on_clock_stepped =
+                               [this](Duration ahead) {
+                                   suspect("the engine's clock went ahead by " + format_duration(ahead) +
+                                           ", so leases that it takes for over may be held");
+                               },
+                           .on_vanished =
+                               [this](std::string_view resource) {
+                                   suspect("a lease on `" + std::string(resource) +
+                                           "` is gone from the engine before its end, though nobody ended it: "
+                                           "somebody has deleted records there");
+                               },
                            .clock = parts_.clock,
+                           .clock_offset = parts_.remembered.clock,
                            .shown_wall_ms = parts_.shown_wall_ms});
     if (reachable_) store_->on_reachable();
     return *store_;
@@ -168,7 +209,12 @@ void Front::advance(Instant now) {
     if (number_ != 0 && reachable_) tokens_.advance(now);
     if (now >= raise_at_ && reachable_ && !checking_) {
         raise_at_ = now + raise_every;
+        remember();
         marker_.raise();
+        if (doubting_ && now >= recovering_until_) {
+            doubting_ = false;
+            watch_.end_doubt();
+        }
     }
     if (loaded_ && ready_ && tokens_.last()) finish({});
     if (authority_ != nullptr) durable_->advance(now);
@@ -200,12 +246,30 @@ void Front::on_notice(std::string_view notice) {
 void Front::doubt(Duration lasts, const std::string& why) {
     parts_.warn(why + "; nothing is granted for " + format_duration(lasts));
     recovering_until_ = std::max(recovering_until_, now_ + lasts);
+    doubting_ = restores_policy_ = true;
     recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";
+    // What was admitted before must not be granted now, though its outcome was not known when the engine went away.
+    if (store_) store_->on_lost({"store_unavailable", why});
     if (authority_ != nullptr) authority_->recover_until(recovering_until_, recovering_why_);
 }
 
+FrontMemory Front::memory() const {
+    const bool has_clock = store_ && parts_.engine.rho() == 0;
+    return {.place = marker_.seen(),
+            .longest = watch_.longest(),
+            .clock = has_clock ? store_->clock_offset() : std::nullopt,
+            .boot = {}};
+}
+
+void Front::remember() {
+    const FrontMemory is = memory();
+    if (!parts_.remember || is.is_empty() || is == remembered_) return;
+    remembered_ = is;
+    parts_.remember(is);
+}
+
 void Front::stop() {
-    stopped_ = true;
+    if (!std::exchange(stopped_, true)) remember();
     if (durable_) durable_->stop();
     if (store_) store_->stop();
     parts_.engine.stop();

@@ -9,6 +9,7 @@
 #include "front/engine_durable.h"
 #include "front/engine_marker.h"
 #include "front/engine_watch.h"
+#include "front/front_memory.h"
 #include "front/token_blocks.h"
 #include "store/engine/engine_store.h"
 
@@ -27,6 +28,13 @@ class Front final : private EngineListener {
         std::function<Instant()> clock;  ///< of this machine, as advance() is told; none: that will do
         std::function<std::int64_t(Instant)> shown_wall_ms = {};  ///< as for EngineStore
         std::function<void(const std::string&)> log, warn;
+        /// The operator says that every write which the engine has answered outlives its fail-over and its restart.
+        bool synchronous = false;
+        /// The operator says that nothing was ever in this engine, if it is empty.
+        bool new_store = false;
+        FrontMemory remembered = {};  ///< from an earlier start; empty if there was none
+        /// To be remembered for the next start; at most about once a second. May be empty.
+        std::function<void(const FrontMemory&)> remember = {};
     };
     explicit Front(Parts parts);
     ~Front() override;
@@ -53,6 +61,8 @@ class Front final : private EngineListener {
 
     /// Why nothing can be done at the moment; none if all is well.
     const std::optional<Error>& trouble() const { return trouble_; }
+    /// What the next start should know.
+    FrontMemory memory() const;
     void stop();
     /// Without its store from now on.
     void close() { store_.reset(); }
@@ -63,9 +73,10 @@ class Front final : private EngineListener {
     void on_notice(std::string_view notice) override;
 
     void check_engine();
-    void settle_marker();
+    void settle_marker(const std::string& why);
     void on_lost(const std::string& why);
-    void on_clock_stepped(Duration ahead);
+    void suspect(const std::string& why);
+    void remember();
     void checked(const Result<void>& outcome);
     void take_number();
     void load();
@@ -81,10 +92,15 @@ class Front final : private EngineListener {
     Callback<Result<void>> ready_;
     bool loaded_ = false;
     bool reachable_ = false, checking_ = false, stopped_ = false;
+    std::string suspicion_;  ///< a reason to doubt the engine that is not declared yet
+    bool met_loss_ = false;  ///< a request did, and it is not settled yet
+    FrontMemory remembered_;
     EngineHello hello_;
     Instant check_at_ = Instant::max();
     Instant now_;
     Instant recovering_until_;
+    bool doubting_ = false;         ///< the last doubt is not over, or that is not written down yet
+    bool restores_policy_ = false;  ///< once the engine can be used: it may have lost that, too
     std::string recovering_why_;
     Instant raise_at_;
     GuardedEngine guard_;  ///< all but the marker and what is known of the engine itself go through it

@@ -1,18 +1,19 @@
 #include "server/front_home.h"
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/json.hpp>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "front/front.h"
 #include "server/boot_timer.h"
 #include "server/engine_in_turns.h"
-#include "server/signals.h"
+#include "server/store_memory_file.h"
 #include "store/etcd/etcd_engine.h"
 #include "store/postgres/postgres_engine.h"
 #include "store/redis/redis_engine.h"
+#include "store/state/state_dir.h"
 
 namespace holdfast {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr Duration pulse_every = 50ms;  // while there is no driver yet
+constexpr Duration usual_start = 1s;    // of an engine that can be reached; then it counts as one that is waited for
 
 using MadeEngine = Result<std::unique_ptr<core::Engine>>;
 
@@ -37,24 +39,114 @@ MadeEngine make_engine(asio::io_context& loop, const std::string& url) {
     return Error{"invalid_argument", "--store takes redis://…, postgres://… or etcd://… (docs/stores.md)"};
 }
 
-/// Without user and password, for messages.
-std::string without_credentials(const std::string& url) {
+/// Without user and password.
+std::string without_credentials(std::string url) {
     const std::size_t begin = url.find("://") + 3;
-    const std::size_t at = url.find('@', begin);
-    const std::size_t end = std::min(url.find('/', begin), url.find('?', begin));
-    std::string shown = url.substr(0, url.find('?'));
-    if (at != std::string::npos && at < end) shown.erase(begin, at + 1 - begin);
-    return shown;
+    const std::size_t end = std::min(url.find_first_of("/?", begin), url.size());
+    const std::size_t at = url.rfind('@', end);
+    if (at != std::string::npos && at >= begin) url.erase(begin, at + 1 - begin);
+    return url;
 }
+
+std::string without_parameters(const std::string& url) {
+    return url.substr(0, url.find('?'));
+}
+
+/// Takes `synchronous=0|1` off the parameters of a store, and says which; false if there is none.
+Result<bool> take_synchronous(std::string& url) {
+    constexpr std::string_view name = "synchronous=";
+    bool is_synchronous = false;
+    for (std::size_t begin = url.find('?'); begin != std::string::npos && begin < url.size();) {
+        const std::size_t end = std::min(url.find('&', begin + 1), url.size());
+        const std::string parameter = url.substr(begin + 1, end - begin - 1);
+        if (!parameter.starts_with(name)) {
+            begin = end;
+            continue;
+        }
+        const std::string value = parameter.substr(name.size());
+        if (value != "0" && value != "1")
+            return Error{"invalid_argument", "--store: synchronous takes 1 or 0, not `" + value + "`"};
+        is_synchronous = value == "1";
+        if (url[begin] == '?' && end < url.size()) url[end] = '?';
+        url.erase(begin, end - begin);
+    }
+    return is_synchronous;
+}
+
+/// A directory that was chosen must be usable; without the usual one a front only remembers nothing.
+Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, const std::string& store, Log& log) {
+    const auto directory = chosen.empty() ? default_state_dir() : Result<std::string>(chosen);
+    const auto path = directory ? StoreMemoryFile::path_in(*directory, store) : directory;
+    const auto warn = [&log](const std::string& why) {
+        log.warn(why + "; a loss in the store while this server is stopped may not be noticed");
+    };
+    if (!path && !chosen.empty()) return path.error();
+    std::unique_ptr<StoreMemoryFile> file;
+    if (path)
+        file = std::make_unique<StoreMemoryFile>(*path, warn);
+    else
+        warn(path.error().message);
+    return file;
+}
+
+core::FrontMemory read_memory(const StoreMemoryFile* file, Log& log) {
+    if (file == nullptr) return {};
+    auto memory = file->read();
+    if (memory) return std::move(*memory);
+    log.warn(memory.error().message + "; this server starts as if it had never used its store");
+    return {};
+}
+
+/// What must last, which a front has only once it is ready. REQUIRES: it is, by the first call.
+class FrontDurable final : public core::Durable {
+ public:
+    explicit FrontDurable(core::Front& front) : front_(front) {}
+
+    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override {
+        front_.durable().reserve_tokens(ceiling, std::move(done));
+    }
+    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override {
+        front_.durable().save_policy(policy, std::move(done));
+    }
+    void save_policy_by(const core::AuditEntry& by, const core::Policy& policy, Callback<Result<void>> done) override {
+        front_.durable().save_policy_by(by, policy, std::move(done));
+    }
+    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override {
+        front_.durable().save_agent(agent, std::move(done));
+    }
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override {
+        front_.durable().forget_agent(id, std::move(done));
+    }
+    void forget_agent_by(const core::AuditEntry& by, std::string_view id, Callback<Result<void>> done) override {
+        front_.durable().forget_agent_by(by, id, std::move(done));
+    }
+    void note(const core::AuditEntry& entry) override { front_.durable().note(entry); }
+    core::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
+        return front_.durable().audit(after, limit);
+    }
+
+ private:
+    core::Front& front_;
+};
 
 /// The order of the members is the order of who uses whom.
 class EngineHome final : public FrontHome {
  public:
-    EngineHome(asio::io_context& loop, std::unique_ptr<core::Engine> engine, std::string shown, Log& log)
+    struct Parts {
+        std::unique_ptr<core::Engine> engine;
+        std::string shown;
+        std::unique_ptr<StoreMemoryFile> file;  ///< none: nothing is remembered from one start to the next
+        core::FrontMemory remembered;
+        bool synchronous = false;
+        bool new_store = false;
+    };
+    EngineHome(asio::io_context& loop, Parts parts, Log& log)
         : loop_(loop),
           log_(log),
-          shown_(std::move(shown)),
-          engine_({.engine = std::move(engine),
+          shown_(std::move(parts.shown)),
+          synchronous_(parts.synchronous),
+          file_(std::move(parts.file)),
+          engine_({.engine = std::move(parts.engine),
                    .begin = [this] { begin_turn(); },
                    .end = [this] { end_turn(); },
                    .later = [this](Callback<> function) { asio::post(loop_, std::move(function)); }}),
@@ -66,49 +158,48 @@ class EngineHome final : public FrontHome {
                   .clock = store_clock_now,
                   .shown_wall_ms = shown_wall_ms,
                   .log = [this](const std::string& line) { log_.info(line); },
-                  .warn = [this](const std::string& line) { log_.warn(line); }}) {}
+                  .warn = [this](const std::string& line) { log_.warn(line); },
+                  .synchronous = parts.synchronous,
+                  .new_store = parts.new_store,
+                  .remembered = parts.remembered,
+                  .remember =
+                      [this](const core::FrontMemory& memory) {
+                          if (file_) file_->write(memory);
+                      }}) {}
 
     std::string shown() const override { return shown_; }
 
-    Result<bool> prepare() override {
-        std::optional<Result<void>> ready;
-        bool signalled = false;
-        const Signals signals(loop_, [&signalled] { signalled = true; });
-        const auto keep_running = asio::make_work_guard(loop_);
-        front_.advance(store_clock_now());
-        front_.prepare([&ready](Result<void> outcome) { ready = std::move(outcome); });
-        BootTimer pulse(loop_, [this, &pulse] {
-            front_.advance(store_clock_now());
-            pulse.set(store_clock_now() + pulse_every);
-        });
-        pulse.set(store_clock_now() + pulse_every);
-        while (!ready && !signalled)
-            loop_.run_one();
-        pulse.stop();
-        if (signalled) {
-            front_.stop();
-            return false;
-        }
-        if (!*ready) return ready->error();
-        return true;
-    }
-
+    /// What the engine has is told to the authority by open().
     core::Authority::Parts authority_parts() override {
-        return {.durable = front_.durable(),
-                .policy = front_.durable().policy(),
+        return {.durable = durable_,
+                .policy = {},
                 .tokens_issued = 0,  // the store's business
                 .wall_ms = wall_clock_ms(),
                 .started_at = store_clock_now(),
-                .recovering_until = front_.recovering_until(),
-                .recovering_why = front_.recovering_why(),
-                .agents = front_.durable().agents(),
                 .seed = random_seed(),
-                .first_request = front_.number() << 40 | 1U,
                 .teller = core::Events::Teller::store,
                 .store_gives_tokens = true};
     }
+
+    void prepare(Preparation preparation) override {
+        preparation_ = std::move(preparation);
+        patient_until_ = store_clock_now() + usual_start;
+        front_.advance(store_clock_now());
+        // Not from within the front, whose store is made when it is ready.
+        front_.prepare([this](Result<void> outcome) {
+            asio::post(loop_, [this, outcome = std::move(outcome)] { prepared(outcome); });
+        });
+        pulse_.set(store_clock_now() + pulse_every);
+    }
+
     core::DrivenStore& open(core::Authority& authority) override {
         authority_ = &authority;
+        authority.advance(store_clock_now());
+        authority.number_requests_from(front_.number() << 40 | 1U);
+        authority.take_policy(front_.durable().policy());
+        for (const core::SavedAgent& agent : front_.durable().agents())
+            authority.take_agent(agent);
+        authority.recover_until(front_.recovering_until(), front_.recovering_why());
         core::EngineStore& store = front_.open(authority, authority.listener());
         store.advance(store_clock_now());
         return store;
@@ -125,6 +216,7 @@ class EngineHome final : public FrontHome {
 
     void leave() override {}
     void stop(std::function<void()> done) override {
+        stop_preparing();
         front_.stop();
         asio::post(loop_, std::move(done));
     }
@@ -133,14 +225,47 @@ class EngineHome final : public FrontHome {
         return std::string("stopped; everything is in the store");
     }
     void close() override {
+        stop_preparing();
         front_.stop();
         front_.close();
     }
 
-    std::string store_status() override { return engine_.status(); }
-    const Error* trouble() const override { return front_.trouble() ? &*front_.trouble() : nullptr; }
+    std::string store_status() override {
+        boost::system::error_code failed;
+        boost::json::value status = boost::json::parse(engine_.status(), failed);
+        if (failed || !status.is_object()) return engine_.status();
+        const core::FrontMemory memory = front_.memory();
+        status.as_object()["history"] =
+            boost::json::object{{"counter", memory.place.marker.count},
+                                {"position", memory.place.position},
+                                {"synchronous", synchronous_},
+                                {"remembered_in", file_ ? boost::json::value(file_->path()) : nullptr}};
+        return boost::json::serialize(status);
+    }
+    const Error* trouble() const override {
+        if (front_.trouble()) return &*front_.trouble();
+        return authority_ == nullptr ? &no_answer_ : nullptr;
+    }
 
  private:
+    /// While nobody else tells the front the time.
+    void pulse() {
+        const Instant now = store_clock_now();
+        front_.advance(now);
+        if (preparation_.waits && (front_.trouble() || now >= patient_until_))
+            std::exchange(preparation_.waits, nullptr)(*trouble());
+        pulse_.set(now + pulse_every);
+    }
+    void prepared(const Result<void>& outcome) {
+        const auto ready = std::exchange(preparation_, {}).ready;
+        stop_preparing();
+        if (ready) ready(outcome);
+    }
+    void stop_preparing() {
+        preparation_ = {};
+        pulse_.stop();
+    }
+
     void begin_turn() {
         if (driver_ != nullptr)
             driver_->turn_begins();
@@ -156,19 +281,40 @@ class EngineHome final : public FrontHome {
     asio::io_context& loop_;
     Log& log_;
     const std::string shown_;
+    const bool synchronous_;
+    const std::unique_ptr<StoreMemoryFile> file_;
     EngineInTurns engine_;
     core::Front front_;
+    FrontDurable durable_{front_};
+    BootTimer pulse_{loop_, [this] { pulse(); }};
+    Preparation preparation_;
+    Instant patient_until_;
+    const Error no_answer_{"store_unavailable", "the store has not answered yet"};
     core::Authority* authority_ = nullptr;
     Driver* driver_ = nullptr;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const std::string& url, Log& log) {
+Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const Settings& settings, Log& log) {
+    std::string url = settings.url;
+    const auto synchronous = take_synchronous(url);
+    if (!synchronous) return synchronous.error();
     auto engine = make_engine(loop, url);
     if (!engine) return engine.error();
+    const std::string address = without_credentials(url);
+    auto file = open_memory(settings.state_dir, address, log);
+    if (!file) return file.error();
+    auto remembered = read_memory(file->get(), log);
     return std::unique_ptr<FrontHome>(
-        std::make_unique<EngineHome>(loop, std::move(*engine), without_credentials(url), log));
+        std::make_unique<EngineHome>(loop,
+                                     EngineHome::Parts{.engine = std::move(*engine),
+                                                       .shown = without_parameters(address),
+                                                       .file = std::move(*file),
+                                                       .remembered = std::move(remembered),
+                                                       .synchronous = *synchronous,
+                                                       .new_store = settings.new_store},
+                                     log));
 }
 
 }  // namespace holdfast

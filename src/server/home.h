@@ -17,13 +17,23 @@ namespace holdfast {
 /// Where a server has its leases and what must last: with itself or with the other members of its cluster
 /// (local_home.h), or in an engine (front_home.h).
 ///
-/// Its life: authority_parts(), open(), begin(), start(), and at the end leave(), stop(), save(), close().
+/// Its life: authority_parts(), prepare(), open(), begin(), start(), and at the end leave(), stop(), save(), close().
 class Home {
  public:
     virtual ~Home() = default;
 
     /// What the authority starts with.
     virtual core::Authority::Parts authority_parts() = 0;
+
+    /// Gets hold of what keeps the leases. Calls `ready` once, at once or later, unless stop() comes first; its error
+    /// is one that does not heal by waiting. If it takes longer, `waits` is called once before, with why: as long as
+    /// trouble() says so, nothing can be asked of the store.
+    struct Preparation {
+        std::function<void(const Error& why)> waits;
+        std::function<void(const Result<void>&)> ready;
+    };
+    virtual void prepare(Preparation preparation) { preparation.ready({}); }
+
     /// The store, which tells the authority what it sees.
     virtual core::DrivenStore& open(core::Authority& authority) = 0;
     /// Takes up what an earlier life left, before anybody can ask for anything.

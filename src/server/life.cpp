@@ -75,7 +75,6 @@ struct Life::Impl {
         : parts(given),
           signals(parts.loop, [this] { stop(); }),
           authority(parts.home.authority_parts()),
-          store(parts.home.open(authority)),
           controller({authority, random_hex(16), random_seed()}),
           directory({.authority = authority,
                      .relay = random_seed(),
@@ -92,27 +91,52 @@ struct Life::Impl {
                          },
                      .node = parts.home.node_number()}) {
         parts.home.on_node([this](std::uint32_t node, bool reachable) { directory.node_is(node, reachable); });
-        authority.use(store);
-        authority.advance(parts.started_at);
     }
 
     int run() {
-        if (const auto begun = parts.home.begin(); !begun) return failed(begun.error());
-        const bool served = serve();
-        const bool saved = save();
-        return served && saved ? 0 : 1;
+        const auto keep_running = asio::make_work_guard(loop);
+        parts.home.prepare({.waits = [this](const Error& why) { wait(why); },
+                            .ready = [this](const Result<void>& ready) { begin(ready); }});
+        loop.run();
+        if (driver) save();
+        return has_failed ? 1 : 0;
     }
 
-    /// False if it could not.
-    bool serve() {
-        const auto keep_running = asio::make_work_guard(loop);
-        driver.emplace(Driver::Parts{loop, store, authority, driven()});
-        if (const auto started = parts.home.start(*driver); !started) return failed(started.error()) == 0;
+    /// The store is away. The doors open all the same, so that monitoring sees it and requests are refused at once.
+    void wait(const Error& why) {
+        parts.log.warn("waiting for the store: " + why.message);
+        open_doors();
+    }
+
+    void begin(const Result<void>& ready) {
+        if (!ready) return fail(ready.error());
+        store = &parts.home.open(authority);
+        authority.use(*store);
+        authority.advance(std::max(authority.now(), parts.started_at));
+        if (const auto begun = parts.home.begin(); !begun) return fail(begun.error());
+        driver.emplace(Driver::Parts{loop, *store, authority, driven()});
+        if (const auto started = parts.home.start(*driver); !started) return fail(started.error());
+        if (!door) return open_doors();
+        parts.log.info("the store is there: serving");
+    }
+
+    void open_doors() {
+        const auto http = open_http_door();
+        if (!http) return fail(http.error());
+        const auto resp = open_resp_door();
+        if (!resp) return fail(resp.error());
+        const auto relay = open_relay_door();
+        if (!relay) return fail(relay.error());
+        greet({.address = *http, .resp = *resp, .relay = *relay});
+    }
+
+    Result<std::string> open_http_door() {
         HttpDoorOptions http = door_options(parts.options);
         if (!parts.home.quorum_status().empty()) http.quorum_status = [this] { return parts.home.quorum_status(); };
         http.store_status = [this] { return parts.home.store_status(); };
         http.store_trouble = [this] { return parts.home.trouble(); };
         http.own_trouble = [this] { return parts.home.own_trouble(); };
+        http.not_yet = [this] { return not_yet(); };
         http.numbers = [this] {
             MetricNumbers numbers;
             parts.home.add_numbers(numbers);
@@ -125,17 +149,13 @@ struct Life::Impl {
             return numbers;
         };
         const HttpDoorServices behind{authority, controller, directory};
-        door.emplace(loop, behind, registry, std::move(http), [this] { driver->tick(); });
-        const auto address = door->listen();
-        if (!address) return failed(address.error()) == 0;
-        const auto resp = open_resp_door();
-        if (!resp) return failed(resp.error()) == 0;
-        const auto relay = open_relay_door();
-        if (!relay) return failed(relay.error()) == 0;
-        greet({.address = *address, .resp = *resp, .relay = *relay});
-        loop.run();
-        return true;
+        door.emplace(loop, behind, registry, std::move(http), [this] {
+            if (driver) driver->tick();
+        });
+        return door->listen();
     }
+
+    const Error* not_yet() const { return driver ? nullptr : parts.home.trouble(); }
 
     std::vector<Driven> driven() {
         std::vector<Driven> all = parts.home.driven();
@@ -155,7 +175,7 @@ struct Life::Impl {
                            number(authority.refused_for_memory()), true});
         numbers.push_back(
             {"holdfast_memory_waiters_bytes", "About how much memory waiters take", number(authority.waiter_bytes())});
-        if (const std::size_t leases = store.memory_bytes(); leases > 0)
+        if (const std::size_t leases = store == nullptr ? 0 : store->memory_bytes(); leases > 0)
             numbers.push_back({"holdfast_memory_leases_bytes",
                                "About how much memory leases take, with what is kept for the next ones",
                                number(leases)});
@@ -177,12 +197,15 @@ struct Life::Impl {
         // A server alone has no second node that such a client could name.
         if (parts.home.node_number() != 0 || !parts.options.store.empty())
             resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };
+        resp.not_yet = [this] { return not_yet(); };
         resp_door.emplace(loop, authority, std::move(resp), door_turn());
         return resp_door->listen();
     }
     Result<std::string> open_relay_door() {
         if (parts.options.relay == door_off) return std::string{};
-        relay_door.emplace(loop, directory, registry, relay_options(parts.options), door_turn());
+        RelayDoorOptions relay = relay_options(parts.options);
+        relay.not_yet = [this] { return not_yet(); };
+        relay_door.emplace(loop, directory, registry, std::move(relay), door_turn());
         auto bound = relay_door->listen();
         const bool everywhere = bound && (bound->starts_with("0.0.0.0:") || bound->starts_with("[::]:"));
         if (everywhere && parts.options.relay_address.empty())
@@ -191,7 +214,12 @@ struct Life::Impl {
         return bound;
     }
     DoorTurn door_turn() {
-        return {[this] { driver->turn_begins(); }, [this] { driver->turn_ends(); }};
+        return {[this] {
+                    if (driver) driver->turn_begins();
+                },
+                [this] {
+                    if (driver) driver->turn_ends();
+                }};
     }
 
     /// First nobody can ask for anything any more, then nothing comes from other nodes either.
@@ -199,7 +227,7 @@ struct Life::Impl {
         parts.log.info("stopping");
         tell_service_manager("STOPPING=1");
         if (!door) return loop.stop();
-        driver->tick();
+        if (driver) driver->tick();
         parts.home.leave();
         authority.stop();
         controller.stop();
@@ -212,12 +240,11 @@ struct Life::Impl {
         if (relay_door) relay_door->stop(one_less);
     }
 
-    bool save() {
-        if (driver) driver->stop();
+    void save() {
+        driver->stop();
         const auto saved = parts.home.save();
-        if (!saved) return failed(saved.error()) == 0;
+        if (!saved) return fail(saved.error());
         parts.log.info(*saved);
-        return true;
     }
 
     void greet(Greeting greeting) {
@@ -226,7 +253,7 @@ struct Life::Impl {
         greeting.hints = parts.options.try_hints;
         std::fputs(to_string(greeting).c_str(), stdout);
         std::fflush(stdout);
-        parts.log.info("serving on http://" + greeting.address +
+        parts.log.info((driver ? "serving on http://" : "listening on http://") + greeting.address +
                        (greeting.resp.empty() ? "" : " and redis://" + greeting.resp) +
                        (greeting.relay.empty() ? "" : ", relaying on " + greeting.relay));
         const std::string exposed =
@@ -235,16 +262,18 @@ struct Life::Impl {
         tell_service_manager("READY=1");
     }
 
-    int failed(const Error& error) {
+    /// It ends, and its exit code says so.
+    void fail(const Error& error) {
         parts.log.error(error.message);
-        return 1;
+        has_failed = true;
+        loop.stop();
     }
 
     const Parts parts;
     asio::io_context& loop = parts.loop;
     Signals signals;
     core::Authority authority;
-    core::DrivenStore& store;
+    core::DrivenStore* store = nullptr;  ///< none while it is waited for
     struct Closing {
         Home& home;
         ~Closing() { home.close(); }
@@ -260,6 +289,7 @@ struct Life::Impl {
     std::optional<RespDoor> resp_door;
     std::optional<RelayDoor> relay_door;
     int doors_open = 0;
+    bool has_failed = false;
 };
 
 Life::Life(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}

@@ -48,7 +48,7 @@ Result<Log> Log::open(const LogOptions& options) {
         return Error{
             "invalid_argument",
             "'" + options.level + "' is not a log level; say trace, debug, info, warning, error, critical or off"};
-    auto logger = std::make_shared<spdlog::logger>("holdfast", std::make_shared<spdlog::sinks::stderr_sink_st>());
+    auto logger = std::make_shared<spdlog::logger>("holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     logger->set_level(level);
     logger->set_formatter(formatter(options.json));
     return Log(std::move(logger));

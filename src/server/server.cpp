@@ -82,23 +82,17 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
     });
 }
 
-/// It has no state of its own: everything is in the engine.
+/// Everything is in the engine, but for what this server remembers of the engine itself.
 int run_as_front(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Log& log) {
     if (cluster)
         return refuse(options, {"invalid_argument",
                                 "--store and --node do not go together: either the members "
                                 "of a cluster keep the leases, or an engine does"});
-    if (!options.state_dir.empty())
-        return refuse(options, {"invalid_argument",
-                                "--store and --state-dir do not go together: with a store, "
-                                "everything is there"});
     boost::asio::io_context loop{1};
-    auto home = FrontHome::make(loop, options.store, log);
+    auto home = FrontHome::make(
+        loop, {.url = options.store, .state_dir = options.state_dir, .new_store = options.new_store}, log);
     if (!home) return refuse(options, home.error());
     log.info("holdfast " HOLDFAST_VERSION ", a front of " + (*home)->shown());
-    const auto prepared = (*home)->prepare();
-    if (!prepared) return refuse(options, prepared.error());
-    if (!*prepared) return 0;  // a signal came first
     return run_at_home(options, log, loop, store_clock_now(),
                        [&](const std::function<void()>&) { return std::move(*home); });
 }

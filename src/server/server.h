@@ -36,7 +36,8 @@ struct ServeOptions {
     std::string log_level = "info";
     bool log_json = false;
 
-    std::string store;  ///< URL of an engine that keeps the leases (docs/stores.md); empty: this server does
+    std::string store;       ///< URL of an engine that keeps the leases (docs/stores.md); empty: this server does
+    bool new_store = false;  ///< nothing was ever in that engine, if it is empty
 
     // Of a node of a cluster (docs/cluster.md); a server alone has none of them.
     std::string node;                 ///< which of the members this is

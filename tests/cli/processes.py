@@ -1,5 +1,6 @@
 """What the tests of the command line share: a real server, real commands, and patience instead of sleeps."""
 
+import http.server
 import json
 import os
 import re
@@ -88,7 +89,7 @@ class Lines:
 class Server:
     def __init__(self, state_dir, home, http="127.0.0.1:0", relay="off"):
         store = engines.store_in_place_of(state_dir)
-        kept = ["--store", store] if store else ["--state-dir", state_dir]
+        kept = [*(["--store", store, "--new-store"] if store else []), "--state-dir", state_dir]
         self.process = start(
             [BINARY, "serve", "--http", http, "--resp", "off", "--relay", relay, *kept],
             env=clean_environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -105,6 +106,37 @@ class Server:
     def stop(self):
         self.process.terminate()
         self.process.wait(PATIENCE)
+
+
+class AnsweringServer:
+    """A server that answers GET with what it is told, each path a status and a JSON value, and 404 to all else."""
+
+    def __init__(self, answers):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                status, answer = answers.get(self.path, (404, {}))
+                body = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self.url
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
 
 
 class HoldfastTest(unittest.TestCase):

@@ -1,11 +1,8 @@
 """`holdfast quorum status`: what a node says of its cluster, for people and for programs."""
 
-import http.server
-import json
-import threading
 import unittest
 
-from processes import HoldfastTest
+from processes import AnsweringServer, HoldfastTest
 
 STATUS = {
     "node": "a",
@@ -25,40 +22,14 @@ STATUS = {
 }
 
 
-class Node:
+def node(status):
     """Answers GET /v1/quorum as a node of a cluster does."""
-
-    def __init__(self, status):
-        body = json.dumps(status).encode()
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(200 if self.path == "/v1/quorum" else 404)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever)
-
-    def __enter__(self):
-        self.thread.start()
-        return self.url
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+    return AnsweringServer({"/v1/quorum": (200, status)})
 
 
 class QuorumTest(HoldfastTest):
     def test_shows_members_reach_leader_and_attempts(self):
-        with Node(STATUS) as url:
+        with node(STATUS) as url:
             lines = self.ok("quorum", "status", "--server", url).splitlines()
         self.assertEqual(lines[0].split(), ["NODE", "ADDRESS", "STATE", "ROUND", "TRIP", "BOOT", "QUEUED", "DROPPED", "LOG"])
         self.assertEqual(lines[1].split(), ["a", "10.0.0.1:7402", "itself", "-", "3", "0", "0"])
@@ -70,7 +41,7 @@ class QuorumTest(HoldfastTest):
             "attempts: 100, of which 80 took one round, 1 failed and 2 were given up"])
 
     def test_says_1_without_a_majority_and_that_nobody_leads(self):
-        with Node({**STATUS, "reachable": 1, "voting": 1, "leader": None, "log": None, "silent_for_ms": 4200}) as url:
+        with node({**STATUS, "reachable": 1, "voting": 1, "leader": None, "log": None, "silent_for_ms": 4200}) as url:
             done = self.holdfast("quorum", "--server", url)
         self.assertEqual(done.returncode, 1)
         self.assertIn("a reaches 1 of 3 nodes, and 1 votes: no majority\n", done.stdout)
@@ -78,15 +49,15 @@ class QuorumTest(HoldfastTest):
         self.assertIn("log: led by nobody\n", done.stdout)
 
     def test_passes_the_answer_on_as_json_with_the_same_exit_code(self):
-        with Node(STATUS) as url:
+        with node(STATUS) as url:
             self.assertEqual(self.json("quorum", "status", "--server", url), STATUS)
-        with Node({**STATUS, "reachable": 1, "voting": 1}) as url:
+        with node({**STATUS, "reachable": 1, "voting": 1}) as url:
             self.assertEqual(self.json("quorum", "status", "--server", url, code=1)["reachable"], 1)
 
     def test_a_member_that_is_connected_and_silent_makes_no_majority(self):
         silent = {**STATUS["members"][1], "voting": False, "silent_for_ms": 61000}
         members = [STATUS["members"][0], silent, STATUS["members"][2]]
-        with Node({**STATUS, "members": members, "voting": 1}) as url:
+        with node({**STATUS, "members": members, "voting": 1}) as url:
             done = self.holdfast("quorum", "status", "--server", url)
         self.assertEqual(done.returncode, 1)
         self.assertIn("connected, silent for 1m01s", done.stdout)
@@ -95,16 +66,16 @@ class QuorumTest(HoldfastTest):
     def test_waits_until_every_member_votes_and_says_1_if_that_does_not_come(self):
         all_vote = [{**member, "connected": True, "voting": True} for member in STATUS["members"]]
         waiting = ("quorum", "status", "--wait-voting", "--timeout")
-        with Node({**STATUS, "members": all_vote, "reachable": 3, "voting": 3}) as url:
+        with node({**STATUS, "members": all_vote, "reachable": 3, "voting": 3}) as url:
             self.ok(*waiting, "1m", "--server", url)
-        with Node(STATUS) as url:  # a majority is not enough: the next restart could take it away
+        with node(STATUS) as url:  # a majority is not enough: the next restart could take it away
             self.assertEqual(self.holdfast(*waiting, "300ms", "--server", url).returncode, 1)
         self.assertEqual(self.holdfast(*waiting, "300ms", "--server", "http://127.0.0.1:1").returncode, 105)
         self.assertEqual(self.holdfast(*waiting, "1m").returncode, 106, "one that is alone is not waited for")
 
     def test_does_not_let_a_node_steer_the_terminal(self):
         members = [{**STATUS["members"][0], "id": "a\x1b[2J"}]
-        with Node({**STATUS, "node": "a\x1b[2J", "members": members}) as url:
+        with node({**STATUS, "node": "a\x1b[2J", "members": members}) as url:
             self.assertNotIn("\x1b", self.ok("quorum", "status", "--server", url))
 
     def test_of_a_server_alone_says_that_it_is_not_clustered(self):

@@ -21,15 +21,19 @@ void FrontWorld::pass(Duration passing) {
     }
 }
 
-FrontUnderTest::FrontUnderTest(FrontWorld& world, std::uint64_t seed) : engine_(world.server) {
+FrontUnderTest::FrontUnderTest(FrontWorld& world, const Shape& shape) : engine_(world.server) {
     front_.emplace(Front::Parts{.engine = engine_,
-                                .seed = seed,
-                                .last_write = WriteId{seed, 0},
-                                .incarnation = [random = Random(seed)]() mutable { return random.next(); },
-                                .wall_ms = [] { return std::int64_t{1'800'000'000'000}; },
-                                .clock = {},
+                                .seed = shape.seed,
+                                .last_write = WriteId{shape.seed, 0},
+                                .incarnation = [random = Random(shape.seed)]() mutable { return random.next(); },
+                                .wall_ms = [&world] { return 1'800'000'000'000 + to_ms(world.time.now()); },
+                                .clock = [&world] { return world.local(); },
                                 .log = [this](const std::string& line) { said.push_back(line); },
-                                .warn = [this](const std::string& line) { said.push_back(line); }});
+                                .warn = [this](const std::string& line) { said.push_back(line); },
+                                .synchronous = shape.synchronous,
+                                .new_store = shape.new_store,
+                                .remembered = shape.remembered,
+                                .remember = [this](const FrontMemory& memory) { remembered = memory; }});
     std::optional<Result<void>> ready;
     const auto before = std::exchange(world.each_step, [this](Instant now) { front_->advance(now); });
     front_->advance(world.local());

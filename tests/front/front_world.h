@@ -35,7 +35,13 @@ class FrontWorld {
 /// A whole front with its authority.
 class FrontUnderTest {
  public:
-    FrontUnderTest(FrontWorld& world, std::uint64_t seed);
+    struct Shape {
+        std::uint64_t seed = 1;
+        bool new_store = true;
+        bool synchronous = false;
+        FrontMemory remembered{};
+    };
+    FrontUnderTest(FrontWorld& world, const Shape& shape);
     ~FrontUnderTest();
 
     Authority& authority() { return *authority_; }
@@ -43,6 +49,7 @@ class FrontUnderTest {
     void advance(Instant now);
 
     std::vector<std::string> said;
+    FrontMemory remembered;  ///< last
 
  private:
     SimEngine engine_;

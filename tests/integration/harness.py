@@ -82,9 +82,10 @@ class Server:
     """One life of `holdfast serve`, on this machine or on a host of a test's own network; `under` is what runs it."""
 
     def __init__(self, state_dir, arguments=(), environment=None, address="127.0.0.1:0", cwd=None, machine=None, under=(),
-                 store=None):
+                 store=None, new_store=True):
         store = store or (engines.store_in_place_of(state_dir) if "--node" not in arguments else None)
-        kept = ["--store", store] if store else ["--state-dir", state_dir]
+        kept = [*(["--store", store] if store else []), *(["--new-store"] if store and new_store else []), "--state-dir",
+                state_dir]
         doors = [word for door in ("--resp", "--relay") if door not in arguments for word in (door, "127.0.0.1:0")]
         command = [*under, BIN, "serve", "--http", address, *doors, *kept, *arguments]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}

@@ -103,7 +103,7 @@ class Holdfast(Store):
         state_dir = os.path.join(self.directory, "state")
         store = engines.store_in_place_of(state_dir)
         command = [BIN, "serve", "--http", f"127.0.0.1:{self.http}", "--resp", f"127.0.0.1:{self.port}", "--relay",
-                   "off", *(["--store", store] if store else ["--state-dir", state_dir])]
+                   "off", *(["--store", store, "--new-store"] if store else []), "--state-dir", state_dir]
         return start(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                      env=clean_environment())
 

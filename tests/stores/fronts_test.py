@@ -210,14 +210,6 @@ class Trouble(FrontsTest):
         self.engine.thaw()
         eventually("it goes on", lambda: a.acquire("carol", "other")[0] == 201)
 
-    def test_a_front_waits_for_its_engine_to_come(self):
-        self.engine.kill()
-        a = self.launch(store=self.engine.url("fronts"))
-        a.wait_for_log("cannot")
-        self.engine.start()
-        a.wait_until_serving()
-        self.assertEqual(a.acquire("alice", "r")[0], 201)
-
     @unittest.skipIf("san" in os.path.basename(os.environ.get("HOLDFAST_BUILD", "")), "sanitizers take no preloaded library")
     def test_a_front_whose_wall_clock_is_hours_off_changes_nothing(self):
         a = self.front()

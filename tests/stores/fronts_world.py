@@ -8,7 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, *(os.path.join(HERE, "..", folder) for folder in ("integration", "support", "relay", "keys"))]
 
 from engines import make_engine  # noqa: E402
-from harness import PATIENCE, ServerTest, eventually, quoted  # noqa: E402, F401
+from harness import BIN, PATIENCE, ServerTest, eventually, quoted  # noqa: E402, F401
 
 
 class FrontsTest(ServerTest):
@@ -21,8 +21,12 @@ class FrontsTest(ServerTest):
         self.engine = make_engine(self.kind)
         self.addCleanup(self.engine.clean_up)
 
+    def launch_front(self, **options):
+        """One that may or may not come to serve."""
+        return self.launch(store=self.engine.url("fronts"), **options)
+
     def front(self, **options):
-        return self.start(store=self.engine.url("fronts"), **options)
+        return self.launch_front(**options).wait_until_serving()
 
     def fronts(self, count=2):
         return [self.front() for _ in range(count)]

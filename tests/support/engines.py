@@ -4,13 +4,17 @@ HOLDFAST_TEST_STORE=redis|postgres|etcd makes servers that a test starts keep ev
 state directory: each directory stands for a place of its own in there."""
 
 import atexit
+import base64
+import json
 import os
 import re
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import time
+import urllib.request
 
 import real_etcd
 import real_postgres
@@ -67,15 +71,45 @@ class Engine:
         if self.is_scratch:
             shutil.rmtree(self.directory, ignore_errors=True)
 
+    # ---- what people do to a database ----
+
+    def copy(self):
+        """Its data directory, as a backup has it."""
+        self.kill()
+        to = tempfile.mkdtemp(prefix="copy-", dir=os.path.dirname(self.directory))
+        subprocess.run(["cp", "-a", f"{self.directory}/.", to], check=True)
+        self.start()
+        return to
+
+    def restore(self, copy=None):
+        """Puts a copy in the place of its data, or nothing at all."""
+        self.kill()
+        for name in os.listdir(self.directory):
+            path = os.path.join(self.directory, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        if copy:
+            subprocess.run(["cp", "-a", f"{copy}/.", self.directory], check=True)
+            shutil.rmtree(copy)
+        self.start()
+
 
 class RedisEngine(Engine):
-    """It writes each change to disk before it answers, so that it forgets nothing."""
+    """It writes each change to disk before it answers, so that it loses nothing, and fronts are told so."""
 
     def launch(self):
         return real_redis.start_redis(self.port, self.directory, durable=True)
 
     def url(self, name):
-        return f"redis://127.0.0.1:{self.port}/0?prefix={name}"
+        return f"redis://127.0.0.1:{self.port}/0?prefix={name}&synchronous=1"
+
+    def command(self, *words):
+        return subprocess.run(["redis-cli", "-p", str(self.port), *words], check=True, capture_output=True, text=True).stdout
+
+    def delete_all(self, name):
+        self.command("FLUSHALL")
+
+    def delete_record(self, name, resource):
+        assert self.command("DEL", f"{name}:r:{resource}").strip() == "1"
 
 
 class PostgresEngine(Engine):
@@ -99,6 +133,37 @@ class PostgresEngine(Engine):
     def url(self, name):
         return real_postgres.url(self.port, schema=name)
 
+    def command(self, sql):
+        return subprocess.run([real_postgres.programs() + "/psql", "-q", "-h", "127.0.0.1", "-p", str(self.port), "-U",
+                               real_postgres.USER, "-d", "postgres", "-At", "-v", "ON_ERROR_STOP=1"],
+                              check=True, capture_output=True, text=True, input=sql).stdout
+
+    def delete_all(self, name):
+        self.command(f"TRUNCATE {name}.kept")
+
+    def delete_record(self, name, resource):
+        assert self.command(f"DELETE FROM {name}.kept WHERE kind = 0 AND name = '{resource}' RETURNING 1").strip() == "1"
+
+    def standby(self):
+        """Another server that follows this one, with its data in a scratch folder."""
+        directory = scratch_folder()
+        data = os.path.join(directory, "postgres")
+        os.mkdir(data, 0o700)
+        if os.geteuid() == 0:
+            os.chmod(directory, 0o755)
+            shutil.chown(data, "nobody")
+        subprocess.run([*real_postgres.as_nobody(), real_postgres.programs() + "/pg_basebackup", "-h", "127.0.0.1", "-p",
+                        str(self.port), "-U", real_postgres.USER, "-D", data, "-R", "-X", "stream", "-c", "fast"],
+                       check=True, cwd=data, capture_output=True)
+        made = PostgresEngine(directory)
+        made.is_scratch = True
+        return made
+
+    def dump(self, name):
+        return subprocess.run([real_postgres.programs() + "/pg_dump", "-h", "127.0.0.1", "-p", str(self.port), "-U",
+                               real_postgres.USER, "-n", name, "-c", "--if-exists", "postgres"],
+                              check=True, capture_output=True, text=True).stdout
+
 
 class EtcdEngine(Engine):
     """A single member."""
@@ -114,6 +179,21 @@ class EtcdEngine(Engine):
 
     def url(self, name):
         return f"etcd://127.0.0.1:{self.port}/{name}"
+
+    def delete(self, first, end=None):
+        """How many keys from the first up to the end there were."""
+        asked = {"key": base64.b64encode(first.encode()).decode()}
+        if end:
+            asked["range_end"] = base64.b64encode(end.encode()).decode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/v3/kv/deleterange", json.dumps(asked).encode())
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return int(json.load(answer).get("deleted", 0))
+
+    def delete_all(self, name):
+        assert self.delete(f"{name}/", f"{name}0") > 0
+
+    def delete_record(self, name, resource):
+        assert self.delete(f"{name}/r/{resource}") == 1
 
 
 def scratch_folder():

@@ -165,6 +165,7 @@ void EtcdProcess::launch(std::size_t member) {
         const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
         ::dup2(file, STDOUT_FILENO);
         ::dup2(file, STDERR_FILENO);
+        ::close_range(STDERR_FILENO + 1, ~0U, 0);  // connections of the test would not end while etcd has them
         ::execv(path.c_str(), pointers.data());
         ::_exit(127);
     }
@@ -186,6 +187,28 @@ void EtcdProcess::lose_data() {
     for (std::size_t member = 0; member < size(); ++member)
         kill(member);
     ++life_;
+    for (std::size_t member = 0; member < size(); ++member)
+        start(member, false);
+    for (std::size_t member = 0; member < size(); ++member)
+        wait_until_healthy(member);
+}
+
+void EtcdProcess::save_data() {
+    restart_all_on("", ".saved");
+}
+
+void EtcdProcess::restore_data() {
+    restart_all_on(".saved", "");
+}
+
+/// After the folder of each member with the one ending has been copied to that with the other.
+void EtcdProcess::restart_all_on(const std::string& from, const std::string& to) {
+    for (std::size_t member = 0; member < size(); ++member) {
+        kill(member);
+        const std::string folder = folder_ + "/" + name_of(member) + std::to_string(life_);
+        std::filesystem::remove_all(folder + to);
+        std::filesystem::copy(folder + from, folder + to, std::filesystem::copy_options::recursive);
+    }
     for (std::size_t member = 0; member < size(); ++member)
         start(member, false);
     for (std::size_t member = 0; member < size(); ++member)

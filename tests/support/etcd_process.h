@@ -28,6 +28,10 @@ class EtcdProcess {
     void kill(std::size_t member = 0);
     /// Starts over with nothing, as another cluster would.
     void lose_data();
+    /// Copies the data of all members, which are restarted for it.
+    void save_data();
+    /// Starts again with the data that was saved last, as the same cluster.
+    void restore_data();
     void freeze(std::size_t member = 0);
     void thaw(std::size_t member = 0);
 
@@ -42,6 +46,7 @@ class EtcdProcess {
         pid_t pid = -1;
     };
     void launch(std::size_t member);
+    void restart_all_on(const std::string& from, const std::string& to);
     void wait_until_healthy(std::size_t member) const;
 
     std::vector<Member> members_;

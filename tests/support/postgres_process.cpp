@@ -201,10 +201,18 @@ void PostgresProcess::kill() {
     pid_ = -1;
 }
 
+/// While it stops it still takes connections, to say so, and waits a minute for each client to say who it is. A client
+/// on this thread cannot, so the process that waits for it is ended.
 void PostgresProcess::stop() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGINT);
-    ::waitpid(pid_, nullptr, 0);
+    const auto end_clients_at = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+        wait_a_little();
+        if (std::chrono::steady_clock::now() < end_clients_at) continue;
+        for (const pid_t pid : processes())
+            if (pid != pid_) ::kill(pid, SIGTERM);
+    }
     pid_ = -1;
 }
 

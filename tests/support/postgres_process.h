@@ -14,7 +14,7 @@ namespace holdfast {
 class PostgresProcess {
  public:
     struct Options {
-        bool fsync = false;                        ///< off: faster, and it says that it forgets
+        bool fsync = false;                        ///< off: faster
         bool own_clock = false;                    ///< its clock can be set (libfaketime)
         bool tls = false;                          ///< it has a certificate that it signed itself
         const PostgresProcess* primary = nullptr;  ///< whose standby it is

@@ -37,6 +37,7 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
     std::uint64_t connections = 0;
 
     Result<std::string> listen();
+    void keep_over_limit_below(std::size_t most);
     void admit(tcp::socket socket);
     std::vector<std::shared_ptr<http::Session>> all_sessions() const;
     void check_sessions();
@@ -55,19 +56,24 @@ Result<std::string> HttpDoor::Impl::listen() {
     return text_of(*bound);
 }
 
-void HttpDoor::Impl::admit(tcp::socket socket) {
-    boost::system::error_code error;
-    const tcp::endpoint peer = socket.remote_endpoint(error);
-    const bool full = shared->sessions.size() - shared->over_limit.size() >= shared->options.max_connections ||
-                      leaves_fewer_files(socket.native_handle(), files_left_by_http);
-    const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_http / 2);
-    if (error) return;
-    if (scarce || (full && shared->over_limit.size() >= over_limit_max)) {
-        // One that has not asked yet makes room: who watches the server asks at once.
-        if (shared->over_limit.empty()) return;
+/// Those that have not asked yet make room, the oldest first: who watches the server asks at once. As many as it takes:
+/// the number that one frees goes to the next connection, so one for one would use up the files.
+void HttpDoor::Impl::keep_over_limit_below(std::size_t most) {
+    while (shared->over_limit.size() >= most) {
         const auto oldest = shared->sessions.at(shared->over_limit.begin()->second);
         oldest->close();
     }
+}
+
+void HttpDoor::Impl::admit(tcp::socket socket) {
+    boost::system::error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error) return;
+    const bool few_files = leaves_fewer_files(socket.native_handle(), files_left_by_http);
+    const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_http / 2);
+    const bool full =
+        few_files || shared->sessions.size() - shared->over_limit.size() >= shared->options.max_connections;
+    if (full) keep_over_limit_below(scarce ? 1 : few_files ? files_left_by_http / 2 : over_limit_max);
     auto session = std::make_shared<http::Session>(std::move(socket), shared, text_of(peer), ++connections);
     shared->sessions.emplace(session.get(), session);
     if (full) {

@@ -39,6 +39,8 @@ struct HttpDoorOptions {
     /// The JSON of GET /v1/store, and why the store cannot be used at the moment.
     std::function<std::string()> store_status = [] { return std::string(R"({"engine":"memory","reachable":true})"); };
     std::function<const Error*()> store_trouble = [] { return nullptr; };
+    /// Why nothing can be asked yet; none once it can. Until then the server only tells how it is.
+    std::function<const Error*()> not_yet = [] { return nullptr; };
     /// What else is wrong, if something is; and numbers for GET /metrics. Either may be empty.
     std::function<std::optional<Trouble>()> own_trouble{};
     std::function<MetricNumbers()> numbers{};

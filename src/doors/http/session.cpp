@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "authority/store_call.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "doors/http/answers.h"
 #include "doors/http/origin.h"
 #include "doors/http/routes.h"
 
@@ -22,6 +24,11 @@ constexpr auto retry_when_full = 1s;
 /// What a connection over the limit may still ask, so that whoever watches the server sees why nobody gets in.
 bool tells_how_it_is(std::string_view path) {
     return path == "/health" || path == "/ready" || path == "/metrics";
+}
+
+/// What can be answered before anything can be asked of the store.
+bool needs_no_store(std::string_view path) {
+    return tells_how_it_is(path) || path == "/v1/store";
 }
 
 constexpr std::uint64_t progress_ms_min = 50, progress_ms_max = 60'000;
@@ -179,6 +186,8 @@ void Session::dispatch(const Request& request) {
         return answer(number_, std::move(response));
     }
     route_ = match.route;
+    if (const Error* why = needs_no_store(request.path) ? nullptr : shared_->options.not_yet(); why != nullptr)
+        return answer(number_, failure(core::storage_failure(*why)));
     if (!request.body.empty() && !is_json(request.content_type))
         return answer(number_, failure(core::Code::bad_request, "send the body with Content-Type: application/json"));
     shared_->before_request();

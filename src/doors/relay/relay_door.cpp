@@ -120,6 +120,7 @@ void RelayDoor::Impl::admit(tcp::socket socket) {
     if (!poller.add(bare, made.get())) return;
     RelaySession& session = roll.add(std::move(made));
     if (roll.strangers() > options.strangers_most) depart(roll.oldest_stranger());
+    if (const Error* why = options.not_yet(); why != nullptr) return desk->fail(session, why->code, why->message);
     if (directory.address_banned(session.peer())) refuse_banned(session);
 }
 

@@ -27,6 +27,8 @@ struct RelayDoorOptions {
     Duration stranger_timeout = 10s;
     Duration publisher_timeout = 90s;
     relay::StreamLimits streams{};
+    /// Why nothing can be asked yet; none once it can. Until then everybody is refused.
+    std::function<const Error*()> not_yet = [] { return nullptr; };
 };
 
 /// The relay's door: docs/discovery.md's protocol. Publishers speak to the directory through it, consumers ask it for

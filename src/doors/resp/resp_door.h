@@ -24,6 +24,8 @@ struct RespDoorOptions {
     Duration write_timeout = 60s;  ///< without progress of what is to be read by the client
     std::string version;
     std::function<void(std::string_view)> warn{};  ///< where warnings go; none: nowhere
+    /// Why nothing can be asked yet; none once it can. Until then only commands about the connection are answered.
+    std::function<const Error*()> not_yet = [] { return nullptr; };
 };
 
 /// The RESP door: docs/resp.md translated to requests of the authority and back. Decides nothing itself.

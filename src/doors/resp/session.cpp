@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "authority/store_call.h"
 #include "base/assert.h"
+#include "doors/resp/lease_replies.h"
 #include "doors/resp/redis_call.h"
 #include "doors/resp/slot.h"
 #include "doors/tcp/peer_watch.h"
@@ -34,6 +36,12 @@ bool allowed_while_subscribed(const RespCommand& command) {
 bool allowed_in_transaction(const RespCommand& command) {
     static constexpr std::array<std::string_view, 6> allowed{"EXEC", "DISCARD", "MULTI", "WATCH", "QUIT", "RESET"};
     return std::find(allowed.begin(), allowed.end(), command.name) != allowed.end();
+}
+
+/// So that a client can connect, and learn why nothing else is answered.
+bool needs_no_store(const RespCommand& command) {
+    const auto some = connection_commands();
+    return std::any_of(some.begin(), some.end(), [&](const RespCommand& one) { return &one == &command; });
 }
 
 /// How a browser begins that a web page sends here, with commands in what it posts. The page needs no answer to do
@@ -171,7 +179,8 @@ resp::CommandReader::Outcome RespSession::read_ahead() {
         // The words of a line live in the reader until the next one is read.
         foreseen = is_array && command != nullptr && command->foresight.resource != 0;
     }
-    if (batch.size() > 1) parts_->authority.quick().expect(batch.expected(key_prefix()));
+    if (batch.size() > 1 && parts_->options.not_yet() == nullptr)
+        parts_->authority.quick().expect(batch.expected(key_prefix()));
     return outcome;
 }
 
@@ -200,6 +209,8 @@ void RespSession::dispatch(const RespCommand* command, std::span<const std::stri
     }
     if (command == nullptr) return refuse_command("ERR", unknown_command(words));
     if (!takes(*command, words.size())) return refuse_command("ERR", wrong_arity(command->name));
+    if (const Error* why = parts_->options.not_yet(); why != nullptr && !needs_no_store(*command))
+        return refuse_command("STORE_UNAVAILABLE", with_retry(why->message, core::storage_failure(*why).retry_in));
     if (client_.protocol == resp::Protocol::resp2 && subscriptions_.size() > 0 && !allowed_while_subscribed(*command))
         return refuse_command("ERR", "Can't execute '" + lower_case(command->name) +
                                          "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "

@@ -35,11 +35,19 @@ struct Kept {
 /// documents, which do not (the policy, agents, the ceiling of tokens …).
 enum class Kind : std::uint8_t { record, document };
 
+/// How far an engine says that it has come in its own history: etcd's revision, PostgreSQL's place in its write-ahead
+/// log, a counter that a script raises in Redis (docs/decisions/0013-engines-that-forget.md). 0: not known.
+///
+/// In the answer to a swap that was done it is a position that the engine keeps as safely as that write; from then on
+/// it is required of the engine. In other answers it may be beyond what the engine would keep, and is only compared.
+using Position = std::uint64_t;
+
 /// The answer to a look, with the engine's time at which it was true (T1).
 struct Reading {
     Kept kept;
     EngineTime now;
     std::int64_t wall_ms = 0;  ///< since 1970, by the engine's own clock; 0: it has none
+    Position position = 0;
 };
 struct NamedKept {
     std::string name;
@@ -65,7 +73,8 @@ constexpr bool stands(WriteId marker, WriteId seen) {
     return marker.start == seen.start && marker.count >= seen.count;
 }
 
-/// The answer to a swap that met another marker than it must: nothing was written, and nothing that is there counts.
+/// The answer to a swap that met another marker or an older position than it must: nothing that is there counts, and
+/// nothing was written, unless the engine says its position only afterwards: then the write has raised it.
 inline constexpr std::string_view store_lost = "store_lost";
 
 /// A write that takes effect only on what it was decided on, and only at a time for which that decision holds. The text
@@ -88,17 +97,24 @@ struct Swap {
     bool notice_must_arrive = false;            ///< at whoever listens, even if this front dies now
     /// The marker, which must be there or further on, also for what is shown instead; else error `store_lost`. 0: any.
     WriteId marker;
+    /// The engine's position must be this or further on, likewise. 0: any.
+    Position position = 0;
 };
 struct Swapped {
     bool done = false;
     EngineTime now;
     Kept found;  ///< what is there instead, if it was not done; only `write` if that is as expected (the time was not)
+    Position position = 0;
 };
 
 /// How an engine says that it is there.
 struct EngineHello {
-    std::string life;      ///< changes when the engine was restarted, or another took its place
-    bool forgets = false;  ///< what it said was written may be gone in its next life
+    /// Changes whenever another server may have taken over, or this one was restarted in a way that may have lost what
+    /// it had answered: etcd's cluster; PostgreSQL's system identifier and timeline; Redis's run and replication ids.
+    std::string history;
+    Position position = 0;
+    /// It is not where it was when it could be reached before, though nobody may have required that of it in a swap.
+    bool lost = false;
 };
 
 /// What an engine tells of its own accord. Called from the loop, never from within a call to the engine.

@@ -1,6 +1,7 @@
 #include "store/engine/engine_clock.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/mutant.h"
@@ -10,7 +11,10 @@ namespace {
 
 /// Two clocks that are kept right by NTP run apart by less.
 constexpr Duration::rep drift_per = 1000;
-constexpr Duration step_allowed = 1s;
+/// A holder stops 50 ms before its lease ends, or 1 % of its TTL (T3). Half of the latter is left to steps that are
+/// small, so that many of them do not add up to more.
+constexpr Duration step_allowed = 50ms;
+constexpr Duration::rep steps_allowed_per = 200;
 constexpr Duration fresh_for = 10s;
 constexpr Duration width_most = 250ms;
 
@@ -41,8 +45,17 @@ Duration EngineClockBounds::add(const Sample& sample) {
     high_ = fits ? std::min(high, was_high) : high;
     at_ = std::max(at_, sample.received);
     received_ = std::max(received_, sample.received);
-    const Duration ahead = low - was_high;
-    return ahead > step_allowed && !mutant("clock_step_not_noticed") ? ahead : Duration::zero();
+    const Duration ahead = std::max(Duration::zero(), low - was_high);
+    stepped_ = std::max(Duration::zero(), stepped_ - passed / steps_allowed_per) + ahead;
+    if (stepped_ <= step_allowed || mutant("clock_step_not_noticed")) return Duration::zero();
+    return std::exchange(stepped_, Duration::zero());
+}
+
+void EngineClockBounds::resume(const ClockOffset& offset) {
+    known_ = true;
+    at_ = received_ = offset.at;
+    low_ = offset.low;
+    high_ = offset.high;
 }
 
 bool EngineClockBounds::usable(Instant now) const {

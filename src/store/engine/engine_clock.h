@@ -5,6 +5,15 @@
 
 namespace holdfast::core {
 
+/// Between which bounds the engine's clock was ahead of this machine's, each counted from its own start, at an instant.
+struct ClockOffset {
+    Instant at;
+    Duration low{};
+    Duration high{};
+
+    bool operator==(const ClockOffset&) const = default;
+};
+
 /// What this front knows of the engine's time, from its answers: when a question was sent and its answer came, on this
 /// machine's clock, and what time it was at the engine in between. Instants of the two clocks are never compared: what
 /// is known is between which bounds their difference lies (T1).
@@ -15,9 +24,16 @@ class EngineClockBounds {
         Instant received;
         EngineTime engine;
     };
-    /// How far the engine's clock is ahead of where it can have come to since the last sample; zero if it is not. Steps
-    /// back, and small ones, are taken as they come.
+    /// How far the engine's clock has stepped ahead of where it can have come to, if that is more than holders allow
+    /// for (T3): by one step, or by several that come faster than leases end. Else zero. Steps back, and small ones,
+    /// are taken as they come. A step is known but for the time from sending to receipt of the samples before and after
+    /// it.
     Duration add(const Sample& sample);
+
+    /// Begins with what was known earlier, on the same clock of this machine.
+    void resume(const ClockOffset& offset);
+    /// REQUIRES: there was a sample.
+    ClockOffset offset() const { return {at_, low_, high_}; }
 
     /// True if the bounds are narrow and fresh enough to decide by.
     bool usable(Instant now) const;
@@ -37,7 +53,8 @@ class EngineClockBounds {
     Instant at_;      ///< when the bounds held
     Duration low_{};  ///< of the engine's clock less this one, from the start of each
     Duration high_{};
-    Instant received_;  ///< the last sample
+    Instant received_;    ///< the last sample
+    Duration stepped_{};  ///< ahead, by small steps, less what leases allow for meanwhile
 };
 
 }  // namespace holdfast::core

@@ -36,6 +36,7 @@ struct EngineStore::Impl {
                  .token_given = std::move(parts.on_token_given),
                  .clock = std::move(parts.clock),
                  .stepped = std::move(parts.on_clock_stepped),
+                 .vanished = std::move(parts.on_vanished),
                  .written = [this](const Swaps::Written& written) { on_written(written); },
                  .shown_wall_ms = std::move(parts.shown_wall_ms)}),
           turns({.listener = listener,
@@ -43,6 +44,7 @@ struct EngineStore::Impl {
                  .hash_key = parts.hash_key,
                  .seed = parts.seed + 1,
                  .at_changes = true}) {
+        if (parts.clock_offset) swaps.resume_clock(*parts.clock_offset);
         HOLDFAST_ASSERT(parts.front > 0 && parts.front < std::uint64_t{1} << 24);
     }
 
@@ -196,6 +198,17 @@ bool EngineStore::on_notice(std::string_view notice) {
     const bool ours = impl_->on_notice(notice);
     impl_->swaps.tell();
     return ours;
+}
+
+void EngineStore::on_time(Instant sent, EngineTime now) {
+    if (impl_->swaps.read_clock() < sent) return;
+    impl_->swaps.take_time(sent, now);
+    impl_->swaps.tell();
+}
+
+std::optional<ClockOffset> EngineStore::clock_offset() const {
+    const EngineClockBounds& clock = impl_->swaps.clock();
+    return clock.known() ? std::optional(clock.offset()) : std::nullopt;
 }
 
 void EngineStore::stop() {

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "store/engine/engine.h"
+#include "store/engine/engine_clock.h"
 #include "store/store.h"
 
 namespace holdfast::core {
@@ -47,9 +48,14 @@ class EngineStore final : public DrivenStore {
         /// long as they were granted for.
         /// Whatever is under way then has failed already.
         std::function<void(Duration ahead)> on_clock_stepped;
+        /// A lease that was granted or renewed through this front is gone from its record, though it is in force and
+        /// nobody ended it: somebody has deleted the record behind the fronts. May be empty.
+        std::function<void(std::string_view resource)> on_vanished = {};
         /// What time it is when an answer of the engine comes; without it, what advance() said last. To be given unless
         /// whoever drives this sees to it that advance() comes before each answer.
         std::function<Instant()> clock;
+        /// How the engine's clock stood to this machine's, as remembered from an earlier start, if it is.
+        std::optional<ClockOffset> clock_offset = {};
         /// What this machine's wall clock showed at an instant, for who reads of a grant; empty: leases are not dated.
         std::function<std::int64_t(Instant)> shown_wall_ms = {};
     };
@@ -73,6 +79,10 @@ class EngineStore final : public DrivenStore {
     void on_lost(const Error& why);
     /// False if this notice is not about records.
     bool on_notice(std::string_view notice);
+    /// An answer that was asked for at `sent` says what time it is at the engine.
+    void on_time(Instant sent, EngineTime now);
+    /// How the engine's clock stands to this machine's, if that is known.
+    std::optional<ClockOffset> clock_offset() const;
 
     /// Everything under way is done with the error, and so is whatever comes later.
     void stop();

@@ -15,6 +15,15 @@ Error unavailable_for(const std::string& why) {
     return {"store_unavailable", why};
 }
 
+/// Empty if the engine has not gone back.
+std::string why_lost(const Place& place, const Place& least) {
+    if (place.marker == WriteId{}) return "the engine's marker is gone";
+    if (place.marker.start != least.marker.start) return "the engine's marker is another";
+    if (place.marker.count < least.marker.count) return "the engine's marker went back";
+    if (place.position < least.position && !mutant("position_not_checked")) return "the engine's position went back";
+    return {};
+}
+
 template <class Found>
 void leave_marker_out(Found& found) {
     std::erase_if(found.entries, [](const NamedKept& entry) { return entry.name == marker_name; });
@@ -23,21 +32,20 @@ void leave_marker_out(Reading&) {}
 
 }  // namespace
 
-void GuardedEngine::require(WriteId marker) {
-    required_ = marker;
+void GuardedEngine::require(const Place& place) {
+    required_ = place;
     open_ = true;
 }
 
-bool GuardedEngine::take_marker(WriteId marker, WriteId least) {
-    if (!open_ || least.start != required_.start) return false;
+bool GuardedEngine::take(const Place& place, const Place& least, Is position) {
+    if (!open_ || least.marker.start != required_.marker.start) return false;
     if (mutant("marker_only_at_connect")) return true;
-    if (!stands(marker, least)) {
-        lost(marker == WriteId{}           ? "the engine's marker is gone"
-             : marker.start == least.start ? "the engine's marker went back"
-                                           : "the engine's marker is another");
+    if (const std::string why = why_lost(place, least); !why.empty()) {
+        lost(why);
         return false;
     }
-    required_ = std::max(required_, marker);
+    required_.marker = std::max(required_.marker, place.marker);
+    if (position == Is::kept) required_.position = std::max(required_.position, place.position);
     return true;
 }
 
@@ -57,21 +65,33 @@ bool GuardedEngine::refuses(Callback<Result<Answer>>& reply) {
 void GuardedEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     if (refuses(reply)) return;
     Swap guarded = swap;
-    if (!mutant("marker_not_checked") && !mutant("marker_only_at_connect")) guarded.marker = required_;
-    parts_.engine.swap(guarded, [this, alive = std::weak_ptr(alive_), marker = guarded.marker,
+    const bool mutated = mutant("marker_only_at_connect");
+    if (!mutated && !mutant("marker_not_checked")) guarded.marker = required_.marker;
+    if (!mutated && !mutant("position_not_checked")) guarded.position = required_.position;
+    parts_.engine.swap(guarded, [this, alive = std::weak_ptr(alive_), least = required_,
                                  reply = std::move(reply)](Result<Swapped> swapped) mutable {
-        if (alive.expired() || swapped || swapped.error().code != store_lost) return reply(std::move(swapped));
-        if (marker.start == required_.start) lost(swapped.error().message);  // else another was required meanwhile
-        reply(unavailable_for(swapped.error().message));
+        if (alive.expired()) return reply(std::move(swapped));
+        const bool is_lost = !swapped && swapped.error().code == store_lost;
+        if (!swapped && !is_lost) return reply(std::move(swapped));
+        if (swapped && is_believed(*swapped, least)) return reply(std::move(swapped));
+        const std::string why = swapped ? std::string(not_believed) : swapped.error().message;
+        if (is_lost && least.marker.start == required_.marker.start) lost(why);  // else another is required by now
+        reply(unavailable_for(why));
     });
 }
 
-/// The answer to a look, and what the marker was not before.
+/// An engine that says its position only afterwards has not compared it.
+bool GuardedEngine::is_believed(const Swapped& swapped, const Place& least) {
+    if (swapped.position == 0) return true;
+    return take({least.marker, swapped.position}, least, swapped.done ? Is::kept : Is::shown);
+}
+
+/// The answer to a look, and where the engine was at that time.
 template <class Answer>
 struct GuardedEngine::Checked {
     std::optional<Result<Answer>> answer;
     std::optional<Result<Reading>> marker;
-    WriteId least;
+    Place least;
     Callback<Result<Answer>> reply;
 };
 
@@ -106,7 +126,8 @@ void GuardedEngine::answer(Checked<Answer>& both) {
     Result<Answer>& found = *both.answer;
     if (!found) return both.reply(std::move(found));
     if (!*both.marker) return both.reply(both.marker->error());
-    if (!take_marker((*both.marker)->kept.write, both.least))
+    const Reading& marker = **both.marker;
+    if (!take({marker.kept.write, marker.position}, both.least, Is::shown))
         return both.reply(unavailable_for(std::string(not_believed)));
     leave_marker_out(*found);
     both.reply(std::move(found));

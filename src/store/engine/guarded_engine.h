@@ -7,28 +7,37 @@
 
 namespace holdfast::core {
 
-/// An engine that is believed only while its marker is what was seen, or further on
-/// (docs/decisions/0013-engines-that-forget.md). A swap requires it as part of its condition. With each look the marker
-/// is read in the same turn, and thus in the same round trip. Whatever meets another marker is answered with
-/// `store_unavailable`, after on_lost() was told. The marker itself is not among what looks show.
+/// Where an engine is in its history, as far as a front has seen it.
+struct Place {
+    WriteId marker;
+    Position position = 0;  ///< 0: any
+
+    bool operator==(const Place&) const = default;
+};
+
+/// An engine that is believed only while its marker and its position are what was seen, or further on
+/// (docs/decisions/0013-engines-that-forget.md). A swap requires both as part of its condition. With each look they are
+/// read in the same turn, and thus in the same round trip. A request that meets another marker or an older position is
+/// answered with `store_unavailable`, after a call of on_lost(). The marker itself is not among what looks show.
 class GuardedEngine final : public Engine {
  public:
     struct Parts {
         Engine& engine;
-        /// Another marker was met, and this is closed.
+        /// The engine is not where it was, and this is closed.
         std::function<void(const std::string& why)> on_lost;
     };
     explicit GuardedEngine(Parts parts) : parts_(std::move(parts)) {}
 
-    /// From now on: this marker, or one that is further on.
-    void require(WriteId marker);
-    /// Nothing is believed and nothing written until a marker is required again. So it is in the beginning.
+    /// From now on: this place, or one that is further on.
+    void require(const Place& place);
+    /// Nothing is believed and nothing written until a place is required again. So it is in the beginning.
     void close() { open_ = false; }
     /// The highest that was seen.
-    WriteId required() const { return required_; }
-    /// It was seen at the engine, by an answer to what was asked when `least` was required: is it that, or further on?
-    /// Tells on_lost() if not.
-    bool take_marker(WriteId marker, WriteId least);
+    const Place& required() const { return required_; }
+    /// The engine was seen at `place`, by an answer to a question that was sent when `least` was required: is it there,
+    /// or further on? Calls on_lost() if not. Requires the marker from now on, and the position if it is `kept`.
+    enum class Is : std::uint8_t { shown, kept };
+    bool take(const Place& place, const Place& least, Is position);
 
     void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override;
     void swap(const Swap& swap, Callback<Result<Swapped>> reply) override;
@@ -58,10 +67,11 @@ class GuardedEngine final : public Engine {
     /// True if this is closed; then that is answered, in a later turn.
     template <class Answer>
     bool refuses(Callback<Result<Answer>>& reply);
+    bool is_believed(const Swapped& swapped, const Place& least);
     void lost(const std::string& why);
 
     Parts parts_;
-    WriteId required_;
+    Place required_;
     bool open_ = false;
     std::shared_ptr<void> alive_ = std::make_shared<char>();
 };

@@ -70,12 +70,14 @@ const std::string* LostLeases::due(Instant now) const {
 
 void LostLeases::begin_look(std::string_view resource, Instant now) {
     const auto found = by_resource_.find(resource);
-    if (found != by_resource_.end()) set_due(found->first, found->second, std::max(found->second.until, now + 1s));
+    if (found != by_resource_.end()) set_due(found->first, found->second, now + 1s);
 }
 
-void LostLeases::looked(std::string_view resource, Instant asked) {
+void LostLeases::looked(std::string_view resource, Instant asked, std::vector<LostLease>& lost) {
     const auto found = by_resource_.find(resource);
     if (found == by_resource_.end() || asked < found->second.until) return;
+    const auto& gone = found->second.leases;
+    std::erase_if(lost, [&](const LostLease& one) { return std::find(gone.begin(), gone.end(), one) != gone.end(); });
     due_.erase({found->second.due, found->first});
     by_resource_.erase(found);
 }

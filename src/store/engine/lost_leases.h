@@ -39,13 +39,14 @@ class LostLeases {
     /// Those of this resource that may turn up; nullptr if there are none.
     const std::vector<LostLease>* find(std::string_view resource) const;
 
-    /// The next resource to look at, if its time has come. It is looked at again when what was lost cannot turn up any
-    /// more, and forgotten by looked().
+    /// The next resource to look at, if its time has come. It is looked at every second until what was lost cannot turn
+    /// up any more, and then forgotten by looked().
     const std::string* due(Instant now) const;
     Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
     void begin_look(std::string_view resource, Instant now);
-    /// It was looked at, with what the engine showed when asked at `asked`.
-    void looked(std::string_view resource, Instant asked);
+    /// It was looked at, with what the engine showed when asked at `asked`. Those that cannot turn up any more are
+    /// forgotten, and taken out of `lost`.
+    void looked(std::string_view resource, Instant asked, std::vector<LostLease>& lost);
 
  private:
     struct Entry {

@@ -34,6 +34,7 @@ struct RecordWork {
     Instant timer = Instant::max();
     Instant deadline = Instant::max();  ///< then the round is given up
     unsigned failures = 0;              ///< in a row
+    std::string trouble;                ///< the engine's words for why a swap was not answered; empty: it said none
     bool first_try = true;
 
     KeptRecord base;

@@ -50,7 +50,19 @@ void Swaps::tidy(std::string_view resource) {
 }
 
 void Swaps::heard_of(std::string_view resource, WriteId write) {
+    AnsweredLeases answered = known_.answered(resource);
     known_.drop_unless(resource, write);
+    if (answered.leases.empty() || known_.find(resource) != nullptr || !parts_.vanished) return;
+    const auto compare = [this, alive = alive(), name = std::string(resource),
+                          answered = std::move(answered)](const Result<Reading>& reading) {
+        const auto shown = reading ? decode_kept(reading->kept) : std::nullopt;
+        if (!alive.expired() && shown && has_vanished(answered, *shown, reading->now)) parts_.vanished(name);
+    };
+    parts_.engine.fetch(Kind::record, resource, compare);
+}
+
+bool Swaps::has_vanished(const AnsweredLeases& answered, const KeptRecord& shown, EngineTime now) const {
+    return parts_.vanished && answered.any_vanished(shown, now) && !mutant("deleted_record_not_noticed");
 }
 
 RecordWork& Swaps::open(std::string_view resource) {
@@ -71,6 +83,7 @@ void Swaps::begin(RecordWork& work) {
     if (work.batch.empty() && !work.tidy) return close(work);
     work.deadline = work.batch.empty() ? now_ + parts_.give_up_after : work.batch.back().give_up_at;
     work.failures = 0;
+    work.trouble.clear();
     work.first_try = true;
     if (const auto* lost = lost_.find(work.resource)) work.lost = *lost;
     try_again(work);
@@ -128,7 +141,7 @@ bool Swaps::may_give_tokens(RecordWork& work, bool has_tokens) {
 /// What has run out and is not written down yet is written now, so that everybody hears of it.
 void Swaps::conclude_unchanged(RecordWork& work) {
     remember(work, work.base);
-    lost_.looked(work.resource, work.asked_at);
+    lost_.looked(work.resource, work.asked_at, work.lost);
     if (!work.decision.expired.empty()) work.tidy_next = true;
     finish(work, {});
     begin(work);
@@ -160,6 +173,8 @@ void Swaps::conclude(RecordWork& work) {
     std::vector<std::uint64_t> enqueued = work.enqueued;
     enqueued.insert(enqueued.end(), work.decision.enqueued.begin(), work.decision.enqueued.end());
     parts_.written({work.resource, work.decision, enqueued});
+    known_.note_answered(work.resource, work.decision.added);
+    known_.note_answered(work.resource, work.decision.extended);
     finish(work, {});
     begin(work);
 }
@@ -194,7 +209,7 @@ void Swaps::take_back(RecordWork& work, const Moment& moment) {
 void Swaps::on_refused(RecordWork& work, Swapped swapped, const Moment& moment) {
     if (swapped.found.write != work.base.write) {
         ++counts_.raced;
-        if (!take_in(work, swapped.found)) return;
+        if (!take_in(work, swapped.found, swapped.now)) return;
         remember(work, work.base);
     }
     work.shown = true;
@@ -218,11 +233,17 @@ void Swaps::lose(RecordWork& work) {
     work.enqueued.insert(work.enqueued.end(), enqueued.begin(), enqueued.end());
 }
 
-/// What is there instead. False, and the work is given up, if it is no record.
-bool Swaps::take_in(RecordWork& work, const Kept& kept) {
+/// What is there instead. False, and the work is given up, if it is no record, or one that somebody has tampered with.
+bool Swaps::take_in(RecordWork& work, const Kept& kept, EngineTime now) {
     auto base = decode_kept(kept);
     if (!base) {
         give_up(work, unavailable("what it keeps of `" + work.resource + "` is no record"));
+        return false;
+    }
+    if (has_vanished(known_.answered(work.resource), *base, now)) {
+        const std::string resource = work.resource;
+        give_up(work, unavailable("a lease on `" + resource + "` is gone from it before its end"));
+        parts_.vanished(resource);
         return false;
     }
     work.base = std::move(*base);
@@ -320,7 +341,8 @@ bool Swaps::advance(std::size_t steps) {
         if (steps-- == 0) return true;
         RecordWork& work = *timers_.begin()->second;
         if (now_ >= work.deadline)
-            give_up(work, unavailable("it did not answer in time; what it did is unknown"));
+            give_up(work, unavailable(work.trouble.empty() ? "it did not answer in time; what it did is unknown"
+                                                           : work.trouble));
         else
             work.phase == WorkPhase::recovering ? fetch(work, WorkPhase::recovering) : try_again(work);
     }
@@ -361,7 +383,8 @@ void Swaps::on_unreachable(const Error& why) {
 
 void Swaps::on_lost(const Error& why) {
     unreachable_ = why.message;
-    give_up_all(unavailable(unreachable_));
+    known_.clear();
+    if (!mutant("begun_before_the_doubt")) give_up_all(unavailable(unreachable_));
 }
 
 void Swaps::stop() {

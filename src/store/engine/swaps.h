@@ -39,6 +39,7 @@ class Swaps {
         std::function<void(Token)> token_given;
         std::function<Instant()> clock;
         std::function<void(Duration ahead)> stepped;
+        std::function<void(std::string_view resource)> vanished;  ///< may be empty
         std::function<void(const Written&)> written;
         std::function<std::int64_t(Instant)> shown_wall_ms;  ///< may be empty
     };
@@ -53,12 +54,12 @@ class Swaps {
     void update(std::string_view resource, Update& update);
     /// Writes down what time has ended in this record, if there is anything.
     void tidy(std::string_view resource);
-    /// Another front wrote it: what is remembered is not so any more.
+    /// Another front wrote it: it may not be as it is remembered any more.
     void heard_of(std::string_view resource, WriteId write);
 
     void on_reachable();
     void on_unreachable(const Error& why);
-    /// Nothing that was decided on counts any more, and what is under way must not be tried again.
+    /// Nothing that was decided on or is remembered counts any more, and what is under way must not be tried again.
     void on_lost(const Error& why);
     /// Empty, or why everything fails.
     const std::string& unreachable() const { return unreachable_; }
@@ -71,6 +72,7 @@ class Swaps {
     Instant read_clock();
     const ClockRates& rates() const { return rates_; }
     const EngineClockBounds& clock() const { return clock_; }
+    void resume_clock(const ClockOffset& offset) { clock_.resume(offset); }
     Error unavailable(const std::string& why) const;
 
     /// Calls done() of what is done. Those may update again.
@@ -99,7 +101,8 @@ class Swaps {
     void take_back(RecordWork& work, const Moment& moment);
     void on_refused(RecordWork& work, Swapped swapped, const Moment& moment);
     void on_unknown(RecordWork& work);
-    bool take_in(RecordWork& work, const Kept& kept);
+    bool take_in(RecordWork& work, const Kept& kept, EngineTime now);
+    bool has_vanished(const AnsweredLeases& answered, const KeptRecord& shown, EngineTime now) const;
     void lose(RecordWork& work);
     void fail(std::string_view resource, Update& update, Error error);
     void finish(RecordWork& work, const Result<void>& outcome);

@@ -55,11 +55,17 @@ void Swaps::on_answer(RecordWork& work, Result<Reading> reading) {
         return give_up(work, unavailable(reading.error().message));
     }
     const Moment moment{now_, reading->now};
-    if (work.phase == WorkPhase::recovering) {
+    const bool recovering = work.phase == WorkPhase::recovering;
+    if (recovering) {
         if (reading->kept.write == work.result.write && work.result.write != 0) return on_written(work);
         lose(work);
     }
-    if (!take_in(work, reading->kept)) return;
+    if (!take_in(work, reading->kept, reading->now)) return;
+    if (recovering && work.failures > 0) {  // it may refuse every write
+        work.phase = WorkPhase::idle;
+        return pause(work);
+    }
+    if (recovering) ++work.failures;
     work.shown = true;
     decide_on(work, moment, nullptr);
 }
@@ -102,6 +108,7 @@ std::optional<SeenNeighbours> Swaps::neighbours_in(const Sight& sight, const Mom
 
 void Swaps::swap(RecordWork& work, WorkPhase phase) {
     ++counts_.swaps;
+    known_.keep_answered(work.resource, work.decision.after);
     const bool empty = work.decision.after.empty();
     const WriteId becomes = mutant("write_ids_by_counter") ? WriteId{counts_.swaps} : ++parts_.last_write;
     Record record = work.decision.after;
@@ -154,6 +161,7 @@ std::string Swaps::notice_of(const RecordWork& work) const {
 
 void Swaps::on_answer(RecordWork& work, Result<Swapped> swapped) {
     const bool taking_back = work.phase == WorkPhase::taking_back;
+    if (!swapped) work.trouble = swapped.error().message;
     if (!swapped) return taking_back ? pause(work) : on_unknown(work);
     const bool ours = work.result.write != 0 && swapped->found.write == work.result.write;
     if (taking_back) {

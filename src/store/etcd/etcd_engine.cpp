@@ -33,7 +33,10 @@ class EtcdEngine final : public core::Engine {
         : loop_(loop),
           options_(std::move(options)),
           front_{etcd::EtcdKeys(options_.prefix),
-                 {loop, options_, {[this] { watching_.begin(); }, [this](const std::string& why) { on_lost(why); }}},
+                 {loop,
+                  options_,
+                  {[this] { watching_.begin(); }, [this] { leave_history(); },
+                   [this](const std::string& why) { on_lost(why); }}},
                  etcd::SeenTable({options_.records_most}),
                  {clock_rate_error,
                   [this](std::int64_t seconds, etcd::LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
@@ -99,6 +102,12 @@ class EtcdEngine final : public core::Engine {
     }
     void grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply);
     void on_ready();
+    /// All that this front remembers is of a history that etcd is no longer in.
+    void leave_history() {
+        front_.leave_history();
+        watching_.leave_history();
+        lost_ = true;
+    }
     void on_lost(const std::string& why);
     void on_notice(std::string_view notice) {
         if (listener_ != nullptr) listener_->on_notice(notice);
@@ -108,6 +117,7 @@ class EtcdEngine final : public core::Engine {
     EtcdEngineOptions options_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     EngineListener* listener_ = nullptr;
+    bool lost_ = false;  ///< the history that it was in, and that is not told yet
     /// Differs from front to front, so that not all write the same at the same time.
     Duration overdue_after_ = overdue_after + Duration(random_seed() % overdue_spread.count());
     etcd::Front front_;
@@ -139,7 +149,8 @@ void EtcdEngine::grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply) {
 }
 
 void EtcdEngine::on_ready() {
-    const core::EngineHello hello{"etcd-" + std::to_string(front_.link.cluster()), false};
+    const core::EngineHello hello{"etcd-" + std::to_string(front_.link.cluster()),
+                                  static_cast<core::Position>(front_.link.revision()), std::exchange(lost_, false)};
     if (listener_ != nullptr) listener_->on_reachable(hello);
 }
 
@@ -159,7 +170,7 @@ std::string EtcdEngine::status() const {
         status["why"] = front_.link.last_failure();
     if (!front_.link.version().empty()) status["version"] = front_.link.version();
     status["round_trip_us"] = std::chrono::duration_cast<std::chrono::microseconds>(watching_.round_trip()).count();
-    status["revision"] = watching_.revision();
+    status["revision"] = front_.link.revision();
     status["records"] = front_.seen.size();
     return boost::json::serialize(status);
 }

@@ -53,7 +53,15 @@ Result<EtcdEngineOptions> parse_etcd_engine(std::string_view url);
 /// that ends with a notice is replaced by the notice alone, for some seconds: a deletion could not carry it.
 ///
 /// *Members.* One is used at a time. One that does not answer in time, or that knows of no leader, is left for the
-/// next; what was under way there fails. Its cluster's id must be the one that was seen first.
+/// next; what was under way there fails. So is one that has no space or gives no permission, since nothing can be
+/// written then: on_unreachable() has etcd's own words, and it is tried again until a write works.
+///
+/// *History* is the cluster's id, and a position in it is the revision of a linearizable read or a transaction. etcd
+/// cannot compare its revision within a transaction. A swap compares the marker's value, and that its mod revision is
+/// no lower than this front has seen it; the revision of the answer is checked afterwards, so `store_lost` may also
+/// mean that it was done. An answer of another cluster, of a lower revision than was seen when it was asked for, or
+/// with an older write than was seen at an earlier revision ends the connection; all swaps under way are then answered
+/// with `store_lost`. This front forgets what it knew of that history, and on_reachable() names the new one.
 std::unique_ptr<core::Engine> make_etcd_engine(boost::asio::io_context& loop, EtcdEngineOptions options);
 
 }  // namespace holdfast

@@ -8,7 +8,15 @@ Error unavailable(std::string_view why) {
     return {"store_unavailable", why.starts_with("etcd") ? std::string(why) : "etcd: " + std::string(why)};
 }
 
-Result<Front::Shown> Front::take_note(const KeyValue& pair) {
+/// A key that has a revision has that or a higher one in all answers of later revisions, and no two writes have one.
+bool Front::contradicts(const KeyValue& pair, const Seen& shown, std::int64_t at) const {
+    const Seen* known = seen.find(pair.key());
+    if (known == nullptr || known->revision > at) return false;
+    return known->revision > shown.revision ||
+           (known->revision == shown.revision && (!known->there || known->write != shown.write));
+}
+
+Result<Front::Shown> Front::take_note(const KeyValue& pair, std::int64_t at) {
     Value value;
     const bool parsed = value.ParseFromString(pair.value());
     if (parsed && value.write().empty() && !value.content().empty())
@@ -22,6 +30,10 @@ Result<Front::Shown> Front::take_note(const KeyValue& pair) {
     write.revision = pair.mod_revision();
     const core::WriteId id = core::WriteId::from_bytes(value.write());
     if (there) write.write = id;
+    if (contradicts(pair, write, at)) {
+        link.lose_history("it has an older write than before, so it was restored to an earlier state");
+        return unavailable(link.last_failure());
+    }
     const auto own = own_writes.find(id);
     write.since = own == own_writes.end() ? now() : own->second;
     if (value.has_due_in_ns() && there) write.due = write.since + Duration(value.due_in_ns());
@@ -36,9 +48,15 @@ Result<Front::Shown> Front::take_note(const KeyValue& pair) {
 Result<Front::Shown> Front::take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision) {
     if (answer.kvs_size() > 0 && answer.kvs(0).key() != key)
         return unavailable("the answer to a look is about something else");
-    if (answer.kvs_size() > 0) return take_note(answer.kvs(0));
+    if (answer.kvs_size() > 0) return take_note(answer.kvs(0), revision);
     seen.tell_absent(key, revision, now());
     return Shown{};
+}
+
+void Front::leave_history() {
+    seen.clear();
+    leases.forget_all();
+    own_writes.clear();
 }
 
 }  // namespace holdfast::etcd

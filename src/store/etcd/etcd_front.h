@@ -29,26 +29,33 @@ struct Front {
     /// etcd offers no time; this front's own (etcd_engine.h).
     static core::EngineTime now() { return core::EngineTime(store_clock_now().time_since_epoch()); }
 
-    /// What an answer or the watch shows of a key, and has just come. `write` is 0 if nothing is there. Error: others
-    /// have written there.
+    /// What an answer of the revision `at` shows of a key, or the watch, which may lag (0), and has just come. `write`
+    /// is 0 if nothing is there. Error: others have written there, or it is older than what is known to have been there
+    /// before that revision; then etcd is in another history.
     struct Shown {
         core::Kept kept;
         std::int64_t revision = 0;  ///< what a write of the key must compare; 0: there is no key
     };
-    Result<Shown> take_note(const KeyValue& pair);
+    Result<Shown> take_note(const KeyValue& pair, std::int64_t at);
     /// The same for one key that was asked for, which need not be there.
     Result<Shown> take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision);
+
+    /// Forgets all that is true only in the history that etcd was in: revisions, and leases of etcd's.
+    /// REQUIRES: nothing is under way.
+    void leave_history();
+
+ private:
+    bool contradicts(const KeyValue& pair, const Seen& shown, std::int64_t at) const;
 };
 
 Error unavailable(std::string_view why);
 
-/// The answer as its message; the error if the call failed or nobody can make sense of it.
+/// The answer as its message; the error if the call failed or it cannot be parsed. The link has checked its header.
 template <class Response>
 Result<Response> understood(const GrpcAnswer& answer) {
     Response response;
     if (answer.status.code != GrpcStatus::ok) return unavailable(answer.status.message);
-    if (!response.ParseFromString(answer.message) || response.header().cluster_id() == 0)
-        return unavailable("the answer cannot be understood");
+    if (!response.ParseFromString(answer.message)) return unavailable("the answer cannot be understood");
     return response;
 }
 

@@ -11,9 +11,31 @@ namespace {
 
 constexpr Duration pause_least = 50ms, pause_most = 1s;
 
+bool says(std::string_view message, std::string_view part) {
+    return message.find(part) != std::string_view::npos;
+}
+
 bool wants_another_token(const GrpcStatus& status) {
-    return status.message.find("invalid auth token") != std::string::npos ||
-           status.message.find("revision of auth store is old") != std::string::npos;
+    return says(status.message, "invalid auth token") || says(status.message, "revision of auth store is old") ||
+           says(status.message, "user name is empty");  // passwords are asked for since a moment ago
+}
+
+bool has_no_space(const GrpcStatus& status) {
+    return says(status.message, "database space exceeded");
+}
+
+/// Other requests would fail as well: those to this member, or all that write.
+bool concerns_all(const GrpcStatus& status) {
+    switch (status.code) {
+        case GrpcStatus::deadline_exceeded:
+        case GrpcStatus::permission_denied:
+        case GrpcStatus::unavailable:
+        case GrpcStatus::data_loss:
+        case GrpcStatus::unauthenticated:
+            return true;
+        default:
+            return has_no_space(status) || says(status.message, "user name is empty");
+    }
 }
 
 }  // namespace
@@ -109,11 +131,16 @@ void EtcdLink::on_status(const GrpcAnswer& answer) {
     if (answer.status.code != GrpcStatus::ok) return fail(answer.status.message);
     if (!response.ParseFromString(answer.message) || response.header().cluster_id() == 0)
         return fail("its status cannot be understood");
-    if (cluster_ != 0 && response.header().cluster_id() != cluster_)
-        return fail("it belongs to another cluster than the one that was here before; restart to use that");
+    const bool other = cluster_ != 0 && response.header().cluster_id() != cluster_;
+    if (other && failures_ < options_.members.size())
+        return fail("it belongs to another cluster than the one that was here before");
     if (response.leader() == 0) return fail("it has no leader");
     cluster_ = response.header().cluster_id();
     version_ = response.version();
+    if (std::exchange(history_lost_, false) || other) {
+        revision_ = 0;
+        told_.on_other_history();
+    }
     told_.on_connected();
 }
 
@@ -122,6 +149,7 @@ void EtcdLink::ready() {
     lost_ = false;
     failures_ = 0;
     last_failure_.clear();
+    told_why_.clear();
     timer_.cancel();
 }
 
@@ -133,9 +161,10 @@ void EtcdLink::fail(const std::string& why) {
     ++timed_;
     ++failures_;
     const auto channel = std::move(channel_);
-    const bool tell = !lost_ && (was_ready || failures_ >= options_.members.size());
-    if (tell) {
+    const bool another_reason = lost_ && says(why, "etcdserver: ") && why != told_why_;
+    if (another_reason || (!lost_ && (was_ready || failures_ >= options_.members.size()))) {
         lost_ = true;
+        told_why_ = why;
         told_.on_lost(last_failure_);
     }
     channel->close(last_failure_);
@@ -168,6 +197,7 @@ void EtcdLink::call(std::string_view method, const google::protobuf::MessageLite
 
 void EtcdLink::send(std::unique_ptr<Request> request) {
     request->connection = connection_;
+    request->least = revision_;
     const std::string_view method = request->method, message = request->message;
     channel_->call(method, message, [this, request = std::move(request)](GrpcAnswer answer) mutable {
         on_answer(std::move(request), std::move(answer));
@@ -182,10 +212,40 @@ void EtcdLink::on_answer(std::unique_ptr<Request> request, GrpcAnswer answer) {
         if (!authenticating_) authenticate(false);
         return;
     }
-    const int code = answer.status.code;
-    if (current && (code == GrpcStatus::unavailable || code == GrpcStatus::deadline_exceeded))
-        fail(answer.status.message);
+    if (current) judge(*request, answer);
     request->reply(std::move(answer));
+}
+
+void EtcdLink::judge(const Request& request, GrpcAnswer& answer) {
+    if (answer.status.code != GrpcStatus::ok) return on_trouble(answer.status);
+    AnyResponse response;
+    const bool parsed = response.ParseFromString(answer.message);
+    const ResponseHeader& header = response.header();
+    if (!parsed || header.cluster_id() == 0 || header.revision() <= 0) {
+        answer.status = {GrpcStatus::internal, "the answer cannot be understood"};
+        return;
+    }
+    const std::string why = why_lost(header, request.least);
+    if (why.empty()) return saw(header.revision());
+    lose_history(why);
+    answer = {{GrpcStatus::unavailable, last_failure_}, {}};
+}
+
+std::string EtcdLink::why_lost(const ResponseHeader& header, std::int64_t least) const {
+    if (header.cluster_id() != cluster_) return "another cluster has taken its place";
+    if (header.revision() >= least) return {};
+    return "its revision went back from " + std::to_string(least) + " to " + std::to_string(header.revision()) +
+           ", so it was restored to an earlier state";
+}
+
+void EtcdLink::on_trouble(GrpcStatus& status) {
+    if (has_no_space(status)) status.message += "; compact and defragment it, then disarm its alarm";
+    if (concerns_all(status)) fail(status.message);
+}
+
+void EtcdLink::lose_history(const std::string& why) {
+    history_lost_ = true;
+    fail(why);
 }
 
 void EtcdLink::stream(std::string_view method, const google::protobuf::MessageLite& message,

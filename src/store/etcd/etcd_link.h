@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
@@ -17,6 +18,8 @@ class MessageLite;
 
 namespace holdfast::etcd {
 
+class ResponseHeader;
+
 namespace method {
 inline constexpr std::string_view range = "/etcdserverpb.KV/Range";
 inline constexpr std::string_view txn = "/etcdserverpb.KV/Txn";
@@ -26,16 +29,24 @@ inline constexpr std::string_view status = "/etcdserverpb.Maintenance/Status";
 inline constexpr std::string_view authenticate = "/etcdserverpb.Auth/Authenticate";
 }  // namespace method
 
-/// The way to a cluster: a connection to one member at a time. Whoever does not answer in time, has no leader, or
-/// belongs to another cluster than before, is left for the next member; after all have been tried in vain there is a
-/// pause. Authenticates, and again when etcd no longer takes the token.
+/// The way to a cluster: a connection to one member at a time. A member that does not answer in time, has no leader,
+/// belongs to another cluster than before, or refuses what it will go on refusing (no space, no permission) is left for
+/// the next; after all have been tried in vain there is a pause. Authenticates, and again when etcd no longer takes the
+/// token.
+///
+/// Every answer must be of the cluster that is known, and of a revision no lower than any that was seen when it was
+/// asked for. Else etcd was restored or replaced: the answer is not passed on, and the next connection is one to
+/// another history. Another cluster is taken for that one only after all members have been tried for the old one.
 class EtcdLink {
  public:
     struct Told {
         /// A member with a leader answers. Whatever else has to be settled with it must be before connect_within is
         /// over; ready() says that it is.
         std::function<void()> on_connected;
-        /// Once: when it was ready, or when nobody answered at first. Before what was under way is answered.
+        /// Before on_connected, if etcd is in another history than before, or went back in it. Nothing is under way.
+        std::function<void()> on_other_history;
+        /// When it was ready, or when nobody answered at first; then again only if etcd itself gives another reason.
+        /// Before what was under way is answered.
         std::function<void(const std::string& why)> on_lost;
     };
     EtcdLink(boost::asio::io_context& loop, const EtcdEngineOptions& options, Told told);
@@ -52,6 +63,10 @@ class EtcdLink {
     void ready();
     /// Leaves this member for the next.
     void fail(const std::string& why);
+    /// Likewise, and what was learnt so far is of another history than what etcd is in now.
+    void lose_history(const std::string& why);
+    /// True from then until there is the next connection.
+    bool history_lost() const { return history_lost_; }
 
     bool is_ready() const { return ready_; }
     /// Another one with each connection.
@@ -59,6 +74,9 @@ class EtcdLink {
     const std::string& member() const { return options_.members[member_]; }
     const std::string& version() const { return version_; }
     std::uint64_t cluster() const { return cluster_; }
+    /// The highest that was seen in this history.
+    std::int64_t revision() const { return revision_; }
+    void saw(std::int64_t revision) { revision_ = std::max(revision_, revision); }
     const std::string& last_failure() const { return last_failure_; }
 
  private:
@@ -67,6 +85,7 @@ class EtcdLink {
         std::string message;
         Callback<GrpcAnswer> reply;
         std::uint64_t connection = 0;
+        std::int64_t least = 0;  ///< the revision that the answer must have reached
         bool again = false;
     };
     void attempt();
@@ -74,6 +93,10 @@ class EtcdLink {
     Duration next_pause();
     void send(std::unique_ptr<Request> request);
     void on_answer(std::unique_ptr<Request> request, GrpcAnswer answer);
+    void judge(const Request& request, GrpcAnswer& answer);
+    void on_trouble(GrpcStatus& status);
+    /// Empty if it is still in the history that is known.
+    std::string why_lost(const ResponseHeader& header, std::int64_t least) const;
     void authenticate(bool first);
     void on_authenticated(bool first, const GrpcAnswer& answer);
     void ask_status();
@@ -95,8 +118,10 @@ class EtcdLink {
     std::uint64_t connection_ = 0, timed_ = 0;
     std::size_t member_ = 0, failures_ = 0;
     bool ready_ = false, lost_ = false, stopped_ = false, authenticating_ = false;
-    std::string version_, last_failure_ = "it was not tried yet";
+    std::string version_, last_failure_ = "it was not tried yet", told_why_;
     std::uint64_t cluster_ = 0;
+    std::int64_t revision_ = 0;
+    bool history_lost_ = false;  ///< what was seen of it is not there any more
 };
 
 }  // namespace holdfast::etcd

@@ -29,9 +29,10 @@ void EtcdLooks::fetch(Kind kind, std::string_view name, Callback<Result<Reading>
     auto on_answer = [this, key = request.key(), reply = std::move(reply)](const GrpcAnswer& answer) mutable {
         const auto response = understood<RangeResponse>(answer);
         if (!response) return reply(response.error());
-        auto shown = front_.take_note(key, *response, response->header().revision());
+        const std::int64_t revision = response->header().revision();
+        auto shown = front_.take_note(key, *response, revision);
         if (!shown) return reply(shown.error());
-        reply(Reading{std::move(shown->kept), Front::now()});
+        reply(Reading{std::move(shown->kept), Front::now(), 0, static_cast<core::Position>(revision)});
     };
     front_.link.call(method::range, request, std::move(on_answer));
 }
@@ -64,13 +65,16 @@ void EtcdLooks::gather(const std::vector<KeyRange>& ranges, std::size_t most, Ca
 void EtcdLooks::on_part(const Gathered& gathered, const GrpcAnswer& answer) {
     --gathered->parts;
     if (!gathered->reply) return;  // another part has failed
-    const auto give_up = [&](const Error& error) { std::exchange(gathered->reply, {})(error); };
+    const auto give_up = [&](const Error& error) {
+        if (gathered->reply) std::exchange(gathered->reply, {})(error);  // else it failed with the connection
+    };
     const auto response = understood<TxnResponse>(answer);
     if (!response) return give_up(response.error());
     for (const ResponseOp& op : response->responses()) {
         if (!op.has_response_range()) return give_up(unavailable("the answer to a look cannot be understood"));
         for (const KeyValue& pair : op.response_range().kvs())
-            if (auto added = add(gathered->sight, pair); !added) return give_up(added.error());
+            if (auto added = add(gathered->sight, pair, response->header().revision()); !added)
+                return give_up(added.error());
         gathered->sight.cut |= op.response_range().more();
     }
     if (gathered->parts > 0) return;
@@ -83,8 +87,8 @@ void EtcdLooks::on_part(const Gathered& gathered, const GrpcAnswer& answer) {
     std::exchange(gathered->reply, {})(std::move(sight));
 }
 
-Result<void> EtcdLooks::add(Sight& sight, const KeyValue& pair) {
-    auto shown = front_.take_note(pair);
+Result<void> EtcdLooks::add(Sight& sight, const KeyValue& pair, std::int64_t at) {
+    auto shown = front_.take_note(pair, at);
     if (!shown) return shown.error();
     const auto named = front_.keys.named(pair.key());
     if (!named) return unavailable("the answer to a look is about something else");
@@ -175,7 +179,7 @@ void EtcdLooks::scan(Kind kind, std::string_view prefix, std::string_view after,
         if (!response) return reply(response.error());
         Sight sight;
         for (const KeyValue& pair : response->kvs())
-            if (auto added = add(sight, pair); !added) return reply(added.error());
+            if (auto added = add(sight, pair, response->header().revision()); !added) return reply(added.error());
         Page page{std::move(sight.entries), Front::now(), {}};
         if (response->more() && response->kvs_size() > 0)
             page.next = front_.keys.named(response->kvs(response->kvs_size() - 1).key())->name;

@@ -28,7 +28,7 @@ class EtcdLooks {
     /// Reads all these ranges, in as few transactions as etcd allows.
     void gather(const std::vector<KeyRange>& ranges, std::size_t most, Callback<Result<core::Sight>> reply);
     void on_part(const Gathered& gathered, const GrpcAnswer& answer);
-    Result<void> add(core::Sight& sight, const KeyValue& pair);
+    Result<void> add(core::Sight& sight, const KeyValue& pair, std::int64_t at);
     void next_of_holder(std::shared_ptr<Holding> holding);
     void on_names(const std::shared_ptr<Holding>& holding, const GrpcAnswer& answer);
     void on_records(const std::shared_ptr<Holding>& holding, core::Sight sight);

@@ -48,8 +48,8 @@ void compare_value(TxnRequest& request, const std::string& key, const std::strin
     }
 }
 
-Error lost() {
-    return {std::string(core::store_lost), "etcd: its marker is gone, or is not the one that was there"};
+Error lost(const std::string& why = "etcd: its marker is gone, or is not the one that was there") {
+    return {std::string(core::store_lost), why};
 }
 
 }  // namespace
@@ -57,6 +57,8 @@ Error lost() {
 struct EtcdSwaps::Attempt {
     std::string key, name;
     core::WriteId expected, becomes, marker;
+    core::Position position = 0;
+    std::int64_t marker_revision = 0;  ///< that the marker must have at least
     EngineTime from, until, written_at, keep_until, due;
     std::string value;  ///< empty: the key is to be deleted
     bool there;         ///< what is written is more than a notice
@@ -78,6 +80,7 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
     attempt->expected = swap.expected;
     attempt->becomes = swap.becomes;
     attempt->marker = swap.marker;
+    attempt->position = swap.position;
     attempt->from = swap.from;
     attempt->until = swap.until;
     attempt->written_at = swap.written_at;
@@ -127,7 +130,7 @@ void EtcdSwaps::look(const Attempting& attempt) {
         });
     }
     TxnRequest request;
-    compare_marker(request, attempt->marker);
+    compare_marker(request, *attempt);
     request.add_success()->mutable_request_range()->set_key(attempt->key);
     front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
         const auto response = understood<TxnResponse>(answer);
@@ -140,13 +143,14 @@ void EtcdSwaps::look(const Attempting& attempt) {
 }
 
 void EtcdSwaps::on_look(const Attempting& attempt, const RangeResponse& found, std::int64_t revision) {
+    if (const auto reached = check_position(*attempt, revision); !reached) return finish(attempt, reached.error());
     auto shown = front_.take_note(attempt->key, found, revision);
     if (!shown) return finish(attempt, shown.error());
-    on_found(attempt, std::move(*shown));
+    on_found(attempt, std::move(*shown), revision);
 }
 
 /// Something else than the revision that was compared, or nothing was compared.
-void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown) {
+void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown, std::int64_t revision) {
     const EngineTime now = Front::now();
     const bool as_expected = shown.kept.write == attempt->expected;
     if (as_expected && now >= attempt->from && now < attempt->until) {
@@ -155,6 +159,7 @@ void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown) {
     }
     Swapped swapped;
     swapped.now = now;
+    swapped.position = static_cast<core::Position>(revision);
     swapped.found.write = shown.kept.write;
     if (!as_expected) swapped.found = std::move(shown.kept);
     finish(attempt, std::move(swapped));
@@ -212,7 +217,7 @@ void EtcdSwaps::write_index_ahead(const Attempting& attempt) {
     });
 }
 
-TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
+TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
     TxnRequest request;
     Compare& unchanged = *request.add_compare();
     unchanged.set_target(Compare::MOD);
@@ -221,7 +226,7 @@ TxnRequest EtcdSwaps::transaction(const Attempt& attempt) const {
     // A revision says nothing of the write if the history is another one: etcd was restored.
     if (const std::string begins = beginning_of(attempt.expected); attempt.expected != core::WriteId{})
         compare_value(request, attempt.key, begins, end_of_all(begins));
-    if (attempt.marker != core::WriteId{}) compare_marker(request, attempt.marker);
+    if (attempt.marker != core::WriteId{}) compare_marker(request, attempt);
     Compare& connected = *request.add_compare();
     connected.set_result(Compare::GREATER);
     connected.set_target(Compare::CREATE);
@@ -263,13 +268,18 @@ void EtcdSwaps::on_answer(const Attempting& attempt, const GrpcAnswer& answer) {
     }
     const auto response = understood<TxnResponse>(answer);
     if (!response) return finish(attempt, response.error());
+    const auto reached = check_position(*attempt, response->header().revision());
+    if (!reached) return finish(attempt, reached.error());
     response->succeeded() ? on_done(attempt, *response) : on_refused(attempt, *response);
 }
 
 void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) {
     const EngineTime now = Front::now();
     const std::int64_t revision = response.header().revision();
-    if (revision <= 0) return finish(attempt, unavailable("the answer to a transaction cannot be understood"));
+    // The write itself has raised the revision: etcd may have been back by one before it.
+    if (!attempt->value.empty())
+        if (const auto reached = check_position(*attempt, revision - 1); !reached)
+            return finish(attempt, reached.error());
     if (attempt->value.empty()) {
         front_.seen.tell_absent(attempt->key, revision, now);
     } else {
@@ -285,6 +295,7 @@ void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) 
     Swapped swapped;
     swapped.done = true;
     swapped.now = now;
+    swapped.position = static_cast<core::Position>(revision);
     finish(attempt, std::move(swapped));
 }
 
@@ -298,19 +309,36 @@ void EtcdSwaps::on_refused(const Attempting& attempt, const TxnResponse& respons
         return finish(attempt, unavailable(front_.link.last_failure()));
     }
     if (const auto checked = check_marker(*attempt, response); !checked) return finish(attempt, checked.error());
-    auto shown = front_.take_note(attempt->key, response.responses(0).response_range(), response.header().revision());
+    const std::int64_t revision = response.header().revision();
+    auto shown = front_.take_note(attempt->key, response.responses(0).response_range(), revision);
     if (!shown) return finish(attempt, shown.error());
-    on_found(attempt, std::move(*shown));
+    on_found(attempt, std::move(*shown), revision);
 }
 
 std::string EtcdSwaps::marker_key() const {
     return front_.keys.key(core::Kind::record, core::marker_name);
 }
 
-/// This one, or one that is further on.
-void EtcdSwaps::compare_marker(TxnRequest& request, core::WriteId marker) const {
-    compare_value(request, marker_key(), beginning_of(marker),
-                  end_of_all(beginning_of({marker.start, ~std::uint64_t{0}})));
+/// This one, or one that is further on. In a history that went back, fronts may have raised the counter to the same
+/// number again, but at a lower revision.
+void EtcdSwaps::compare_marker(TxnRequest& request, Attempt& attempt) const {
+    const std::string key = marker_key();
+    compare_value(request, key, beginning_of(attempt.marker),
+                  end_of_all(beginning_of({attempt.marker.start, ~std::uint64_t{0}})));
+    const Seen* seen = front_.seen.find(key);
+    attempt.marker_revision = seen != nullptr && seen->there ? seen->revision : 0;
+    Compare& reached = *request.add_compare();
+    reached.set_result(Compare::GREATER);
+    reached.set_target(Compare::MOD);
+    reached.set_key(key);
+    reached.set_mod_revision(std::max<std::int64_t>(attempt.marker_revision - 1, 0));
+}
+
+/// etcd cannot compare this before it writes.
+Result<void> EtcdSwaps::check_position(const Attempt& attempt, std::int64_t revision) {
+    if (static_cast<core::Position>(revision) >= attempt.position) return {};
+    return lost("etcd: its revision is " + std::to_string(revision) + ", but was " + std::to_string(attempt.position) +
+                ", so it was restored to an earlier state");
 }
 
 /// The marker is what the last range of an answer shows, if the attempt asks for one.
@@ -320,12 +348,14 @@ Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& 
     if (!last.has_response_range()) return unavailable("the answer to a transaction cannot be understood");
     const auto shown = front_.take_note(marker_key(), last.response_range(), response.header().revision());
     if (!shown) return shown.error();
-    if (!core::stands(shown->kept.write, attempt.marker)) return lost();
+    const bool stands = core::stands(shown->kept.write, attempt.marker) && shown->revision >= attempt.marker_revision;
+    if (!stands) return lost();
     return {};
 }
 
 void EtcdSwaps::finish(const Attempting& attempt, Result<Swapped> result) {
     front_.own_writes.erase(attempt->becomes);
+    if (!result && front_.link.history_lost()) result = lost(front_.link.last_failure());
     attempt->reply(std::move(result));
 }
 

@@ -28,13 +28,14 @@ class EtcdSwaps {
     void get_leases(const Attempting& attempt);
     void write_index_ahead(const Attempting& attempt);
     void send(const Attempting& attempt);
-    TxnRequest transaction(const Attempt& attempt) const;
+    TxnRequest transaction(Attempt& attempt) const;
     void on_answer(const Attempting& attempt, const GrpcAnswer& answer);
     void on_done(const Attempting& attempt, const TxnResponse& response);
     void on_refused(const Attempting& attempt, const TxnResponse& response);
-    void on_found(const Attempting& attempt, Front::Shown shown);
+    void on_found(const Attempting& attempt, Front::Shown shown, std::int64_t revision);
     std::string marker_key() const;
-    void compare_marker(TxnRequest& request, core::WriteId marker) const;
+    void compare_marker(TxnRequest& request, Attempt& attempt) const;
+    static Result<void> check_position(const Attempt& attempt, std::int64_t revision);
     Result<void> check_marker(const Attempt& attempt, const TxnResponse& response);
     void finish(const Attempting& attempt, Result<core::Swapped> result);
 

@@ -31,6 +31,13 @@ void EtcdWatching::stop() {
     timer_.cancel();
 }
 
+/// The keys of connections that are over are still deleted: a restored etcd may have them, and a proxy may still hold
+/// what was sent by them.
+void EtcdWatching::leave_history() {
+    reviewed_ = false;
+    watch_from_ = 0;
+}
+
 void EtcdWatching::claim() {
     front_.leases.lasting_until(Front::now() + key_lasts, Front::now(), [this](Result<LeaseNumber> lease) {
         lease ? claim_with(*lease) : front_.link.fail(lease.error().message);
@@ -47,8 +54,9 @@ void EtcdWatching::claim_with(LeaseNumber lease) {
     put.set_key(front_.keys.connection_key(random_hex(8)));
     put.set_lease(lease);
     front_.link.call(method::txn, request, [this, lease, key = put.key()](const GrpcAnswer& answer) {
-        if (answer.status.code == GrpcStatus::not_found) front_.leases.forget(lease);
-        on_claimed(key, answer);
+        if (answer.status.code != GrpcStatus::not_found) return on_claimed(key, answer);
+        front_.leases.forget(lease);
+        claim();
     });
 }
 
@@ -58,7 +66,6 @@ void EtcdWatching::on_claimed(std::string key, const GrpcAnswer& answer) {
         front_.link.fail(response.error().message);
         return;
     }
-    saw_revision(response->header().revision());
     stale_keys_.clear();
     front_.connection_key = std::move(key);
     reviewed_&& watch_from_ > 0 ? resume() : review();
@@ -68,7 +75,7 @@ void EtcdWatching::on_claimed(std::string key, const GrpcAnswer& answer) {
 void EtcdWatching::resume() {
     RangeRequest request;
     request.set_key(front_.connection_key);
-    request.set_revision(std::min(watch_from_, revision_));
+    request.set_revision(std::min(watch_from_, front_.link.revision()));
     front_.link.call(method::range, request, [this, connection = front_.link.connection()](const GrpcAnswer& answer) {
         if (connection != front_.link.connection()) return;
         answer.status.code == GrpcStatus::ok ? watch() : review();
@@ -97,9 +104,12 @@ void EtcdWatching::next_page() {
 void EtcdWatching::on_page(const GrpcAnswer& answer) {
     const auto response = understood<RangeResponse>(answer);
     if (!response) return front_.link.fail(response.error().message);
+    const std::uint64_t connection = front_.link.connection();
     for (const KeyValue& pair : response->kvs()) {
         if (pair.key() <= page_after_) return front_.link.fail("its records come in no order");
-        (void)front_.take_note(pair);  // what others have written there is told to whoever looks at it
+        // A request for this record meets the error, too; here only a lost connection matters.
+        (void)front_.take_note(pair, response->header().revision());
+        if (connection != front_.link.connection()) return;
         page_after_ = pair.key();
     }
     const bool first = watch_from_ == 0;
@@ -122,6 +132,7 @@ void EtcdWatching::watch() {
     create.set_start_revision(watch_from_);
     create.set_progress_notify(true);
     create.set_fragment(true);
+    watch_least_ = front_.link.revision();
     const std::uint64_t connection = front_.link.connection();
     front_.link.stream(method::watch, request,
                        {[this, connection](std::string_view message) {
@@ -144,7 +155,9 @@ void EtcdWatching::on_message(std::string_view message) {
         return front_.link.fail(compacted ? "it has compacted what was not told yet"
                                           : "the watch was refused: " + response.cancel_reason());
     }
-    saw_revision(response.header().revision());
+    // Whether it was restored, or only this watch lags, is known by the first answer to the next connection.
+    if (response.header().revision() < watch_least_) return front_.link.fail("its watch is behind its answers");
+    front_.link.saw(response.header().revision());
     if (response.created()) {
         front_.link.ready();
         look_in_a_second();
@@ -166,7 +179,7 @@ void EtcdWatching::on_events(const WatchResponse& response) {
             continue;
         }
         Value value;
-        if (!front_.take_note(event.kv()) || !value.ParseFromString(event.kv().value())) continue;
+        if (!front_.take_note(event.kv(), 0) || !value.ParseFromString(event.kv().value())) continue;
         if (!value.notice().empty()) told_.on_notice(value.notice());
         if (connection != front_.link.connection()) return;
     }
@@ -194,7 +207,6 @@ void EtcdWatching::on_look(Instant asked, const GrpcAnswer& answer) {
     if (const auto response = understood<RangeResponse>(answer)) {
         if (response->kvs_size() == 0) return front_.link.fail("the connection was given up for lost");
         round_trip_ = store_clock_now() - asked;
-        saw_revision(response->header().revision());
     }
     look_in_a_second();
 }
@@ -216,10 +228,6 @@ void EtcdWatching::keep_key() {
             if (answer.status.code == GrpcStatus::not_found) front_.leases.forget(lease);
         });
     });
-}
-
-void EtcdWatching::saw_revision(std::int64_t revision) {
-    revision_ = std::max(revision_, revision);
 }
 
 }  // namespace holdfast::etcd

@@ -28,7 +28,9 @@ class EtcdWatching {
     void begin();
     void stop();
 
-    std::int64_t revision() const { return revision_; }
+    /// etcd is in another history: all records are to be read again, and nothing has been watched.
+    void leave_history();
+
     Duration round_trip() const { return round_trip_; }
 
  private:
@@ -46,7 +48,6 @@ class EtcdWatching {
     void look();
     void on_look(Instant asked, const GrpcAnswer& answer);
     void keep_key();
-    void saw_revision(std::int64_t revision);
 
     Front& front_;
     Told told_;
@@ -55,8 +56,8 @@ class EtcdWatching {
     std::vector<std::string> stale_keys_;  ///< of connections that are over
     bool reviewed_ = false;                ///< all records have been read once
     std::string page_after_;
-    std::int64_t watch_from_ = 0;  ///< 0: there is a gap
-    std::int64_t revision_ = 0;
+    std::int64_t watch_from_ = 0;   ///< 0: there is a gap
+    std::int64_t watch_least_ = 0;  ///< the revision that etcd had reached when the watch was begun
     Duration round_trip_{};
     int looks_ = 0;
 };

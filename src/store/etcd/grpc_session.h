@@ -17,9 +17,11 @@ struct GrpcStatus {
         unknown = 2,
         deadline_exceeded = 4,
         not_found = 5,
+        permission_denied = 7,
         resource_exhausted = 8,
         internal = 13,
         unavailable = 14,
+        data_loss = 15,
         unauthenticated = 16,
     };
     int code = ok;

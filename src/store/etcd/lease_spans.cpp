@@ -59,4 +59,8 @@ void LeaseSpans::forget(LeaseNumber lease) {
     std::erase_if(spans_, [&](const auto& one) { return one.second.lease == lease; });
 }
 
+void LeaseSpans::forget_all() {
+    std::erase_if(spans_, [](const auto& one) { return one.second.waiting.empty(); });
+}
+
 }  // namespace holdfast::etcd

@@ -34,6 +34,8 @@ class LeaseSpans {
     void lasting_until(core::EngineTime until, core::EngineTime now, Granted reply);
     /// etcd has it no longer.
     void forget(LeaseNumber lease);
+    /// etcd has none of those that were granted so far.
+    void forget_all();
 
     std::size_t size() const { return spans_.size(); }
 

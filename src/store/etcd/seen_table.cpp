@@ -60,6 +60,12 @@ void SeenTable::end_review() {
     }
 }
 
+void SeenTable::clear() {
+    due_.clear();
+    deletions_.clear();
+    keys_.clear();
+}
+
 void SeenTable::put(Keys::iterator at, Seen seen) {
     due_.erase({at->second.seen.due, &at->first});
     at->second.seen = std::move(seen);

@@ -50,6 +50,9 @@ class SeenTable {
     void begin_review() { ++review_; }
     void end_review();
 
+    /// All of it belongs to a history that etcd is no longer in.
+    void clear();
+
     std::size_t size() const { return keys_.size(); }
     bool full() const { return keys_.size() >= limits_.keys_most; }
 

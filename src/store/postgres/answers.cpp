@@ -17,12 +17,14 @@ Error broken(const char* what) {
     return {"store_unavailable", std::string("PostgreSQL: the schema is not as it should be: ") + what};
 }
 
-/// What swap() answers: whether it was done, the time, and what is there (the write, when it was written, its bytes).
-using Values = std::array<std::optional<std::string_view>, 5>;
-constexpr std::array<Type, 5> column_types{Type::truth, Type::big, Type::id, Type::big, Type::bytea};
+/// What swap() answers: whether it was done, the time, what is there (the write, when it was written, its bytes), and
+/// the place.
+using Values = std::array<std::optional<std::string_view>, 6>;
+constexpr std::array<Type, 6> column_types{Type::truth, Type::big, Type::id, Type::big, Type::bytea, Type::big};
 
 std::optional<Values> values_in(const Rows& rows) {
-    if (!rows.are({Column::truth, Column::big, Column::id, Column::big, Column::bytes}) || rows.count() != 1)
+    if (!rows.are({Column::truth, Column::big, Column::id, Column::big, Column::bytes, Column::big}) ||
+        rows.count() != 1)
         return std::nullopt;
     Values values;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -52,6 +54,10 @@ std::optional<Values> values_in(std::string_view record) {
     return whole ? std::optional(values) : std::nullopt;
 }
 
+core::Position position_of(std::int64_t place) {
+    return static_cast<core::Position>(place);
+}
+
 /// None for null.
 core::WriteId write_in(std::string_view id) {
     return id.empty() ? core::WriteId{} : core::WriteId::from_bytes(id);
@@ -76,27 +82,31 @@ Result<Kept> kept_in(const Rows& rows, int row, int column) {
 }  // namespace
 
 Result<Reading> reading_in(const Rows& rows) {
-    if (!rows.are({Column::big, Column::id, Column::big, Column::bytes}) || rows.count() != 1 || rows.is_null(0, 0))
+    if (!rows.are({Column::big, Column::id, Column::big, Column::bytes, Column::big}) || rows.count() != 1 ||
+        rows.is_null(0, 0) || rows.is_null(0, 4))
         return broken("fetch() answers something else");
     auto kept = kept_in(rows, 0, 1);
     if (!kept) return kept.error();
     constexpr std::int64_t ns_per_ms = 1'000'000;
-    return Reading{std::move(*kept), engine_time(rows.big(0, 0)), rows.big(0, 0) / ns_per_ms};
+    return Reading{std::move(*kept), engine_time(rows.big(0, 0)), rows.big(0, 0) / ns_per_ms,
+                   position_of(rows.big(0, 4))};
 }
 
 Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
     Swapped swapped;
-    const bool changed = rows.count() == 1 && rows.are({Column::big, Column::record});
-    if (changed && !rows.is_null(0, 0)) {
+    const bool changed = rows.count() == 1 && rows.are({Column::big, Column::big, Column::record});
+    if (changed && !rows.is_null(0, 0) && !rows.is_null(0, 1)) {
         swapped.done = true;
         swapped.now = engine_time(rows.big(0, 0));
+        swapped.position = position_of(rows.big(0, 1));
         return swapped;
     }
-    const auto values = changed ? values_in(rows.bytes(0, 1)) : values_in(rows);
-    if (!values || !(*values)[0] || !(*values)[1]) return broken("swap() answers something else");
-    const auto& [done, now, write, written_at, bytes] = *values;
+    const auto values = changed ? values_in(rows.bytes(0, 2)) : values_in(rows);
+    if (!values || !(*values)[0] || !(*values)[1] || !(*values)[5]) return broken("swap() answers something else");
+    const auto& [done, now, write, written_at, bytes, place] = *values;
     swapped.done = big_endian(*done) != 0;
     swapped.now = engine_time(static_cast<std::int64_t>(big_endian(*now)));
+    swapped.position = big_endian(*place);
     if (swapped.done) return swapped;
     swapped.found.write = write_in(write.value_or(std::string_view()));
     if (swapped.found.write == expected) return swapped;
@@ -109,7 +119,7 @@ Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
 }
 
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked) {
-    if (!rows.are({Column::big, Column::truth, Column::big, Column::id, Column::big, Column::bytes}) ||
+    if (!rows.are({Column::big, Column::truth, Column::big, Column::id, Column::big, Column::bytes, Column::big}) ||
         rows.count() < 1 || rows.big(0, 0) != 0)
         return broken("swaps() answers something else");
     std::vector<Rows> parts(asked, rows.from(0, 1));
@@ -149,6 +159,15 @@ Result<std::vector<std::string>> names_in(const Rows& rows) {
     for (int row = 0; row < rows.count(); ++row)
         names.emplace_back(rows.bytes(row, 0));
     return names;
+}
+
+std::string wait_in(const Rows& rows) {
+    if (!rows.are({Column::bytes, Column::truth}) || rows.count() != 1) return {};
+    const std::string_view what = rows.bytes(0, 0);
+    if (what == "IPC/SyncRep") return "commits wait for a synchronous standby that does not answer";
+    if (what.starts_with("Lock/")) return "it waits for a lock that another session holds";
+    if (what.starts_with("IO/")) return "it waits for its disk (" + std::string(what) + ")";
+    return {};
 }
 
 Result<std::int64_t> number_in(const Rows& rows) {

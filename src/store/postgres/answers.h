@@ -21,6 +21,8 @@ Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
 Result<core::Sight> sight_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);
 Result<std::int64_t> number_in(const Rows& rows);
+/// What a server's process waited for when it was ended, for people; empty if that is not known.
+std::string wait_in(const Rows& rows);
 
 inline core::EngineTime engine_time(std::int64_t ns) {
     return core::EngineTime(core::EngineTime::duration(ns));

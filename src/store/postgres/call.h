@@ -29,9 +29,11 @@ struct Call {
     Wants wants = Wants::nothing_of_this;
     bool tells = false;            ///< it has a notice inside
     std::string marker;            ///< of a swap: what must be there (engine.h)
+    std::int64_t position = 0;     ///< of a swap: how far the server must have come
     Callback<Result<Rows>> reply;  ///< gone as soon as it was called; what comes later is of no interest
     Instant until;                 ///< when it has to be answered
     Duration pause{};              ///< before it is tried again, because somebody else had the row locked
+    std::string why;               ///< it has to be tried again
     bool alone = false;            ///< it must not share a transaction: one that it was in has failed
     /// In the list of all calls under way, if it is in there.
     std::optional<std::list<std::shared_ptr<Call>>::iterator> place;

@@ -22,7 +22,11 @@ constexpr int oldest_server = 150000;
 
 using Descriptor = boost::asio::posix::stream_descriptor;
 
+constexpr const char* not_replicated = "the wait of a commit for a synchronous standby was cancelled";
+
 }  // namespace
+
+const char* const no_answer = "the server did not answer in time";
 
 std::string first_line(const char* message) {
     std::string_view text(message == nullptr ? "" : message);
@@ -129,14 +133,20 @@ void Connection::flush() {
     });
 }
 
+bool Connection::is_late(Instant now) const {
+    if (state_ != State::ready) return now >= give_up_at_;
+    return !groups_.empty() && now - heard_at_ >= settings_.answer_within;
+}
+
 /// Also looks whether the other end still lives: one that is stopped, or cut off, says nothing.
 void Connection::tick() {
     const Instant now = store_clock_now();
-    if (state_ != State::ready) {
-        if (now >= give_up_at_) return close("the server did not answer in time");
-    } else if (!groups_.empty()) {
-        if (now - heard_at_ >= settings_.answer_within) return close("the server did not answer in time");
-    } else if (now - heard_at_ >= ask_after) {
+    if (stalled_) return close(no_answer);
+    if (is_late(now)) {
+        stalled_ = true;
+        owner_.on_stalled(*this);
+        if (state_ == State::closed) return;
+    } else if (state_ == State::ready && groups_.empty() && now - heard_at_ >= ask_after) {
         Group ping;
         ping.calls.push_back(std::make_shared<Call>());
         ping.calls.back()->statement = statement::now;
@@ -153,11 +163,18 @@ void Connection::fail() {
     close(last_words_.empty() ? first_line(PQerrorMessage(handle_)) : last_words_);
 }
 
-/// A server that ends a connection which nobody asks anything says why like this.
+/// A server that ends a connection which nobody asks anything says why like this. And if somebody cancels a commit that
+/// waits for a standby, that is a warning only: what was written is there, but not on the standby. Its text depends on
+/// the server's language.
 void Connection::on_server_notice(void* self, const pg_result* notice) {
-    const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-    if (severity != nullptr && severity == std::string_view("FATAL"))
-        static_cast<Connection*>(self)->last_words_ = first_line(PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY));
+    auto& connection = *static_cast<Connection*>(self);
+    const auto says = [&](int field, std::string_view what) {
+        const char* text = PQresultErrorField(notice, field);
+        return text != nullptr && text == what;
+    };
+    if (says(PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL"))
+        connection.last_words_ = first_line(PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY));
+    if (says(PG_DIAG_SOURCE_FUNCTION, "SyncRepWaitForLSN")) connection.unreplicated_ = true;
 }
 
 void Connection::close(std::string why) {
@@ -185,6 +202,7 @@ void Connection::ask(State state, const std::string& sql) {
 void Connection::read_setup() {
     while (state_ != State::closed && state_ != State::ready && PQisBusy(handle_) == 0) {
         std::shared_ptr<pg_result> result(PQgetResult(handle_), PQclear);
+        if (unreplicated_) return close(not_replicated);
         if (result == nullptr) {
             if (PQstatus(handle_) == CONNECTION_BAD) return fail();
             return on_setup_answer();
@@ -212,6 +230,11 @@ void Connection::on_setup_answer() {
             ask(State::asking, version_sql(settings_.schema));
             break;
         case State::preparing:
+            give_up_at_ = store_clock_now() + settings_.answer_within;
+            // Who only listens writes nothing that waits for a standby.
+            ask(State::proving, settings_.listens ? "SELECT 1" : "EXECUTE " + std::string(statement::probe));
+            break;
+        case State::proving:
             if (PQenterPipelineMode(handle_) != 1) return fail();
             state_ = State::ready;
             heard_at_ = store_clock_now();
@@ -226,13 +249,18 @@ bool Connection::take_hello(pg_result& result) {
         const int index = PQfnumber(&result, column);
         return std::string(index < 0 || PQntuples(&result) != 1 ? "" : PQgetvalue(&result, 0, index));
     };
-    if (text("number").empty() || text("life").empty()) return close("the server does not say who it is"), false;
+    if (text("number").empty() || text("history").empty()) return close("the server does not say who it is"), false;
     if (std::atoi(text("number").c_str()) < oldest_server)
         return close("PostgreSQL " + text("version") + " is too old: it takes 15 or newer"), false;
     if (text("refuses") != "f")
         return close("the server is a standby, or read-only: it takes one that can write"), false;
-    hello_ = {text("life"), text("version"), text("forgets") != "f", std::atoll(text("clock").c_str()),
-              store_clock_now()};
+    hello_ = {.history = text("history"),
+              .life = text("history") + "." + text("started"),
+              .version = text("version"),
+              .place = std::strtoull(text("place").c_str(), nullptr, 10),
+              .clock = std::atoll(text("clock").c_str()),
+              .heard_at = store_clock_now()};
+    backend_ = {std::atoi(text("pid").c_str()), std::atoll(text("backend_started").c_str())};
     if (text("made") == "t")
         ask(State::asking, version_sql(settings_.schema));
     else
@@ -287,6 +315,10 @@ void Connection::read_answers() {
     int nothing = 0;
     while (!groups_.empty() && PQisBusy(handle_) == 0) {
         PGresult* result = PQgetResult(handle_);
+        if (unreplicated_) {
+            PQclear(result);
+            return close(not_replicated);
+        }
         if (result != nullptr) {
             nothing = 0;
             take_answer(result);

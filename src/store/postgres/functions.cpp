@@ -6,6 +6,10 @@ const std::string_view functions = R"sql(
 CREATE OR REPLACE FUNCTION ~.clock() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000 $$;
 
+-- How far the server has come in its write-ahead log.
+CREATE OR REPLACE FUNCTION ~.place() RETURNS bigint LANGUAGE sql VOLATILE
+    AS $$ SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint $$;
+
 -- The write of what is not there.
 CREATE OR REPLACE FUNCTION ~.nothing() RETURNS uuid LANGUAGE sql IMMUTABLE
     AS $$ SELECT '00000000-0000-0000-0000-000000000000'::uuid $$;
@@ -13,12 +17,13 @@ CREATE OR REPLACE FUNCTION ~.nothing() RETURNS uuid LANGUAGE sql IMMUTABLE
 -- What is there. The time is from before the look: if something in it was due by then, and is just being written, the
 -- answer waits for that, so that nothing is ever called over that is just being extended.
 CREATE OR REPLACE FUNCTION ~.fetch(of_kind smallint, of_name bytea, no_wait boolean,
-                        OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea)
+                        OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea, OUT place bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     ends bigint;
 BEGIN
     now := ~.clock();
+    place := ~.place();
     SELECT k.write, k.written_at, k.bytes, k.due INTO write, written_at, bytes, ends
         FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name;
     IF ends <= now THEN
@@ -53,18 +58,30 @@ BEGIN
     RETURN true;
 END $$;
 
+-- Fails unless the server has come as far as this. Before anything is written: that alone would bring it further.
+CREATE OR REPLACE FUNCTION ~.check_place(wanted bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF ~.place() < wanted THEN
+        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its write-ahead log ends before a place where it has been';
+    END IF;
+    RETURN true;
+END $$;
+
 -- A write that takes effect only on what is expected, at a time in [valid_from, valid_until) that is read after the row
 -- is locked. Each statement in here sees what was committed before that statement. If not done: what is there instead;
--- only `write` if that is as expected.
+-- only `write` if that is as expected. `place` is before the commit, and thus as safe as that.
 CREATE OR REPLACE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected uuid, becomes uuid,
                        valid_from bigint, valid_until bigint, new_written_at bigint, new_bytes bytea,
-                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, marker uuid, no_wait boolean,
-                       OUT done boolean, OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea)
+                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, marker uuid, least_place bigint,
+                       no_wait boolean,
+                       OUT done boolean, OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea,
+                       OUT place bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     next_watch bigint := least(new_due, new_keep_until);
 BEGIN
     done := false;
+    PERFORM ~.check_place(least_place);
     IF no_wait THEN
         PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR NO KEY UPDATE NOWAIT;
     END IF;
@@ -96,14 +113,15 @@ BEGIN
                     PERFORM ~.too_late();
                 END IF;
                 PERFORM ~.check_marker(marker);
+                place := ~.place();
                 IF notice <> '' THEN
                     PERFORM pg_notify('~', notice);
                 END IF;
                 RETURN;
             END IF;
         END IF;
-        SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes INTO now, write, written_at, bytes
-            FROM ~.fetch(of_kind, of_name, no_wait) f;
+        SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes, f.place
+            INTO now, write, written_at, bytes, place FROM ~.fetch(of_kind, of_name, no_wait) f;
         PERFORM ~.check_marker(marker);
         IF write <> expected THEN
             RETURN;
@@ -124,8 +142,8 @@ END $$;
 CREATE OR REPLACE FUNCTION ~.swaps(kinds smallint[], names bytea[], expecteds uuid[], becomings uuid[],
                                    froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
                                    keep_untils bigint[], dues bigint[], holdings text[], notices text[],
-                                   marker uuid, makes integer, ends integer, tells integer)
-RETURNS TABLE (number bigint, done boolean, now bigint, write uuid, written_at bigint, bytes bytea)
+                                   marker uuid, least_place bigint, makes integer, ends integer, tells integer)
+RETURNS TABLE (number bigint, done boolean, now bigint, write uuid, written_at bigint, bytes bytea, place bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     begun bigint := ~.clock();
@@ -138,6 +156,7 @@ DECLARE
     total bigint := 0;
     one record;
 BEGIN
+    PERFORM ~.check_place(least_place);
     IF makes > 0 THEN
         INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
             SELECT u.kind, u.name, u.becomes, u.written_at, u.keep_until, u.due, least(u.due, u.keep_until),
@@ -188,7 +207,7 @@ BEGIN
                      AND (finished < u.valid_from OR finished >= u.valid_until)) THEN
         PERFORM ~.too_late();
     END IF;
-    RETURN QUERY SELECT 0::bigint, true, finished, NULL::uuid, NULL::bigint, NULL::bytea;
+    RETURN QUERY SELECT 0::bigint, true, finished, NULL::uuid, NULL::bigint, NULL::bytea, ~.place();
     IF did < asked THEN
         FOR one IN
             SELECT u.* FROM unnest(kinds, names, expecteds, becomings, froms, untils) WITH ORDINALITY
@@ -198,8 +217,8 @@ BEGIN
         LOOP
             number := one.number;
             done := false;
-            SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes INTO now, write, written_at, bytes
-                FROM ~.fetch(one.kind, one.name, true) f;
+            SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes, f.place
+                INTO now, write, written_at, bytes, place FROM ~.fetch(one.kind, one.name, true) f;
             IF write = one.expected THEN
                 IF now >= one.valid_from AND now < one.valid_until THEN
                     RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'somebody made it as expected just now';
@@ -307,6 +326,18 @@ BEGIN
         FROM (SELECT l.kind, l.name FROM ~.kept l WHERE l.watch < late AND l.due < late
               ORDER BY l.watch LIMIT most FOR NO KEY UPDATE SKIP LOCKED) found
         WHERE k.kind = found.kind AND k.name = found.name RETURNING k.name;
+END $$;
+
+-- Fails, or waits, if writes do at the moment. Leaves nothing behind.
+CREATE OR REPLACE FUNCTION ~.probe() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    own bytea := int4send(pg_backend_pid());
+BEGIN
+    INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
+        VALUES (2, own, ~.nothing(), 0, 0, 0, 9223372036854775807, '{}', own)
+        ON CONFLICT (kind, name) DO UPDATE SET bytes = own;
+    DELETE FROM ~.kept k WHERE k.kind = 2 AND k.name = own;
+    RETURN FOUND;
 END $$;
 
 -- Forgets what may be forgotten by the time that the front takes it to be, at most so many; nothing while somebody else is

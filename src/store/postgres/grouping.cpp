@@ -31,18 +31,20 @@ void put_back_doubles(Group& group, std::deque<CallPtr>& queue) {
 Params together(const std::vector<CallPtr>& calls) {
     std::vector<const Params*> rows;
     std::int32_t makes = 0, ends = 0, tells = 0;
+    std::int64_t place = 0;
     for (const CallPtr& call : calls) {
         rows.push_back(&call->params);
         makes += call->wants == Wants::to_make ? 1 : 0;
         ends += call->wants == Wants::to_end ? 1 : 0;
         tells += call->tells ? 1 : 0;
+        place = std::max(place, call->position);
     }
     constexpr std::array<Type, 12> types{Type::small, Type::bytea, Type::id,  Type::id,  Type::big,  Type::big,
                                          Type::big,   Type::bytea, Type::big, Type::big, Type::text, Type::text};
     Params all;
     for (std::size_t i = 0; i < types.size(); ++i)
         all.column(rows, i, types[i]);
-    all.bytes(calls.front()->marker).number(makes).number(ends).number(tells);
+    all.bytes(calls.front()->marker).big(place).number(makes).number(ends).number(tells);
     return all;
 }
 

@@ -17,6 +17,8 @@ constexpr std::size_t groups_most = 16;  // under way on one connection
 constexpr std::size_t connection_bytes_most = 4 * 1024 * 1024;
 constexpr std::size_t locked_most = 1000;
 constexpr Duration reconnect_first = 50ms, reconnect_last = 1s;
+constexpr Duration doubt_pause = 1s;
+constexpr std::size_t left_most = 64;
 constexpr Duration locked_first = 10ms, locked_last = 200ms;
 
 bool is_of_class(const std::string& state, std::string_view code) {
@@ -41,6 +43,11 @@ bool is_locked(const std::string& state) {
 /// Somebody else came first, and it may work the next time.
 bool is_passing(const std::string& state) {
     return is_of_class(state, "40") || is_locked(state);
+}
+
+std::string why_passing(const Failure& failure) {
+    if (!is_locked(failure.state)) return failure.message;
+    return "somebody else has this row or the table locked: " + failure.message;
 }
 
 void wait_never(Call& call) {
@@ -111,11 +118,30 @@ void Pool::connect_later(Slot& slot) {
     slot.pause = std::clamp(slot.pause * 2, reconnect_first, reconnect_last);
     slot.timer->expires_after(std::chrono::duration_cast<Duration>(slot.pause * (0.5 + 0.5 * random_.unit())));
     slot.timer->async_wait([this, &slot, alive = alive_](boost::system::error_code error) {
-        if (!error && *alive && running_) connect(slot);
+        if (error || !*alive || !running_) return;
+        slot.waiting = false;
+        if (!slot.connection && may_connect(slot)) connect(slot);
     });
 }
 
-/// Only once one connection works are the others tried: then the schema is there.
+/// Only once one connection works are the others tried: then the schema is there, and writes do not hang.
+bool Pool::may_connect(const Slot& slot) const {
+    const auto& listener = slots_.front().connection;
+    if (&slot == &slots_.front()) return true;
+    return listener && listener->ready() && (&slot == &slots_[1] || open() > 0);
+}
+
+void Pool::connect_missing() {
+    for (Slot& slot : slots_)
+        if (!slot.connection && !slot.waiting && may_connect(slot)) connect(slot);
+}
+
+Pool::Slot* Pool::slot_of(const Connection& connection) {
+    const auto found = std::find_if(slots_.begin(), slots_.end(),
+                                    [&](const Slot& slot) { return slot.connection.get() == &connection; });
+    return found == slots_.end() ? nullptr : &*found;
+}
+
 void Pool::on_ready(Connection& connection) {
     for (Slot& slot : slots_) {
         if (slot.connection.get() == &connection) {
@@ -125,9 +151,8 @@ void Pool::on_ready(Connection& connection) {
         if (slot.connection && slot.connection->ready() && slot.connection->hello().life != connection.hello().life)
             std::shared_ptr(slot.connection)->close("another server, or another life of it, answers now");
     }
-    if (connection.listens())
-        for (Slot& slot : slots_)
-            if (!slot.connection && !slot.waiting) connect(slot);
+    if (connection.listens()) end_left();
+    connect_missing();
     tell_reachable();
     dispatch_soon();
 }
@@ -136,14 +161,59 @@ void Pool::on_closed(Connection& connection, const std::string& why, std::vector
     for (Slot& slot : slots_) {
         if (slot.connection.get() != &connection) continue;
         slot.connection.reset();
-        const auto& listener = slots_.front().connection;
-        if (running_ && (connection.listens() || (listener && listener->ready()))) connect_later(slot);
+        slot.doubted = false;
+        if (running_ && may_connect(slot)) connect_later(slot);
     }
     if (running_) tell_unreachable(why);
     for (const Group& group : lost)
         for (const CallPtr& call : group.calls)
             refuse(call, why);
     dispatch_soon();
+}
+
+void Pool::on_stalled(Connection& connection) {
+    if (connection.backend().pid == 0 || connection.listens()) return connection.close(no_answer);
+    doubt_all();
+    end(connection.backend(), [weak = connection.weak_from_this()](const std::string& waits_for) {
+        if (const auto stalled = weak.lock()) stalled->close(waits_for.empty() ? no_answer : waits_for);
+    });
+}
+
+/// If the one that listens is not there, or does not answer either, the next one does it.
+void Pool::end(const Backend& backend, std::function<void(const std::string& waits_for)> done) {
+    auto call = std::make_shared<Call>();
+    call->statement = statement::end;
+    call->params.number(backend.pid).big(backend.started);
+    call->reply = [this, backend, done](Result<Rows> rows) {
+        if (!rows && left_.size() < left_most) left_.push_back(backend);
+        done(rows ? wait_in(*rows) : std::string());
+    };
+    if (!call_by_listener({call})) refuse(call, why_not_);
+}
+
+void Pool::end_left() {
+    for (const Backend& backend : std::exchange(left_, {}))
+        end(backend, [](const std::string&) {});
+}
+
+/// Calls fail, or are not answered: it may be that none can be at the moment.
+void Pool::doubt_all() {
+    const Instant now = store_clock_now();
+    if (now < doubt_from_) return;
+    doubt_from_ = now + doubt_pause;
+    for (std::size_t i = 1; i < slots_.size(); ++i) {
+        if (!slots_[i].connection || !slots_[i].connection->ready()) continue;
+        slots_[i].doubted = true;
+        prove(slots_[i]);
+    }
+}
+
+void Pool::prove(Slot& slot) {
+    if (slot.connection->under_way() > 0) return;
+    Group group;
+    group.calls.push_back(std::make_shared<Call>());
+    group.calls.back()->statement = statement::probe;
+    std::shared_ptr(slot.connection)->send(std::move(group));
 }
 
 bool Pool::works() const {
@@ -237,7 +307,7 @@ std::shared_ptr<Connection> Pool::free_connection(bool group_is_full) const {
     std::shared_ptr<Connection> best;
     for (std::size_t i = 1; i < slots_.size(); ++i) {
         const auto& connection = slots_[i].connection;
-        if (!connection || !connection->ready()) continue;
+        if (!connection || !connection->ready() || slots_[i].doubted) continue;
         if (!best || connection->under_way() < best->under_way()) best = connection;
     }
     if (!best || best->under_way() == 0) return best;
@@ -279,16 +349,23 @@ void Pool::on_group(Connection& connection, Group group) {
                 answer(group.calls[i], group.together ? (*parts)[i] : *group.answers[i]);
         }
     }
+    Slot* const slot = slot_of(connection);
+    if (slot != nullptr && slot->doubted && connection.ready()) {
+        const bool is_proved = group.calls.front()->statement == statement::probe;
+        is_proved ? void(slot->doubted = false) : prove(*slot);
+    }
     dispatch();
 }
 
 /// Nothing of the group took effect, so whatever is in it may be tried again.
 void Pool::on_failure(Connection& connection, Group& group) {
     const Failure& failure = *group.failed;
-    if (is_for_good(failure.state)) {
+    const bool is_probe = group.calls.front()->statement == statement::probe;
+    if (is_for_good(failure.state) || is_probe) {
         for (const CallPtr& call : group.calls)
             refuse(call, failure.message);
-        return connection.close(failure.message);
+        connection.close(is_passing(failure.state) ? why_passing(failure) : failure.message);
+        return doubt_all();
     }
     if (is_lost(failure.state)) {
         for (const CallPtr& call : group.calls)
@@ -296,7 +373,10 @@ void Pool::on_failure(Connection& connection, Group& group) {
         return;
     }
     const bool was_alone = group.calls.size() == 1;
-    if (was_alone && !is_passing(failure.state)) return refuse(group.calls.front(), failure.message);
+    if (was_alone && !is_passing(failure.state)) {
+        refuse(group.calls.front(), failure.message);
+        return doubt_all();
+    }
     // The first that has no answer is the one that failed; if all have one, it was the commit.
     const auto failed = std::find(group.answers.begin(), group.answers.end(), std::nullopt) - group.answers.begin();
     for (std::size_t i = 0; i < group.calls.size(); ++i) {
@@ -306,6 +386,7 @@ void Pool::on_failure(Connection& connection, Group& group) {
             if (locked_.size() >= locked_most) locked_.clear();
             locked_.insert(call->name);
         }
+        if (is_passing(failure.state)) call->why = why_passing(failure);
         if (is_it || group.together || !is_locked(failure.state)) call->alone = true;
         if (group.together && is_locked(failure.state))
             wait_never(*call);  // one of them would wait: nobody knows which
@@ -371,9 +452,10 @@ void Pool::watch_time() {
 
 void Pool::on_time() {
     const Instant now = store_clock_now();
+    const bool is_late = !all_.empty() && all_.front()->until <= now;
     while (!all_.empty() && all_.front()->until <= now)
-        refuse(CallPtr(all_.front()), locked_.contains(all_.front()->name) ? "somebody else has this row locked"
-                                                                           : "it did not answer in time");
+        refuse(CallPtr(all_.front()), all_.front()->why.empty() ? "it did not answer in time" : all_.front()->why);
+    if (is_late) doubt_all();
     watch_time();
 }
 

@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -16,6 +17,12 @@ namespace holdfast::postgres {
 
 /// The connections to a server: one that listens, and some that carry calls. Connects them again when they break.
 /// A call is answered once: with rows that are committed, or with the error `store_unavailable`.
+///
+/// *Sick servers.* Where a call fails or is not answered in time, each connection has to show by a write that it can do
+/// so before it carries more calls, and likewise each new one. If none can, the engine cannot be reached, and one at a
+/// time tries again, with pauses. What a connection that does not answer waits for is asked by the one that listens,
+/// which also ends the process at its other end: a commit that waits for a standby would go on doing so, and others
+/// with it, until no more connections are left. So such a commit takes effect soon after its call has failed, or never.
 class Pool final : Connection::Owner {
  public:
     /// Told from the loop, never from within a call.
@@ -57,18 +64,27 @@ class Pool final : Connection::Owner {
         std::unique_ptr<boost::asio::steady_timer> timer;
         Duration pause{};
         bool waiting = false;
+        bool doubted = false;  ///< it has to show that it can write, before it carries another call
     };
     enum class Told : std::uint8_t { nothing, reachable, unreachable };
     using Queue = std::deque<CallPtr>;
 
     void on_ready(Connection& connection) override;
+    void on_stalled(Connection& connection) override;
     void on_group(Connection& connection, Group group) override;
     void on_notify(std::string_view payload) override;
     void on_closed(Connection& connection, const std::string& why, std::vector<Group> lost) override;
 
     void connect(Slot& slot);
     void connect_later(Slot& slot);
+    void connect_missing();
+    bool may_connect(const Slot& slot) const;
     bool works() const;
+    Slot* slot_of(const Connection& connection);
+    void end(const Backend& backend, std::function<void(const std::string& waits_for)> done);
+    void end_left();
+    void doubt_all();
+    void prove(Slot& slot);
     void tell_reachable();
     void tell_unreachable(const std::string& why);
 
@@ -101,7 +117,9 @@ class Pool final : Connection::Owner {
     bool timer_runs_ = false;
 
     Queue looks_, writes_;
-    std::list<CallPtr> all_;  ///< in the order of their time-outs
+    std::vector<Backend> left_;  ///< processes that may still wait for something, whose connections are closed
+    Instant doubt_from_;         ///< not before
+    std::list<CallPtr> all_;     ///< in the order of their time-outs
     std::size_t bytes_ = 0;
     std::set<std::string, std::less<>> locked_;  ///< rows that somebody had locked for long when they were last tried
     Duration round_trip_{};

@@ -94,7 +94,8 @@ class PostgresEngine final : public Engine, Pool::Owner {
               Callback<Result<Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
 
-    Duration swap_lingers() const override { return 2 * options_.answer_within; }
+    /// Until it begins, until it is noticed that it does not end, and until it is ended then.
+    Duration swap_lingers() const override { return 2 * options_.answer_within + 1s; }
 
     void start(EngineListener& listener) override {
         listener_ = &listener;
@@ -171,6 +172,7 @@ void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     call->tells = tells_inside;
     call->alone = wants == Wants::nothing_of_this;
     call->marker = swap.marker.bytes();
+    call->position = static_cast<std::int64_t>(swap.position);
     const EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
@@ -185,6 +187,7 @@ void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
         .byte_strings(swap.holders)
         .bytes(tells_inside ? payload_of(swap.notice) : std::string())
         .bytes(call->marker)
+        .big(call->position)
         .truth(false);
     Asked asked{swap.expected, swap.from, swap.until, tells_inside ? std::string() : std::string(swap.notice)};
     call->reply = [this, asked = std::move(asked), reply = std::move(reply)](Result<Rows> rows) mutable {
@@ -268,7 +271,7 @@ void PostgresEngine::overdue(std::size_t most, Callback<Result<std::vector<std::
 void PostgresEngine::on_reachable(const Hello& hello) {
     hello_ = hello;
     clock_.observe(engine_time(hello.clock), hello.heard_at);
-    if (listener_ != nullptr) listener_->on_reachable({hello.life, hello.forgets});
+    if (listener_ != nullptr) listener_->on_reachable({hello.history, hello.place});
     tell_soon();
 }
 

@@ -47,16 +47,21 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url);
 /// free takes them together. `done` is said only after the commit, which waits for the disk.
 ///
 /// *Swaps that linger.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
-/// clock, even if it lay in a buffer; once begun it has `answer_within` (statement_timeout). A row that is locked for
-/// long is tried again without waiting, so that calls for other rows do not queue up behind it.
+/// clock, even if it lay in a buffer; once begun it has `answer_within` (statement_timeout), and if its commit waits
+/// for longer than that, its session is ended (pool.h). A row that is locked for long is tried again without waiting,
+/// so that calls for other rows do not queue up behind it.
 ///
 /// *Notices* are NOTIFY on a channel named after the schema. Notices inside a swap's transaction make commits queue up,
 /// so only those that must arrive are sent like that; the others go together after their swaps were answered, at most
 /// every ten milliseconds, since each transaction wakes the connections of all fronts that listen.
 ///
 /// *Lives.* All connections must be to the same life of the same server: the last that says another one is believed,
-/// and the others are closed. It forgets, if `fsync` is off, or if it was once promoted, or has standbys, without
-/// `synchronous_standby_names`: then commits may be lost when another takes its place. A standby is no engine.
+/// and the others are closed. A standby is no engine.
+///
+/// *History.* What the engine tells is the system identifier and the timeline: a restart changes neither, and loses
+/// nothing that was committed. Its position is the end of the write-ahead log (pg_current_wal_insert_lsn). A swap reads
+/// it inside its transaction: what is said with `done` is before the commit record, and so on disk, and on a
+/// synchronous standby, whenever that is. The position that a swap requires is compared before it writes anything.
 ///
 /// A pooler that changes sessions between transactions cannot be in between: it breaks LISTEN and prepared statements.
 std::unique_ptr<core::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options);

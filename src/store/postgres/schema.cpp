@@ -19,19 +19,19 @@ std::string in_schema(std::string_view sql, std::string_view schema) {
 
 constexpr std::string_view hello = R"sql(
 SET search_path = pg_catalog;
+SET lock_timeout = 5000;
 SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS refuses,
        current_setting('server_version') AS version,
        current_setting('server_version_num')::integer AS number,
        (SELECT system_identifier::text FROM pg_control_system())
-           || '.' || extract(epoch FROM pg_postmaster_start_time())::text
            || CASE WHEN pg_is_in_recovery() THEN ''
-                   ELSE '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS life,
-       NOT current_setting('fsync')::boolean
-           OR current_setting('synchronous_standby_names') = ''
-              AND (EXISTS (SELECT FROM pg_stat_replication)
-                   OR CASE WHEN pg_is_in_recovery() THEN true
-                           ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) <> '00000001' END) AS forgets,
+                   ELSE '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS history,
+       extract(epoch FROM pg_postmaster_start_time())::text AS started,
+       CASE WHEN pg_is_in_recovery() THEN 0 ELSE (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint END AS place,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 AS clock,
+       pg_backend_pid() AS pid,
+       (SELECT (extract(epoch FROM a.backend_start) * 1000000)::bigint FROM pg_stat_activity a
+            WHERE a.pid = pg_backend_pid()) AS backend_started,
        to_regclass('~.version') IS NOT NULL AS made
 )sql";
 
@@ -75,7 +75,8 @@ DECLARE
 BEGIN
     FOR old IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = '~'::regnamespace
         AND p.proname IN ('clock', 'fetch', 'too_late', 'all_holders', 'swap', 'swaps', 'add_up', 'overlapping', 'of_holder',
-                          'scan', 'overdue', 'sweep', 'nothing', 'check_marker')
+                          'scan', 'overdue', 'sweep', 'nothing', 'check_marker', 'place',
+                          'check_place', 'probe')
     LOOP
         EXECUTE 'DROP FUNCTION ' || old::text;
     END LOOP;
@@ -85,6 +86,7 @@ END $drop$;
 constexpr std::string_view before_steps = R"sql(
 BEGIN;
 SET LOCAL search_path = pg_catalog;
+SET LOCAL synchronous_commit = local;
 SELECT pg_advisory_xact_lock(hashtext('~.schema'));
 DO $do$
 DECLARE
@@ -120,29 +122,37 @@ SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 PREPARE hf_fetch(smallint, bytea, boolean) AS SELECT * FROM ~.fetch($1, $2, $3);
-PREPARE hf_swap(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid, boolean)
-    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+PREPARE hf_swap(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid, bigint,
+                boolean)
+    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 PREPARE hf_change(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid,
-                  boolean)
+                  bigint, boolean)
     AS WITH changed AS (
         UPDATE ~.kept k
             SET write = $4, written_at = $7, bytes = $8, keep_until = $9, due = $10,
                 holders = ~.all_holders(k.holders, $11), held_by = $11,
                 watch = CASE WHEN k.watch BETWEEN ~.clock() AND least($9, $10) THEN k.watch ELSE least($9, $10) END
             WHERE k.kind = $1 AND k.name = $2 AND k.write = $3 AND ~.clock() >= $5 AND ~.clock() < $6
+                  AND ~.place() >= $14
             RETURNING CASE WHEN ~.check_marker($13) AND ~.clock() >= $5 AND ~.clock() < $6 THEN ~.clock()
-                           ELSE ~.too_late() END AS now)
-    SELECT (SELECT now FROM changed),
+                           ELSE ~.too_late() END AS now, ~.place() AS place)
+    SELECT (SELECT now FROM changed), (SELECT place FROM changed),
            CASE WHEN NOT EXISTS (SELECT FROM changed)
-                THEN ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) END;
+                THEN ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) END;
 PREPARE hf_swaps(smallint[], bytea[], uuid[], uuid[], bigint[], bigint[], bigint[], bytea[], bigint[], bigint[], text[],
-                 text[], uuid, integer, integer, integer)
-    AS SELECT * FROM ~.swaps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+                 text[], uuid, bigint, integer, integer, integer)
+    AS SELECT * FROM ~.swaps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 PREPARE hf_overlapping(bytea, bytea, bytea, integer[], integer) AS SELECT * FROM ~.overlapping($1, $2, $3, $4, $5);
 PREPARE hf_of_holder(bytea, integer) AS SELECT * FROM ~.of_holder($1, $2);
 PREPARE hf_scan(smallint, bytea, bytea, bytea, integer) AS SELECT * FROM ~.scan($1, $2, $3, $4, $5);
 PREPARE hf_overdue(integer) AS SELECT * FROM ~.overdue($1);
 PREPARE hf_sweep(bigint, integer) AS SELECT ~.sweep($1, $2);
+PREPARE hf_probe AS SELECT ~.probe();
+PREPARE hf_end(integer, bigint) AS
+    WITH it AS MATERIALIZED (
+        SELECT a.pid, concat(a.wait_event_type, '/', a.wait_event) AS waits_for FROM pg_stat_activity a
+            WHERE a.pid = $1 AND (extract(epoch FROM a.backend_start) * 1000000)::bigint = $2)
+    SELECT convert_to(waits_for, 'UTF8'), pg_terminate_backend(pid) FROM it;
 PREPARE hf_now AS SELECT ~.clock();
 PREPARE hf_tell(text) AS SELECT set_config('synchronous_commit', 'off', true), pg_notify('~', $1)
 )sql";

@@ -6,10 +6,11 @@
 namespace holdfast::postgres {
 
 /// What this program makes of an empty database, and knows how to work with.
-inline constexpr int schema_version = 4;
+inline constexpr int schema_version = 5;
 
 /// The names of the prepared statements. `change` takes what `swap` takes, for something that is there and goes on; it
-/// answers with the time, or, if it was not done like that, with what swap() answered. `swaps` is many of either.
+/// answers with the time and the place, or, if it was not done like that, with what swap() answered. `swaps` is many of
+/// either.
 namespace statement {
 inline constexpr const char* fetch = "hf_fetch";
 inline constexpr const char* swap = "hf_swap";
@@ -22,9 +23,11 @@ inline constexpr const char* overdue = "hf_overdue";
 inline constexpr const char* sweep = "hf_sweep";
 inline constexpr const char* tell = "hf_tell";
 inline constexpr const char* now = "hf_now";
+inline constexpr const char* probe = "hf_probe";
+inline constexpr const char* end = "hf_end";
 }  // namespace statement
 
-/// One row that says who the server is: see Hello in connection.cpp for its columns. Works without the schema.
+/// One row that says who the server is: see take_hello() in connection.cpp for its columns. Works without the schema.
 std::string hello_sql(std::string_view schema);
 std::string version_sql(std::string_view schema);
 /// Creates the schema, or brings it up to schema_version; nothing if somebody else just did. REQUIRES: a name that

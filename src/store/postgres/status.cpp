@@ -23,7 +23,7 @@ std::string address_of(const PostgresEngineOptions& options) {
 std::string status_of(const PostgresEngineOptions& options, const Pool& pool, const Hello& hello) {
     boost::json::object status{
         {"engine", "postgres"},     {"address", address_of(options)}, {"schema", options.schema},
-        {"version", hello.version}, {"reachable", pool.reachable()},  {"forgets", hello.forgets},
+        {"version", hello.version}, {"history", hello.history},       {"reachable", pool.reachable()},
         {"pool", options.pool},     {"connections", pool.open()},     {"round_trip_us", pool.round_trip() / 1us}};
     if (!pool.reachable()) status["why"] = pool.why_not();
     return boost::json::serialize(status);

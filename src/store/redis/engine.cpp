@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::size_t command_bytes = 512;  // around what it carries
 
-/// Of an answer that begins with the time: in a cluster too, where what is passed on as the engine's is not the time.
-std::int64_t wall_ms_in(const resp::Value& answer) {
-    constexpr Micros micros_per_ms = 1000;
-    return read_time(answer.items[0].text, answer.items[1].text).value_or(0) / micros_per_ms;
+/// Channels know no databases.
+std::string channel_of(const RedisEngineOptions& options) {
+    const auto database = options.address.database;
+    return options.prefix + (database == 0 ? "" : ":" + std::to_string(database)) + ":notices";
 }
 
 HashKey hash_key() {
@@ -23,11 +23,12 @@ HashKey hash_key() {
 RedisEngine::RedisEngine(boost::asio::io_context& loop, RedisEngineOptions options)
     : loop_(loop),
       options_(std::move(options)),
-      keys_(options_.prefix, options_.address.database),
+      notices_(channel_of(options_)),
+      keys_(options_.prefix, Keys::In::one_redis),
       front_(random_hex(Keys::front_bytes / 2)),
-      nodes_(std::make_shared<Nodes>(loop, options_, keys_.notices(),
-                                     Nodes::Hooks{.on_up = [this] { forget_all(); },
-                                                  .before_sending = [this](Node& node) { send_batches(node); },
+      nodes_(std::make_shared<Nodes>(loop, options_, notices_,
+                                     Nodes::Hooks{.on_up = [this] { on_up(); },
+                                                  .before_sending = [this] { send_batches(); },
                                                   .on_clock_step = [this] { forget_all(); },
                                                   .on_closed = [this] { drop_batches(); }})),
       memory_(IndexMemory::Limits{}, hash_key()),
@@ -45,61 +46,75 @@ void RedisEngine::stop() {
     nodes_->stop();
 }
 
+void RedisEngine::on_up() {
+    forget_all();
+    keys_ = Keys(options_.prefix, nodes_->in_cluster() ? Keys::In::cluster : Keys::In::one_redis);
+}
+
 /// Error: not now.
-Result<Node*> RedisEngine::node_of(std::string_view key, std::size_t bytes) {
+Result<Link*> RedisEngine::link_for(std::size_t bytes) {
     if (!nodes_->is_up()) return nodes_->why_down();
-    Node* const node = nodes_->of_key(key);
-    if (node == nullptr) return unavailable("no node of the Redis cluster has the slot of the key");
-    if (node->link->is_full(bytes + command_bytes)) return unavailable("too much is under way at the engine already");
-    return node;
+    Link* const link = nodes_->master().link.get();
+    if (link->is_full(bytes + command_bytes)) return unavailable("too much is under way at the engine already");
+    return link;
 }
 
-Error RedisEngine::unreadable(const Node& node, std::string_view what, std::size_t index) const {
-    const std::string key = key_of(node.link->asked(), index);
-    return unavailable(node.link->address().shown() + ", key " + quoted(key) + ": " + std::string(what));
+Error RedisEngine::unreadable(std::string_view what, std::size_t index) const {
+    const Link& link = *nodes_->master().link;
+    const std::string key = key_of(link.asked(), index);
+    return unavailable(link.address().shown() + ", key " + quoted(key) + ": " + std::string(what));
 }
 
-Result<EngineTime> RedisEngine::time_in(const resp::Value& answer, bool passed_on) {
-    Node& node = nodes_->answering();
+Result<EngineTime> RedisEngine::time_in(const resp::Value& answer) {
     const auto said = answer.type == resp::Value::Type::array && answer.items.size() >= 2
                           ? read_time(answer.items[0].text, answer.items[1].text)
                           : std::nullopt;
-    if (!said) return unreadable(node, "the answer does not begin with the time");
-    nodes_->observe(node, *said, passed_on);
-    return node.clock.seen(from_micros(*said));
+    if (!said) return unreadable("the answer does not begin with the time");
+    nodes_->observe(nodes_->master(), *said);
+    return from_micros(*said);
+}
+
+/// Behind the time.
+Result<core::Position> RedisEngine::position_in(const resp::Value& answer) const {
+    const bool said = answer.items.size() > 2 && answer.items[2].type == resp::Value::Type::integer;
+    if (!said || answer.items[2].number < 0) return unreadable("the answer does not say the position");
+    return static_cast<core::Position>(answer.items[2].number);
 }
 
 Result<Stored> RedisEngine::stored_in(resp::Value& value, std::size_t index) {
-    const Node& node = nodes_->answering();
     const bool older = value.is_text() && is_of_older_version(value.text);
     auto stored = value.is_text() ? read_stored(std::move(value.text)) : std::nullopt;
-    if (older)
-        return core::other_format(node.link->address().shown() + ", key " + quoted(key_of(node.link->asked(), index)));
-    if (!stored) return unreadable(node, "what is there was not written by Holdfast", index);
-    stored->kept.written_at = node.clock.seen(stored->kept.written_at);
-    if (stored->due) stored->due = node.clock.seen(*stored->due);
+    const Link& link = *nodes_->master().link;
+    if (older) return core::other_format(link.address().shown() + ", key " + quoted(key_of(link.asked(), index)));
+    if (!stored) return unreadable("what is there was not written by Holdfast", index);
     return std::move(*stored);
 }
 
 void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<core::Reading>> reply) {
     const std::string key = keys_.kept(kind, name);
-    const auto node = node_of(key, key.size());
-    if (!node) return fail(std::move(reply), node.error());
-    Link& link = *(*node)->link;
-    CommandWriter(link.begin(Link::Lane::then), (*node)->facts.scripts, Script::fetch, key, 0);
-    link.end(Link::Lane::then, {.reply =
-                                    [this, reply = std::move(reply)](Result<resp::Value> answer) mutable {
-                                        if (!answer) return reply(answer.error());
-                                        const auto now = time_in(*answer, true);
-                                        if (!now) return reply(now.error());
-                                        core::Reading reading{{}, *now, wall_ms_in(*answer)};
-                                        if (answer->items.size() == 2) return reply(std::move(reading));
-                                        auto stored = stored_in(answer->items[2]);
-                                        if (!stored) return reply(stored.error());
-                                        reading.kept = std::move(stored->kept);
-                                        reply(std::move(reading));
-                                    },
-                                .script = Script::fetch});
+    const auto link = link_for(key.size());
+    if (!link) return fail(std::move(reply), link.error());
+    CommandWriter((*link)->begin(Link::Lane::then), nodes_->master().facts.scripts, Script::fetch, std::size_t{2}, 0)
+        .add(key)
+        .add(keys_.position());
+    (*link)->end(Link::Lane::then,
+                 {.reply = [this, reply = std::move(reply)](
+                               Result<resp::Value> answer) mutable { reply(read_fetched(std::move(answer))); },
+                  .script = Script::fetch});
+}
+
+Result<core::Reading> RedisEngine::read_fetched(Result<resp::Value> answer) {
+    if (!answer) return answer.error();
+    const auto now = time_in(*answer);
+    if (!now) return now.error();
+    const auto position = position_in(*answer);
+    if (!position) return position.error();
+    core::Reading reading{{}, *now, now->time_since_epoch() / 1ms, *position};
+    if (answer->items.size() == 3) return reading;
+    auto stored = stored_in(answer->items[3]);
+    if (!stored) return stored.error();
+    reading.kept = std::move(stored->kept);
+    return reading;
 }
 
 std::string RedisEngine::status() const {
@@ -109,7 +124,6 @@ std::string RedisEngine::status() const {
                      {"version", nodes_->version()},
                      {"reachable", nodes_->is_up()},
                      {"cluster", nodes_->in_cluster()},
-                     {"durable", !nodes_->hello().life.empty() && !nodes_->hello().forgets},
                      {"replicas_waited_for", options_.wait},
                      {"round_trip_us", std::chrono::floor<std::chrono::microseconds>(nodes_->round_trip()).count()}};
     if (!nodes_->is_up()) out["why"] = nodes_->why_down().message;

@@ -33,6 +33,7 @@ class RedisEngine final : public core::Engine {
     std::string status() const override;
 
  private:
+    struct SwapBatch;
     /// A swap under way, with what has to be in the indices before.
     struct SwapCall {
         /// A holder in the record as it becomes.
@@ -48,22 +49,26 @@ class RedisEngine final : public core::Engine {
         std::string name{};  ///< of a record
         std::vector<Named> named{};
         Micros folders_until = 0;  ///< once the indices are written
-        std::string key{};
-        std::string command{};  ///< in a cluster: to be sent when the indices are written
-        std::size_t missing = 0;
+        std::size_t missing = 0;   ///< indices
+        /// In a cluster, where a slot may be on its way to another node key by key: the swap, until the indices are
+        /// written. Elsewhere Redis does what it is asked on one connection in that order.
+        std::unique_ptr<SwapBatch> held_back{};
         bool is_answered = false;
         Result<core::Swapped> outcome = core::Swapped{};
         std::optional<Error> index_error{};
     };
     using SwapPointer = std::shared_ptr<SwapCall>;
 
-    /// Swaps that travel in one call of the script. In a cluster, one.
+    /// Swaps that travel in one call of the script.
     struct SwapBatch {
         std::string keys{};
         std::string arguments{};
-        Micros latest = 0;  ///< none is done from then on
-        WriteId marker{};   ///< of all of them
+        Micros latest = 0;            ///< none is done from then on
+        WriteId marker{};             ///< of all of them
+        core::Position position = 0;  ///< the highest that one of them requires
         std::vector<SwapPointer> calls{};
+
+        std::size_t bytes() const { return keys.size() + arguments.size(); }
     };
 
     /// What is to be written to one index in this turn, and the swaps that need it: of the script `due`, one for each
@@ -71,7 +76,6 @@ class RedisEngine final : public core::Engine {
     struct IndexBatch {
         Script script = Script::cover;
         std::string key{};
-        Node* node = nullptr;
         std::string arguments{};
         std::size_t words = 0;
         std::vector<SwapPointer> calls{};
@@ -93,7 +97,6 @@ class RedisEngine final : public core::Engine {
         Kind kind = Kind::record;
         std::string pattern{};
         std::string count{};
-        std::size_t node = 0;
         std::string cursor = "0";
         std::size_t rounds = 0;
         std::vector<std::string> names{};
@@ -113,20 +116,22 @@ class RedisEngine final : public core::Engine {
         Callback<Result<std::vector<std::string>>> reply{};
     };
 
+    void on_up();
     template <class T>
     void fail(Callback<Result<T>> reply, Error error) {
         boost::asio::post(loop_, [reply = std::move(reply), error = std::move(error)]() mutable { reply(error); });
     }
-    Result<Node*> node_of(std::string_view key, std::size_t bytes);
-    Error unreadable(const Node& node, std::string_view what, std::size_t index = 0) const;
-    Result<EngineTime> time_in(const resp::Value& answer, bool passed_on = false);
+    Result<Link*> link_for(std::size_t bytes);
+    Error unreadable(std::string_view what, std::size_t index = 0) const;
+    Result<EngineTime> time_in(const resp::Value& answer);
+    Result<core::Position> position_in(const resp::Value& answer) const;
+    Result<core::Reading> read_fetched(Result<resp::Value> answer);
     Result<Stored> stored_in(resp::Value& value, std::size_t index = 0);
 
     Duration lingers() const { return options_.answer_within + 500ms; }
-    void add_swap(SwapBatch& batch, const Node& node, const core::Swap& swap, std::string_view key) const;
-    void write_swaps(std::string& out, const Node& node, const SwapBatch& batch) const;
+    SwapBatch swap_alone(const core::Swap& swap, std::string_view key, SwapPointer call) const;
+    void send_with_others(SwapBatch batch);
     void send_swaps();
-    void end_swaps(Node& node, std::vector<SwapPointer> calls);
     void swaps_answered(const std::vector<SwapPointer>& calls, Result<resp::Value> answer);
     Result<void> read_swaps(const std::vector<SwapPointer>& calls, resp::Value& answer);
     Result<core::Swapped> read_swap(char letter, resp::Value& value, std::size_t index);
@@ -134,14 +139,14 @@ class RedisEngine final : public core::Engine {
     void finish_answered(SwapCall& call);
     void finish(SwapCall& call, Result<core::Swapped> outcome);
 
-    Result<void> plan_indices(const core::Swap& swap, const SwapPointer& call, const Node& node);
+    Result<void> plan_indices(const core::Swap& swap, const SwapPointer& call);
     void cover_holders(const core::Swap& swap, const SwapPointer& call, Micros keep);
     void cover_folders(const core::Swap& swap, const SwapPointer& call, Micros keep);
-    void set_due(const core::Swap& swap, const SwapPointer& call, const Node& node);
+    void set_due(const core::Swap& swap, const SwapPointer& call);
     std::int64_t cover(const std::string& key, Micros until, std::int64_t own, const SwapPointer& call);
     void add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
                       const SwapPointer& call);
-    void send_batches(Node& node);
+    void send_batches();
     void send_batch(IndexBatch batch);
     void index_answered(const IndexBatch& batch, const Result<resp::Value>& answer);
     void one_index_answered(const SwapPointer& call);
@@ -155,11 +160,11 @@ class RedisEngine final : public core::Engine {
     void forget_all();
 
     void look(const std::string& index, std::size_t most, Callback<Result<Got>> reply);
-    void get_all(Kind kind, std::vector<std::string> names, std::string_view at_least, Callback<Result<Got>> reply);
-    void get_times(const std::vector<Node*>& nodes, const std::shared_ptr<Getting>& getting);
-    void get_values(Kind kind, const std::shared_ptr<Getting>& getting);
+    void get_all(Kind kind, std::vector<std::string> names, Callback<Result<Got>> reply);
+    void get_time(Link& link, const std::shared_ptr<Getting>& getting);
+    void get_values(Link& link, Kind kind, const std::shared_ptr<Getting>& getting);
     void got_one(const std::shared_ptr<Getting>& getting);
-    void show(Got found, bool cut, std::string_view at_least, Callback<Result<core::Sight>> reply);
+    void show(Got found, bool cut, Callback<Result<core::Sight>> reply);
     void scan_on(const std::shared_ptr<Scanning>& scanning);
     void scanned(const std::shared_ptr<Scanning>& scanning, Result<resp::Value> answer);
     void scan_done(const std::shared_ptr<Scanning>& scanning);
@@ -171,13 +176,14 @@ class RedisEngine final : public core::Engine {
 
     boost::asio::io_context& loop_;
     const RedisEngineOptions options_;
-    const Keys keys_;
+    const std::string notices_;  // the channel
+    Keys keys_;
     const std::string front_;  // whose entries in the sets of what is due are its own
     std::shared_ptr<Nodes> nodes_;
     IndexMemory memory_;
     FreedHolders freed_;
     std::size_t swaps_under_way_ = 0;
-    SwapBatch swaps_;                  // of this turn, unless in a cluster
+    SwapBatch swaps_;                  // of this turn
     std::vector<IndexBatch> batches_;  // of this turn
     std::unordered_map<std::string, std::size_t> batch_of_;
     std::size_t batch_bytes_ = 0;

@@ -15,7 +15,7 @@ constexpr Micros forever = std::numeric_limits<Micros>::max();
 }  // namespace
 
 /// Error: there is no room for what it takes.
-Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer& call, const Node& node) {
+Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer& call) {
     if (batch_bytes_ > options_.unsent_bytes_most) return unavailable("too much is under way at the engine already");
     call->indexed = &memory_.use(swap.name);
     call->memory_life = memory_.life();
@@ -25,7 +25,7 @@ Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer
     const Micros keep = swap.keep_until == EngineTime::max() ? forever : micros_up(swap.keep_until);
     cover_holders(swap, call, keep);
     cover_folders(swap, call, keep);
-    set_due(swap, call, node);
+    set_due(swap, call);
     return {};
 }
 
@@ -53,14 +53,12 @@ void RedisEngine::cover_folders(const core::Swap& swap, const SwapPointer& call,
 
 /// Returns the score, an even one. `own`: what this front is known to have given it before.
 std::int64_t RedisEngine::cover(const std::string& key, Micros until, std::int64_t own, const SwapPointer& call) {
-    const Node* const at = nodes_->of_key(key);
     const std::string before = own == 0 || own == forever ? "" : std::to_string(own);
-    if (at == nullptr || until == forever) {
+    if (until == forever) {
         add_to_batch(Script::cover, key, {"inf", before, call->name}, call);
         return forever;
     }
-    const Micros least = micros_up(at->clock.at_node(from_micros(until)));
-    const std::int64_t score = least + (least & 1);
+    const std::int64_t score = until + (until & 1);
     add_to_batch(Script::cover, key, {std::to_string(score), before, call->name}, call);
     return score;
 }
@@ -73,17 +71,14 @@ bool RedisEngine::is_ahead(Micros due, Micros now) const {
 
 /// What a set says is due later than it is, nobody would look at in time; earlier does no harm. Of two swaps of one
 /// resource that are under way, the one need not know what the other makes of the entry.
-void RedisEngine::set_due(const core::Swap& swap, const SwapPointer& call, const Node& node) {
+void RedisEngine::set_due(const core::Swap& swap, const SwapPointer& call) {
     if (swap.due == EngineTime::max()) return;
     Indexed& indexed = *call->indexed;
     const Micros due = micros_down(swap.due);
-    const Micros now = micros_up(node.clock.seen(node.clock.at_most(store_clock_now())));
+    const Micros now = micros_up(nodes_->master().clock.at_most(store_clock_now()));
     if (indexed.swaps == 1 && is_ahead(indexed.due, now) && indexed.due <= due) return;
     indexed.due = 0;
-    const std::string key = keys_.due_of(swap.name);
-    const Node* const at = nodes_->of_key(key);
-    const Micros score = at == nullptr ? due : micros_down(at->clock.at_node(from_micros(due)));
-    add_to_batch(Script::due, key, {std::to_string(score), front_ + call->name}, call);
+    add_to_batch(Script::due, keys_.due_of(swap.name), {std::to_string(due), front_ + call->name}, call);
 }
 
 void RedisEngine::add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
@@ -91,7 +86,7 @@ void RedisEngine::add_to_batch(Script script, const std::string& key, std::initi
     const auto place = batch_of_.try_emplace(static_cast<char>(script) + key, batches_.size()).first;
     if (place->second == batches_.size() || batches_[place->second].words + words.size() > words_most) {
         place->second = batches_.size();
-        batches_.push_back({.script = script, .key = key, .node = nodes_->of_key(key)});
+        batches_.push_back({.script = script, .key = key});
     }
     IndexBatch& batch = batches_[place->second];
     const std::size_t before = batch.arguments.size();
@@ -102,30 +97,22 @@ void RedisEngine::add_to_batch(Script script, const std::string& key, std::initi
         batch.calls.push_back(call);
         ++call->missing;
     }
-    (batch.node != nullptr ? *batch.node : *nodes_->masters()[0]).link->wake();
+    nodes_->master().link->wake();
 }
 
-void RedisEngine::send_batches(Node& node) {
+void RedisEngine::send_batches() {
     drop_freed();
     send_swaps();
-    if (batches_.empty()) return;
-    auto all = std::exchange(batches_, {});
     batch_of_.clear();
-    for (IndexBatch& batch : all) {
-        if (batch.node == &node || batch.node == nullptr)
-            send_batch(std::move(batch));
-        else
-            batches_.push_back(std::move(batch));  // and no longer added to
-    }
+    for (IndexBatch& batch : std::exchange(batches_, {}))
+        send_batch(std::move(batch));
 }
 
 void RedisEngine::send_batch(IndexBatch batch) {
     batch_bytes_ -= batch.arguments.size();
-    if (batch.node == nullptr)
-        return index_answered(batch, unavailable("no node of the Redis cluster has the slot of an index"));
-    Link& link = *batch.node->link;
+    Link& link = *nodes_->master().link;
     std::string& out = link.begin(Link::Lane::first);
-    CommandWriter(out, batch.node->facts.scripts, batch.script, batch.key, batch.words);
+    CommandWriter(out, nodes_->master().facts.scripts, batch.script, batch.key, batch.words);
     out += batch.arguments;
     const Script script = batch.script;
     batch.arguments.clear();
@@ -152,12 +139,12 @@ void RedisEngine::index_answered(const IndexBatch& batch, const Result<resp::Val
 void RedisEngine::one_index_answered(const SwapPointer& call) {
     if (--call->missing > 0 || !call->reply) return;
     if (call->is_answered) return finish_answered(*call);
-    if (call->command.empty()) return;
+    const auto held_back = std::exchange(call->held_back, nullptr);
+    if (!held_back) return;
     if (call->index_error) return finish(*call, *call->index_error);
-    const auto node = node_of(call->key, call->command.size());
-    if (!node) return finish(*call, node.error());
-    (*node)->link->begin(Link::Lane::then) += call->command;
-    end_swaps(**node, {call});
+    const auto link = link_for(held_back->bytes());
+    if (!link) return finish(*call, link.error());
+    send_with_others(std::move(*held_back));
 }
 
 void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
@@ -165,7 +152,7 @@ void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
     if (!said)
         call.index_error = unavailable("Redis does not say where in an index a record is");
     else if (call.indexed != nullptr && call.memory_life == memory_.life())
-        call.indexed->due = micros_down(nodes_->answering().clock.seen(from_micros(*said)));
+        call.indexed->due = *said;
 }
 
 /// Whatever became of the swap, the indices are as they are; who of the holders needs them depends on it.
@@ -218,9 +205,7 @@ void RedisEngine::drop_freed() {
 void RedisEngine::drop_batches() {
     batch_of_.clear();
     batch_bytes_ = 0;
-    swaps_.keys.clear();
-    swaps_.arguments.clear();
-    const auto calls = std::exchange(swaps_.calls, {});
+    const auto calls = std::exchange(swaps_, {}).calls;
     for (const IndexBatch& batch : std::exchange(batches_, {}))
         index_answered(batch, nodes_->why_down());
     swaps_answered(calls, nodes_->why_down());

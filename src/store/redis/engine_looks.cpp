@@ -28,65 +28,50 @@ std::optional<std::string_view> folder_to_look_in(const core::FilePath& file) {
 
 /// The names that an index has now, as many as were asked for and one more if there are more.
 void RedisEngine::look(const std::string& index, std::size_t most, Callback<Result<Got>> reply) {
-    const auto node = node_of(index, index.size());
-    if (!node) return fail(std::move(reply), node.error());
-    Link& link = *(*node)->link;
-    CommandWriter(link.begin(Link::Lane::then), (*node)->facts.scripts, Script::look, index, 1)
+    const auto link = link_for(index.size());
+    if (!link) return fail(std::move(reply), link.error());
+    CommandWriter((*link)->begin(Link::Lane::then), nodes_->master().facts.scripts, Script::look, index, 1)
         .add(static_cast<std::int64_t>(most + 1));
-    link.end(Link::Lane::then, {.reply =
-                                    [this, reply = std::move(reply)](Result<resp::Value> answer) mutable {
-                                        if (!answer) return reply(answer.error());
-                                        if (const auto now = time_in(*answer); !now) return reply(now.error());
-                                        Got got;
-                                        for (std::size_t i = 2; i < answer->items.size(); ++i)
-                                            got.names.push_back(std::move(answer->items[i].text));
-                                        reply(std::move(got));
-                                    },
-                                .script = Script::look});
+    (*link)->end(Link::Lane::then, {.reply =
+                                        [this, reply = std::move(reply)](Result<resp::Value> answer) mutable {
+                                            if (!answer) return reply(answer.error());
+                                            if (const auto now = time_in(*answer); !now) return reply(now.error());
+                                            Got got;
+                                            for (std::size_t i = 2; i < answer->items.size(); ++i)
+                                                got.names.push_back(std::move(answer->items[i].text));
+                                            reply(std::move(got));
+                                        },
+                                    .script = Script::look});
 }
 
-/// What is under these names. The time is asked first, of every node that is asked for a value, and of the one that
-/// would have `at_least`.
-void RedisEngine::get_all(Kind kind, std::vector<std::string> names, std::string_view at_least,
-                          Callback<Result<Got>> reply) {
-    if (!nodes_->is_up()) return fail(std::move(reply), nodes_->why_down());
-    std::vector<Node*> nodes{nodes_->of_key(keys_.kept(kind, at_least))};
-    for (const std::string& name : names)
-        if (Node* const node = nodes_->of_key(keys_.kept(kind, name)); std::ranges::find(nodes, node) == nodes.end())
-            nodes.push_back(node);
-    for (const Node* node : nodes)
-        if (node == nullptr || node->link->is_full(names.size() * 64))
-            return fail(std::move(reply),
-                        unavailable(node == nullptr ? "no node of the Redis cluster has the slot of the key"
-                                                    : "too much is under way at the engine already"));
+/// What is under these names. The time is asked first.
+void RedisEngine::get_all(Kind kind, std::vector<std::string> names, Callback<Result<Got>> reply) {
+    const auto link = link_for(names.size() * 64);
+    if (!link) return fail(std::move(reply), link.error());
     auto getting = std::make_shared<Getting>();
     getting->got.values.resize(names.size());
     getting->got.names = std::move(names);
-    getting->missing = nodes.size() + getting->got.names.size();
+    getting->missing = 1 + getting->got.names.size();
     getting->reply = std::move(reply);
-    get_times(nodes, getting);
-    get_values(kind, getting);
+    get_time(**link, getting);
+    get_values(**link, kind, getting);
 }
 
-void RedisEngine::get_times(const std::vector<Node*>& nodes, const std::shared_ptr<Getting>& getting) {
-    for (Node* const node : nodes) {
-        resp::write_command(node->link->begin(Link::Lane::then), {"TIME"});
-        node->link->end(Link::Lane::then, {.reply = [this, getting](const Result<resp::Value>& answer) {
-                            const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
-                            if (!now)
-                                getting->error = now.error();
-                            else
-                                getting->got.now = std::min(getting->got.now, *now);
-                            got_one(getting);
-                        }});
-    }
+void RedisEngine::get_time(Link& link, const std::shared_ptr<Getting>& getting) {
+    resp::write_command(link.begin(Link::Lane::then), {"TIME"});
+    link.end(Link::Lane::then, {.reply = [this, getting](const Result<resp::Value>& answer) {
+                 const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
+                 if (now)
+                     getting->got.now = *now;
+                 else
+                     getting->error = now.error();
+                 got_one(getting);
+             }});
 }
 
-void RedisEngine::get_values(Kind kind, const std::shared_ptr<Getting>& getting) {
+void RedisEngine::get_values(Link& link, Kind kind, const std::shared_ptr<Getting>& getting) {
     for (std::size_t i = 0; i < getting->got.names.size(); ++i) {
-        const std::string key = keys_.kept(kind, getting->got.names[i]);
-        Link& link = *nodes_->of_key(key)->link;
-        resp::write_command(link.begin(Link::Lane::then), {"GET", key});
+        resp::write_command(link.begin(Link::Lane::then), {"GET", keys_.kept(kind, getting->got.names[i])});
         link.end(Link::Lane::then, {.reply = [this, getting, i](Result<resp::Value> answer) {
                      if (!answer) {
                          getting->error = answer.error();
@@ -108,8 +93,8 @@ void RedisEngine::got_one(const std::shared_ptr<Getting>& getting) {
     getting->reply(std::move(getting->got));
 }
 
-void RedisEngine::show(Got found, bool cut, std::string_view at_least, Callback<Result<core::Sight>> reply) {
-    get_all(Kind::record, std::move(found.names), at_least, [reply = std::move(reply), cut](Result<Got> got) mutable {
+void RedisEngine::show(Got found, bool cut, Callback<Result<core::Sight>> reply) {
+    get_all(Kind::record, std::move(found.names), [reply = std::move(reply), cut](Result<Got> got) mutable {
         if (!got) return reply(got.error());
         core::Sight sight{{}, got->now, cut};
         for (std::size_t i = 0; i < got->names.size(); ++i)
@@ -123,7 +108,7 @@ void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<
         if (!found) return reply(found.error());
         const bool cut = found->names.size() > most;
         if (cut) found->names.resize(most);
-        show(std::move(*found), cut, {}, std::move(reply));
+        show(std::move(*found), cut, std::move(reply));
     });
 }
 
@@ -133,7 +118,7 @@ void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callb
     const auto folder = file ? folder_to_look_in(*file) : std::nullopt;
     const bool cut = names.size() > most;
     if (cut) names.resize(most);
-    if (!folder || cut) return show({std::move(names)}, cut, resource, std::move(reply));
+    if (!folder || cut) return show({std::move(names)}, cut, std::move(reply));
     look(keys_.folder(file->scope, folder_with_set(*folder)), most,
          [this, most, names = std::move(names), resource = std::string(resource),
           reply = std::move(reply)](Result<Got> found) mutable {
@@ -149,7 +134,7 @@ void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callb
                  }
                  names.push_back(std::move(name));
              }
-             show({std::move(names)}, more, resource, std::move(reply));
+             show({std::move(names)}, more, std::move(reply));
          });
 }
 

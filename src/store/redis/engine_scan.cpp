@@ -12,30 +12,27 @@ constexpr std::size_t count_least = 10;
 constexpr std::size_t count_most = 1000;
 constexpr std::size_t rounds_most = 8;  // in search of a first name
 
+constexpr std::size_t take_bytes = 256;  // of a question for what is due
+
 constexpr Micros taken_for = 10'000'000;
 constexpr Duration looked_at_again = 10min;  // at the latest, should somebody have made it due earlier meanwhile
 
 }  // namespace
 
-// Where a page begins is `MAP.NODE.CURSOR`. A cursor of Redis is a place in the table of one process, and keys move
-// between nodes: if either may have happened since, the scan starts over.
+// Where a page begins is `LIFE.CURSOR`. A cursor of Redis is a place in the table of one process: of another one, the
+// scan starts over.
 
 std::string RedisEngine::cursor_text(const Scanning& scanning) const {
-    return std::to_string(nodes_->map_version()) + '.' + std::to_string(scanning.node) + '.' + scanning.cursor;
+    return std::to_string(nodes_->life()) + '.' + scanning.cursor;
 }
 
 bool RedisEngine::read_cursor(std::string_view text, Scanning& scanning) const {
     if (text.empty()) return true;
-    const auto first = std::min(text.find('.'), text.size());
-    const auto second = std::min(text.find('.', first + 1), text.size());
-    if (first == text.size() || second == text.size()) return false;
-    const auto version = parse_number(text.substr(0, first));
-    const auto node = parse_number(text.substr(first + 1, second - first - 1));
-    const auto cursor = parse_number(text.substr(second + 1));
-    if (!version || !node || !cursor) return false;
-    if (*version != nodes_->map_version() || *node >= nodes_->masters().size()) return true;
-    scanning.node = *node;
-    scanning.cursor = std::to_string(*cursor);
+    const auto dot = std::min(text.find('.'), text.size());
+    const auto life = parse_number(text.substr(0, dot));
+    const auto cursor = parse_number(text.substr(std::min(dot + 1, text.size())));
+    if (!life || !cursor) return false;
+    if (*life == nodes_->life()) scanning.cursor = std::to_string(*cursor);
     return true;
 }
 
@@ -53,26 +50,23 @@ void RedisEngine::scan(Kind kind, std::string_view prefix, std::string_view afte
 }
 
 void RedisEngine::scan_on(const std::shared_ptr<Scanning>& scanning) {
-    if (!nodes_->is_up()) return scanning->reply(nodes_->why_down());
-    Link& link = *nodes_->masters()[std::min(scanning->node, nodes_->masters().size() - 1)]->link;
     std::string command;
     resp::write_command(command, {"SCAN", scanning->cursor, "MATCH", scanning->pattern, "COUNT", scanning->count});
-    if (link.is_full(command.size()))
-        return scanning->reply(unavailable("too much is under way at the engine already"));
-    link.send(command, [this, scanning](Result<resp::Value> answer) { scanned(scanning, std::move(answer)); });
+    const auto link = link_for(command.size());
+    if (!link) return fail(std::move(scanning->reply), link.error());
+    (*link)->send(command, [this, scanning](Result<resp::Value> answer) { scanned(scanning, std::move(answer)); });
 }
 
 void RedisEngine::scanned(const std::shared_ptr<Scanning>& scanning, Result<resp::Value> answer) {
     if (!answer) return scanning->reply(answer.error());
     if (answer->is_error()) return scanning->reply(unavailable("Redis refuses to scan: " + quoted(answer->text)));
     if (answer->items.size() != 2 || !parse_number(answer->items[0].text))
-        return scanning->reply(unreadable(nodes_->answering(), "the answer to SCAN is none"));
+        return scanning->reply(unreadable("the answer to SCAN is none"));
     scanning->cursor = answer->items[0].text;
     const std::size_t front = keys_.kept(scanning->kind, {}).size();
     for (const resp::Value& key : answer->items[1].items)
         if (key.text.size() >= front) scanning->names.push_back(key.text.substr(front));
-    if (scanning->cursor == "0") ++scanning->node;
-    const bool more = scanning->node < nodes_->masters().size();
+    const bool more = scanning->cursor != "0";
     if (scanning->names.empty() && more && ++scanning->rounds < rounds_most) return scan_on(scanning);
     scan_done(scanning);
 }
@@ -81,33 +75,27 @@ void RedisEngine::scan_done(const std::shared_ptr<Scanning>& scanning) {
     std::ranges::sort(scanning->names);
     const auto same = std::ranges::unique(scanning->names);
     scanning->names.erase(same.begin(), same.end());
-    std::string next = scanning->node < nodes_->masters().size() ? cursor_text(*scanning) : "";
-    get_all(scanning->kind, std::move(scanning->names), {},
-            [scanning, next = std::move(next)](Result<Got> got) mutable {
-                if (!got) return scanning->reply(got.error());
-                core::Page page{{}, got->now, std::move(next)};
-                for (std::size_t i = 0; i < got->names.size(); ++i)
-                    if (got->values[i])
-                        page.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->kept)});
-                scanning->reply(std::move(page));
-            });
+    std::string next = scanning->cursor != "0" ? cursor_text(*scanning) : "";
+    get_all(scanning->kind, std::move(scanning->names), [scanning, next = std::move(next)](Result<Got> got) mutable {
+        if (!got) return scanning->reply(got.error());
+        core::Page page{{}, got->now, std::move(next)};
+        for (std::size_t i = 0; i < got->names.size(); ++i)
+            if (got->values[i]) page.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->kept)});
+        scanning->reply(std::move(page));
+    });
 }
 
 void RedisEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
     auto taking = std::make_shared<Taking>();
     taking->missing = Keys::due_sets;
     taking->most = most;
-    std::vector<Node*> nodes;
-    for (std::uint32_t set = 0; set < Keys::due_sets; ++set) {
-        const auto node = node_of(keys_.due(set), 0);
-        if (!node) return fail(std::move(reply), node.error());
-        nodes.push_back(*node);
-    }
+    const auto found = link_for(take_bytes * Keys::due_sets);
+    if (!found) return fail(std::move(reply), found.error());
     taking->reply = std::move(reply);
     const auto share = static_cast<std::int64_t>(std::max<std::size_t>(1, most / Keys::due_sets));
+    Link& link = **found;
     for (std::uint32_t set = 0; set < Keys::due_sets; ++set) {
-        Link& link = *nodes[set]->link;
-        CommandWriter(link.begin(Link::Lane::then), nodes[set]->facts.scripts, Script::take, keys_.due(set), 3)
+        CommandWriter(link.begin(Link::Lane::then), nodes_->master().facts.scripts, Script::take, keys_.due(set), 3)
             .add(share)
             .add(micros_up(EngineTime{overdue_after}))
             .add(taken_for);
@@ -122,7 +110,7 @@ void RedisEngine::taken(const std::shared_ptr<Taking>& taking, std::uint32_t set
     if (!now) {
         taking->error = now.error();
     } else if (answer->items.size() < 3) {
-        taking->error = unreadable(nodes_->answering(), "the answer to who is due is none");
+        taking->error = unreadable("the answer to who is due is none");
     } else {
         for (std::size_t i = 3; i < answer->items.size() && taking->names.size() < taking->most; ++i) {
             const std::string_view member = answer->items[i].text;
@@ -138,7 +126,7 @@ void RedisEngine::taken_all(const std::shared_ptr<Taking>& taking) {
     if (taking->error) return taking->reply(*taking->error);
     if (taking->names.empty()) return taking->reply(std::vector<std::string>{});
     auto names = taking->names;
-    get_all(Kind::record, std::move(names), {}, [this, taking](Result<Got> got) {
+    get_all(Kind::record, std::move(names), [this, taking](Result<Got> got) {
         if (!got) return taking->reply(got.error());
         taking->reply(settle(*taking, *got));
     });
@@ -157,16 +145,13 @@ std::vector<std::string> RedisEngine::settle(const Taking& taking, const Got& go
             continue;
         }
         const Taking::Taken& from = taking.from[i];
-        const std::string key = keys_.due(from.set);
-        const Node* const at = nodes_->is_up() ? nodes_->of_key(key) : nullptr;
-        if (at == nullptr) continue;
+        if (!nodes_->is_up()) continue;
         const Indexed* const known = from.front == front_ ? nullptr : memory_.find(name);
         const bool is_ours =
             known != nullptr && is_ahead(known->due, micros_up(got.now)) && known->due <= micros_down(due);
         std::string again;
-        if (has_due && !is_ours)
-            again = std::to_string(micros_down(at->clock.at_node(std::min(due, got.now + looked_at_again))));
-        add_to_batch(Script::settle, key, {from.mark, again, from.front + name}, nullptr);
+        if (has_due && !is_ours) again = std::to_string(micros_down(std::min(due, got.now + looked_at_again)));
+        add_to_batch(Script::settle, keys_.due(from.set), {from.mark, again, from.front + name}, nullptr);
     }
     std::ranges::sort(late);
     const auto same = std::ranges::unique(late);

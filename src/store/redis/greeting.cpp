@@ -15,24 +15,6 @@ using Type = resp::Value::Type;
 
 constexpr std::uint64_t version_least = 7;
 
-/// The value of a line `name:value` of INFO; empty if there is none.
-std::string_view info_field(std::string_view info, std::string_view name) {
-    while (!info.empty()) {
-        const auto end = std::min(info.find("\r\n"), info.size());
-        const auto line = info.substr(0, end);
-        if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) return line.substr(name.size() + 1);
-        info.remove_prefix(std::min(end + 2, info.size()));
-    }
-    return {};
-}
-
-/// What stands behind this name in a list of names and values.
-std::string_view setting(const resp::Value& answer, std::string_view name) {
-    for (std::size_t i = 0; i + 1 < answer.items.size(); i += 2)
-        if (answer.items[i].text == name) return answer.items[i + 1].text;
-    return {};
-}
-
 std::string why_not(std::string_view info) {
     const auto version = info_field(info, "redis_version");
     const auto major = parse_number(version.substr(0, version.find('.')));
@@ -44,16 +26,21 @@ std::string why_not(std::string_view info) {
         return "it may throw leases away when its memory is full; set its maxmemory-policy, which is " +
                quoted(policy) + ", to noeviction";
     if (info_field(info, "run_id").empty()) return "it does not say its run_id";
+    if (info_field(info, "master_replid").empty()) return "it does not say its master_replid";
     return {};
 }
 
-/// A replica may take its place, and lack what was written last, whatever is on the disk.
-bool may_forget(std::string_view info, const resp::Value& config) {
-    return setting(config, "appendonly") != "yes" || setting(config, "appendfsync") != "always" ||
-           info_field(info, "connected_slaves") != "0";
-}
-
 }  // namespace
+
+std::string_view info_field(std::string_view info, std::string_view name) {
+    while (!info.empty()) {
+        const auto end = std::min(info.find("\r\n"), info.size());
+        const auto line = info.substr(0, end);
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) return line.substr(name.size() + 1);
+        info.remove_prefix(std::min(end + 2, info.size()));
+    }
+    return {};
+}
 
 std::string quoted(std::string_view text) {
     constexpr std::size_t bytes_most = 200;
@@ -82,7 +69,6 @@ std::vector<std::string> Greeting::commands(const RedisAddress& address) {
     if (address.database != 0) out.push_back(resp::command_of({"SELECT", std::to_string(address.database)}));
     out.push_back(resp::command_of({"CLIENT", "ID"}));
     out.push_back(resp::command_of({"INFO"}));
-    out.push_back(resp::command_of({"CONFIG", "GET", "append*"}));
     out.push_back(resp::command_of({"CLUSTER", "MYID"}));
     out.push_back(resp::command_of({"TIME"}));
     for (std::size_t i = 1; i < script_count; ++i)
@@ -102,17 +88,16 @@ Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp
     }
     const resp::Value& client = left[0];
     const resp::Value& info = left[1];
-    const resp::Value& config = left[2];
-    const resp::Value& node = left[3];
-    const resp::Value& time = left[4];
+    const resp::Value& node = left[2];
+    const resp::Value& time = left[3];
     if (!info.is_text()) return refuse(info.is_error() ? quoted(info.text) : "it does not answer INFO");
     if (const std::string why = why_not(info.text); !why.empty()) return refuse(why);
     Facts facts;
     facts.run_id = info_field(info.text, "run_id");
+    facts.replication_id = info_field(info.text, "master_replid");
     facts.version = quoted(info_field(info.text, "redis_version"));
     facts.in_cluster = info_field(info.text, "cluster_enabled") == "1";
     facts.is_master = info_field(info.text, "role") == "master";
-    facts.forgets = may_forget(info.text, config);
     facts.client_id = client.type == Type::integer ? client.number : 0;
     if (node.is_text()) facts.node_id = node.text;
     if (time.is_error()) return refuse(quoted(time.text));
@@ -120,7 +105,7 @@ Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp
     if (!said) return refuse("it does not say what time it is");
     facts.time = *said;
     for (std::size_t i = 1; i < script_count; ++i) {
-        const resp::Value& name = left[4 + i];
+        const resp::Value& name = left[3 + i];
         if (!name.is_text() || name.text.size() != 40)
             return refuse(name.is_error() ? quoted(name.text) : "it does not take scripts");
         facts.scripts[i] = name.text;

@@ -15,12 +15,12 @@ namespace holdfast::redis_engine {
 /// What a Redis says of itself when it is greeted.
 struct Facts {
     std::string run_id{};
+    std::string replication_id{};  ///< changes when it takes over from another, or takes over what another has
     std::string version{};
     std::string node_id{};  ///< of a node of a cluster
     std::int64_t client_id = 0;
     bool is_master = false;  ///< always, unless in a cluster
     bool in_cluster = false;
-    bool forgets = true;
     Micros time = 0;
     ScriptNames scripts{};
 };
@@ -32,6 +32,9 @@ struct Greeting {
     /// Error: it cannot be used, and why. The answers as they came; errors among them as values.
     static Result<Facts> read(const RedisAddress& address, const std::vector<resp::Value>& answers);
 };
+
+/// The value of a line `name:value` of INFO; empty if there is none.
+std::string_view info_field(std::string_view info, std::string_view name);
 
 /// Only what is needed before a subscription.
 std::vector<std::string> credentials(const RedisAddress& address);

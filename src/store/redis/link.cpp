@@ -165,7 +165,6 @@ void Link::read() {
 
 void Link::received(std::size_t bytes) {
     input_end_ += bytes;
-    if (parts_.before_answers) parts_.before_answers();
     if (take_values() && !closed_) read();
 }
 

@@ -34,7 +34,6 @@ class Link : public std::enable_shared_from_this<Link> {
         Script script = Script::none;
         bool confirmed = false;  ///< its answer is held back until the replicas that are waited for have it
         bool errors_are_answers = false;
-        std::uint8_t redirections = 0;
         std::uint32_t bytes = 0;
     };
     /// A command that was answered with an error, and what was sent.
@@ -53,7 +52,6 @@ class Link : public std::enable_shared_from_this<Link> {
         std::size_t calls_most;
         std::size_t unsent_bytes_most;
         std::function<void()> before_sending;  ///< what is still to be sent with this turn may be added
-        std::function<void()> before_answers;  ///< those that were received together are told next
         std::function<void(Refused)> on_refused;
         std::function<void(resp::Value)> on_message;  ///< of a subscription
         std::function<void(const Error&)> on_lost;    ///< once

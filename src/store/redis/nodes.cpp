@@ -1,9 +1,9 @@
 #include "store/redis/nodes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.h"
-#include "base/encodings.h"
 #include "base/hash.h"
 #include "wire/resp_command.h"
 
@@ -14,6 +14,9 @@ constexpr Duration pause_least = 50ms;
 constexpr Duration pause_most = 1s;
 constexpr Duration tick_every = 1s;
 constexpr std::size_t clients_most = 1000;
+
+/// Who says this is no master, or none that works: somebody else is, or will be.
+constexpr std::array<std::string_view, 4> gone{"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN"};
 
 }  // namespace
 
@@ -58,7 +61,6 @@ Link::Parts Nodes::link_parts(const Place& place) {
             .calls_most = options_.calls_most,
             .unsent_bytes_most = options_.unsent_bytes_most,
             .before_sending = {},
-            .before_answers = {},
             .on_refused = {},
             .on_message = {},
             .on_lost = [weak = weak_from_this(), attempt = attempt_](const Error& why) {
@@ -73,20 +75,17 @@ void Nodes::connect() {
     greet(seeds_[failures_ % seeds_.size()], [this](const NodePointer& seed) { seed_greeted(seed); });
 }
 
-/// Calls back when the node is ready; if it never is, all are given up.
-Nodes::NodePointer Nodes::greet(const Place& place, Greeted greeted) {
+/// Calls back when the node is ready; if it never is, the attempt fails.
+void Nodes::greet(const Place& place, Greeted greeted) {
     auto node = std::make_shared<Node>();
     node->place = place;
-    others_.push_back(node);
+    greeted_ = node;
     Link::Parts parts = link_parts(place);
     const std::weak_ptr<Node> weak_node = node;
     parts.before_sending = [this, weak = weak_from_this(), weak_node] {
         const auto kept = weak.lock();
         const auto sender = weak_node.lock();
-        if (kept && sender && sender->is_ready) hooks_.before_sending(*sender);
-    };
-    parts.before_answers = [this, weak = weak_from_this(), weak_node] {
-        if (const auto kept = weak.lock()) answering_ = weak_node.lock();
+        if (kept && sender && is_up() && sender == master_) hooks_.before_sending();
     };
     parts.on_refused = [this, weak = weak_from_this(), weak_node](Link::Refused what) {
         const auto kept = weak.lock();
@@ -107,7 +106,6 @@ Nodes::NodePointer Nodes::greet(const Place& place, Greeted greeted) {
             answers->push_back(std::move(*answer));
             if (answers->size() == whole) greeting_answered(asked, *answers, greeted);
         });
-    return node;
 }
 
 void Nodes::greeting_answered(const NodePointer& node, const std::vector<resp::Value>& answers,
@@ -116,18 +114,15 @@ void Nodes::greeting_answered(const NodePointer& node, const std::vector<resp::V
     if (!facts) return down(facts.error());
     node->facts = std::move(*facts);
     in_cluster_ = node->facts.in_cluster;
-    if (in_cluster_) node->clock = NodeClock(NodeClock::Kind::in_cluster);
     observe(*node, node->facts.time);
     end_earlier_life(node, greeted);
 }
 
 /// What this front sent on an earlier connection, and Redis has not read yet, must not take effect from now on.
 void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
-    const auto ready = [this, node, greeted] {
+    const auto ready = [node, greeted] {
         node->is_ready = true;
         greeted(node);
-        for (auto& then : std::exchange(node->when_ready, {}))
-            then();
     };
     if (clients_.size() > clients_most) clients_.clear();
     auto& client = clients_[node->facts.run_id];
@@ -142,58 +137,38 @@ void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
 void Nodes::seed_greeted(const NodePointer& seed) {
     if (!seed->facts.in_cluster) {
         if (options_.cluster) return down(unavailable(options_.address.shown() + " is not in a cluster"));
-        masters_ = {seed};
-        others_.clear();
-        map_version_ = hash_text({}, seed->facts.run_id);
-        return subscribe();
+        return take_master(seed);
     }
     if (options_.address.database != 0) return down(unavailable("a Redis cluster has only database 0"));
     seed->link->send(resp::command_of({"CLUSTER", "SLOTS"}),
                      [this, seed, attempt = attempt_, kept = shared_from_this()](const Result<resp::Value>& answer) {
-                         if (answer && attempt == attempt_) slots_answered(seed, answer);
+                         if (answer && attempt == attempt_) slots_answered(seed, *answer);
                      });
 }
 
-void Nodes::slots_answered(const NodePointer& seed, const Result<resp::Value>& answer) {
-    auto map = read_slots(*answer, seed->place.host);
-    if (!map) return down(map.error());
-    set_map(std::move(*map));
-    connect_masters(seed);
-}
-
-void Nodes::connect_masters(const NodePointer& seed) {
-    masters_.assign(map_.masters.size(), nullptr);
-    missing_ = map_.masters.size();
-    const auto taken = [this](std::size_t index, const NodePointer& node) {
-        if (!node->facts.is_master || node->facts.node_id != map_.masters[index].id)
-            return down(unavailable(node->link->address().shown() + " is no longer a master"));
-        masters_[index] = node;
-        std::erase(others_, node);
-        if (--missing_ == 0) subscribe();
-    };
+void Nodes::slots_answered(const NodePointer& seed, const resp::Value& answer) {
+    const auto owner = read_slots(answer, slot_of('{' + options_.prefix + '}'), seed->place.host);
+    if (!owner) return down(owner.error());
     seeds_ = {{options_.address.host, options_.address.port}};
-    for (const Master& master : map_.masters)
-        if (master.place != seeds_[0]) seeds_.push_back(master.place);
-    for (std::size_t i = 0; i < map_.masters.size() && state_ == State::connecting; ++i) {
-        if (map_.masters[i].id == seed->facts.node_id)
-            taken(i, seed);
-        else
-            greet(map_.masters[i].place, [taken, i](const NodePointer& node) { taken(i, node); });
-    }
+    for (const Place& place : owner->masters)
+        if (place != seeds_[0]) seeds_.push_back(place);
+    if (!owner->master) return down(unavailable("no node of the Redis cluster has the slot of the store's keys"));
+    if (owner->master->id == seed->facts.node_id) return take_master(seed);
+    greet(owner->master->place, [this, id = owner->master->id](const NodePointer& node) {
+        if (node->facts.node_id != id) return down(unavailable(node->link->address().shown() + " is another node now"));
+        take_master(node);
+    });
+    seed->link->close(why_down_);
 }
 
-void Nodes::set_map(SlotMap map) {
-    map_ = std::move(map);
-    map_version_ = map_.version();
+void Nodes::take_master(const NodePointer& node) {
+    if (!node->facts.is_master) return down(unavailable(node->link->address().shown() + " is no longer a master"));
+    master_ = node;
+    subscribe();
 }
 
-/// One for the whole cluster: what is published at one node is told at all.
 void Nodes::subscribe() {
-    if (in_cluster_)
-        for (const NodePointer& seed : std::exchange(others_, {}))
-            seed->link->close(why_down_);
-    const NodePointer& node = masters_[random_.below(masters_.size())];
-    Link::Parts parts = link_parts(node->place);
+    Link::Parts parts = link_parts(master_->place);
     parts.wait = 0;
     parts.on_message = [this, weak = weak_from_this()](const resp::Value& value) {
         if (const auto kept = weak.lock()) message(value);
@@ -221,29 +196,19 @@ void Nodes::message(const resp::Value& value) {
 
 void Nodes::up() {
     state_ = State::up;
-    failures_ = 0;
     told_down_ = false;
-    hello_ = read_hello();
-    version_ = masters_[0]->facts.version;
+    const core::EngineHello hello = read_hello();
+    life_ = hash_text({}, hello.history);
+    version_ = master_->facts.version;
     hooks_.on_up();
     tick();
-    listener_->on_reachable(hello_);
+    listener_->on_reachable(hello);
 }
 
 core::EngineHello Nodes::read_hello() const {
-    if (!in_cluster_) return {masters_[0]->facts.run_id, masters_[0]->facts.forgets};
-    std::string lives;
-    bool forgets = false;
-    for (const NodePointer& node : masters_) {
-        lives += node->facts.node_id + ' ' + node->facts.run_id + '\n';
-        forgets = forgets || node->facts.forgets;
-    }
-    std::string digest;
-    for (const std::uint64_t key : {1, 2}) {
-        const std::uint64_t part = hash_text({key, 0}, lives);
-        digest.append(reinterpret_cast<const char*>(&part), sizeof part);
-    }
-    return {to_hex(digest), forgets};
+    const Facts& facts = master_->facts;
+    const std::string process = facts.run_id + '.' + facts.replication_id;
+    return {in_cluster_ ? facts.node_id + '.' + process : process};
 }
 
 void Nodes::down(const Error& why) {
@@ -259,21 +224,13 @@ void Nodes::down(const Error& why) {
 }
 
 void Nodes::close_all(const Error& why) {
-    auto nodes = std::exchange(masters_, {});
-    for (NodePointer& node : std::exchange(others_, {}))
-        nodes.push_back(std::move(node));
-    auto parked = std::exchange(parked_, {});
-    refreshing_ = false;
     if (const auto link = std::exchange(subscription_, nullptr)) link->close(why);
-    for (const NodePointer& node : nodes) {
+    const auto greeted = std::exchange(greeted_, nullptr);
+    for (const NodePointer& node : {greeted, master_}) {
         if (!node) continue;
         node->is_ready = false;
         node->link->close(why);
-        for (auto& then : std::exchange(node->when_ready, {}))
-            then();
     }
-    for (Parked& one : parked)
-        one.command.reply(why);
     hooks_.on_closed();
 }
 
@@ -288,39 +245,58 @@ void Nodes::wait_and_connect() {
     });
 }
 
-/// Finds out that a Redis is gone also while nobody asks it anything, and what its clock does.
+/// Finds out that a Redis is gone, or is a replica of another, also while nobody asks it anything, and what its clock
+/// does.
 void Nodes::tick() {
-    for (const NodePointer& node : masters_)
-        node->link->send(resp::command_of({"TIME"}),
-                         [this, weak = weak_from_this(), node](const Result<resp::Value>& answer) {
-                             const auto kept = weak.lock();
-                             if (!kept || !answer || answer->items.size() != 2) return;
-                             if (const auto said = read_time(answer->items[0].text, answer->items[1].text))
-                                 observe(*node, *said);
-                         });
+    ask_for_time();
+    ask_for_replication();
     subscription_->send(resp::command_of({"PING"}), [](const Result<resp::Value>&) {});
     ticker_.expires_after(tick_every);
     ticker_.async_wait([this, weak = weak_from_this(), attempt = attempt_](boost::system::error_code cancelled) {
         const auto kept = weak.lock();
-        if (kept && !cancelled && attempt == attempt_) tick();
+        if (!kept || cancelled || attempt != attempt_) return;
+        failures_ = 0;
+        tick();
     });
 }
 
-Node* Nodes::of_key(std::string_view key) {
-    if (!in_cluster_) return masters_[0].get();
-    const auto index = map_.of_slot[slot_of(key)];
-    return index == SlotMap::nobody ? nullptr : masters_[index].get();
+void Nodes::ask_for_time() {
+    master_->link->send(resp::command_of({"TIME"}), [this, weak = weak_from_this()](const Result<resp::Value>& answer) {
+        const auto kept = weak.lock();
+        if (!kept || !answer || answer->items.size() != 2) return;
+        if (const auto said = read_time(answer->items[0].text, answer->items[1].text)) observe(*master_, *said);
+    });
 }
 
-void Nodes::observe(Node& node, Micros said, bool passed_on) {
-    if (node.clock.observe({said, node.link->asked_at(), store_clock_now(), passed_on})) hooks_.on_clock_step();
+/// One that was made a replica of another and a master again need not have closed a connection, nor refused anything.
+void Nodes::ask_for_replication() {
+    master_->link->send(resp::command_of({"INFO", "replication"}), [this, weak = weak_from_this(), attempt = attempt_](
+                                                                       const Result<resp::Value>& answer) {
+        const auto kept = weak.lock();
+        if (!kept || !answer || !answer->is_text() || attempt != attempt_) return;
+        if (info_field(answer->text, "master_replid") != master_->facts.replication_id)
+            down(unavailable(master_->link->address().shown() + " has become part of another replication"));
+    });
 }
 
-Duration Nodes::round_trip() const {
-    Duration longest{0};
-    for (const NodePointer& node : masters_)
-        if (node) longest = std::max(longest, node->link->round_trip());
-    return longest;
+void Nodes::observe(Node& node, Micros said) {
+    if (node.clock.observe({said, node.link->asked_at(), store_clock_now()})) hooks_.on_clock_step();
+}
+
+void Nodes::refused(const NodePointer& node, Link::Refused refused) {
+    const std::string error = std::move(refused.error);
+    const std::string code = error.substr(0, error.find(' '));
+    if (is_up() && code == "NOSCRIPT" && refused.command.script != Script::none) {
+        const std::string bytes = with_text(refused.sent, std::exchange(refused.command.script, Script::none));
+        node->link->begin(Link::Lane::then) += bytes;
+        return node->link->end(Link::Lane::then, std::move(refused.command));
+    }
+    const std::string key = key_of(refused.sent);
+    const Error why = unavailable(node->link->address().shown() + " refuses" +
+                                  (key.empty() ? "" : " the key " + quoted(key)) + ": " + quoted(error));
+    const bool is_gone = std::ranges::find(gone, code) != gone.end() || (in_cluster_ && code == "MOVED");
+    refused.command.reply(why);
+    if (is_gone && node->is_ready) down(why);
 }
 
 }  // namespace holdfast::redis_engine

@@ -35,22 +35,25 @@ Result<RedisEngineOptions> parse_redis_engine(std::string_view url);
 /// An engine on Redis 7 or a Redis Cluster (docs/decisions/0010-engines.md).
 ///
 /// *Where things are.* What is kept under a name is one string, `PREFIX:r:RESOURCE` or `PREFIX:d:DOCUMENT` (stored.h);
-/// it expires at its `keep_until`. A swap is a script on that key, which publishes its notice on `PREFIX:notices`;
-/// outside a cluster, the swaps of one turn share a call of it.
-/// `PREFIX:h:HOLDER`, `PREFIX:f:FOLDER` and `PREFIX:due:0` to `15` are sorted sets by which records are found
-/// (indices.h). They are written before the record is, so that they may name what is not there, but never miss what is.
+/// it expires at its `keep_until`. A swap is a script on that key, which publishes its notice on `PREFIX:notices`; the
+/// swaps of one turn share a call of it. `PREFIX:h:HOLDER`, `PREFIX:f:FOLDER` and `PREFIX:due:0` to `15` are sorted
+/// sets by which records are found (indices.h). They are written before the record is, so that they may name what is
+/// not there, but never miss what is. In a cluster keys begin with `{PREFIX}`: all are in one slot, and on one master.
+///
+/// *Its place in history.* `PREFIX:position` counts the calls of the script that wrote something, and is checked, as
+/// the marker is, before anything is written (docs/decisions/0013-engines-that-forget.md). Its history is the process
+/// and the replication id of Redis, and in a cluster the node.
 ///
 /// *Time* is Redis's, in whole microseconds: `from` is rounded up and `until` down, so a swap that is done was in its
 /// window. No swap is done much later than it was called, be it that Redis slept with it in its hands: `until` is never
-/// further away than swaps may linger. The masters of a cluster have a clock each, none of which is compared with
-/// another (T1): times go to each of them on its own clock (node_clock.h).
+/// further away than swaps may linger.
 ///
 /// *What it refuses*: a replica, a Redis before 7, and one that may throw records away when its memory is full
 /// (`maxmemory-policy` other than `noeviction`): a lease that vanished would be granted twice.
 ///
-/// *Connections.* One for commands to each master and one for notices. When any of them breaks, does not answer in
-/// time, or says that it is no master, all are given up and made again: its life may be another, and that is told
-/// first.
+/// *Connections.* One for commands and one for notices. When either breaks, does not answer in time, or says that it is
+/// no master or not that of the slot any more, both are given up and made again: its history may be another, and that
+/// is told first. Another refusal (memory or disk full, no permission) is answered as Redis words it.
 std::unique_ptr<core::Engine> make_redis_engine(boost::asio::io_context& loop, RedisEngineOptions options);
 
 }  // namespace holdfast

@@ -8,55 +8,70 @@
 namespace holdfast::redis_engine {
 namespace {
 
-// Numbers of Lua's are turned into text by format('%.0f') only: left alone, they lose digits.
+// Numbers of Lua's are turned into text by format('%.0f') only: left alone, they lose digits. As answers they are
+// integers, and exact below 2^53.
+
+// A counter that is not one of digits is taken for none. MGET shows none also where something else is kept.
 
 constexpr std::string_view fetch_text = R"(local t = redis.call('TIME')
-local v = redis.call('GET', KEYS[1])
-if v then return {t[1], t[2], v} end
-return {t[1], t[2]})";
+local v, count = redis.call('GET', KEYS[1]), redis.call('MGET', KEYS[2])[1]
+count = count and #count <= 15 and not string.find(count, '%D') and tonumber(count) or 0
+if v then return {t[1], t[2], count, v} end
+return {t[1], t[2], count})";
 
 // The beginning of the value says whose write it is: a large one is not looked at as a whole unless it is to be shown.
-// What is wrong with one key does not concern the others.
+// What is wrong with one key does not concern the others: where memory is full, a release goes on. What is wrong with
+// all of them is answered as Redis says it; after the first write of a script it refuses none for such a reason.
 constexpr std::string_view swap_text = R"(local call, pcall, keys, args = redis.call, redis.pcall, KEYS, ARGV
 local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
 local soon = now < tonumber(args[2])
-local letters, out = {}, {t[1], t[2], ''}
-local swaps, least = #keys, args[3]
+local swaps, least = #keys - 2, args[3]
+local both = call('MGET', keys[swaps + 1], keys[swaps + 2])
+local marker, count = both[1], both[2]
+count = count and #count <= 15 and not string.find(count, '%D') and tonumber(count)
+if (count or 0) < tonumber(args[4]) then return {t[1], t[2], count or 0, string.rep('p', swaps)} end
 if least ~= '' then
-  swaps = swaps - 1
-  local mark = pcall('GETRANGE', keys[#keys], '0', '35')
-  local stands = type(mark) == 'string' and #mark == 36 and string.sub(mark, 1, 20) == string.sub(least, 1, 20)
+  local stands = marker and string.sub(marker, 1, 20) == string.sub(least, 1, 20)
   for at = 21, 29, 8 do
-    if not stands then return {t[1], t[2], string.rep('l', swaps)} end
-    local is, must = tonumber(string.sub(mark, at, at + 7), 16), tonumber(string.sub(least, at, at + 7), 16)
+    if not stands then break end
+    local is, must = tonumber(string.sub(marker, at, at + 7), 16), tonumber(string.sub(least, at, at + 7), 16)
     if not is then stands = false
     elseif is > must then break
     else stands = is == must end
   end
-  if not stands then return {t[1], t[2], string.rep('l', swaps)} end
+  if not stands then return {t[1], t[2], count or 0, string.rep('l', swaps)} end
 end
+local letters, out, wrote, type, removed = {}, {t[1], t[2], count or 0, ''}, false, type, {}
 for i = 1, swaps do
-  local k, a = keys[i], i * 5 - 1
+  local k, a = keys[i], i * 5
   local mark, value, window, pxat = args[a], args[a + 1], args[a + 2], args[a + 3]
-  local timely, letter = soon, 'o'
+  local timely, letter, put = soon, 'o', false
   if window ~= '' then
     local from, till = string.match(window, '^(%S+) (%S+)$')
     timely = soon and now >= tonumber(from) and now < tonumber(till)
   end
   if mark == '' then
-    local put = timely and value ~= ''
-    if put and pxat == '' then put = call('SET', k, value, 'NX')
-    elseif put then put = call('SET', k, value, 'NX', 'PXAT', pxat) end
-    if put then letter = 'd' end
+    if timely and value ~= '' then
+      if pxat == '' then put = pcall('SET', k, value, 'NX')
+      else put = pcall('SET', k, value, 'NX', 'PXAT', pxat) end
+      if put then letter = 'd' end
+    end
   elseif pcall('GETRANGE', k, '0', '35') == mark then
     letter = 'd'
     if not timely then letter = 't'
-    elseif value == '' then call('DEL', k)
-    elseif pxat == '' then call('SET', k, value)
-    else call('SET', k, value, 'PXAT', pxat) end
+    elseif value == '' then
+      put = pcall('DEL', k)
+      if put == 1 then put = removed end
+    elseif pxat == '' then put = pcall('SET', k, value)
+    else put = pcall('SET', k, value, 'PXAT', pxat) end
   end
-  if letter == 'o' then
+  if put then
+    local wrong = put.err
+    if not wrong then wrote = true
+    elseif wrote or string.find(wrong, '^-?OOM') then letter, out[#out + 1] = 'e', wrong
+    else return put end
+  elseif letter == 'o' then
     local found = pcall('GET', k)
     if type(found) == 'table' then letter, found = 'e', found.err end
     if found then out[#out + 1] = found
@@ -64,10 +79,18 @@ for i = 1, swaps do
     elseif timely then letter = 'd'
     else letter = 't' end
   end
-  if letter == 'd' and args[a + 4] ~= '' then call('PUBLISH', args[1], args[a + 4]) end
+  if letter == 'd' and args[a + 4] ~= '' then
+    local told = pcall('PUBLISH', args[1], args[a + 4])
+    if type(told) == 'table' then letter, out[#out + 1] = 'e', told.err end
+  end
   letters[i] = letter
 end
-out[3] = table.concat(letters)
+if wrote and count then out[3] = call('INCR', keys[swaps + 2])
+elseif wrote then
+  out[3] = 1
+  call('SET', keys[swaps + 2], '1')
+end
+out[4] = table.concat(letters)
 return out)";
 
 constexpr std::string_view cover_text = R"(local t = redis.call('TIME')

@@ -8,16 +8,16 @@
 
 namespace holdfast::redis_engine {
 
-/// What runs inside Redis. Each script touches one key, so that it runs in a cluster as well; only where there is none,
-/// a swap may touch several. Times are microseconds as text. Answers are arrays of bulk strings, most of which begin
-/// with what TIME says, or the status OK.
+/// What runs inside Redis. Times are microseconds as text. Answers are arrays of bulk strings, most of which begin with
+/// what TIME says, or the status OK. POSITION is the counter that each swap raises (core::Position).
 enum class Script : std::uint8_t {
     none,
-    /// → [time, value if there is one].
+    /// Of a key and that of the position → [time, POSITION, value if there is one].
     fetch,
-    /// CHANNEL UNTIL MARKER|'' and, of each key but that of the marker, which is the last, MARK|'' VALUE|'' 'FROM
-    /// UNTIL'|'' PXAT|'' NOTICE|'' → [time, letters, values…], a letter for each key (SwapLetter), and a value for each
-    /// `other` and `error`.
+    /// CHANNEL UNTIL MARKER|'' POSITION and, of each key but those of the marker and of the position, which are the
+    /// last, MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' → [time, POSITION, letters, values…], a letter for each
+    /// key (SwapLetter), and a value for each `other` and `error`. An error instead: nothing was written, unless Redis
+    /// lets records be written but not the counter.
     swap,
     /// (SCORE OWN|'' MEMBER)…: names the members until then at least; forgets those of the past. A member that has
     /// another score than OWN is not this front's alone from then on: the score becomes an odd one (indices.h).
@@ -40,8 +40,9 @@ struct SwapLetter {
     static constexpr char time = 't';     ///< it is not in the window
     static constexpr char other = 'o';    ///< something else is there
     static constexpr char nothing = 'n';  ///< there was to be something
-    static constexpr char error = 'e';    ///< Redis cannot look at this key
+    static constexpr char error = 'e';    ///< Redis cannot read or write this key
     static constexpr char lost = 'l';     ///< the marker is not as it must be
+    static constexpr char back = 'p';     ///< the position is lower than it must be
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::look) + 1;
 

@@ -1,10 +1,7 @@
 #include "store/redis/slots.h"
 
 #include <algorithm>
-#include <map>
-
-#include "base/hash.h"
-#include "base/text.h"
+#include <array>
 
 namespace holdfast::redis_engine {
 namespace {
@@ -66,45 +63,19 @@ std::uint16_t slot_of(std::string_view key) {
     return crc16(key) % slot_count;
 }
 
-std::uint64_t SlotMap::version() const {
-    std::string text;
-    for (const Master& master : masters)
-        text += master.id + ' ';
-    text.append(reinterpret_cast<const char*>(of_slot.data()), sizeof of_slot);
-    return hash_text({}, text);
-}
-
-Result<SlotMap> read_slots(const resp::Value& answer, const std::string& asked) {
+Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, const std::string& asked) {
     if (answer.type != resp::Value::Type::array) return malformed("it is no list");
-    std::vector<Range> ranges;
-    std::map<std::string, Place> masters;
+    SlotOwner owner;
     for (const resp::Value& row : answer.items) {
-        auto range = read_range(row, asked);
+        const auto range = read_range(row, asked);
         if (!range) return range.error();
-        masters[range->master.id] = range->master.place;
-        ranges.push_back(std::move(*range));
+        if (range->first <= slot && slot <= range->last) owner.master = range->master;
+        if (std::ranges::find(owner.masters, range->master.place) == owner.masters.end())
+            owner.masters.push_back(range->master.place);
+        if (owner.masters.size() > masters_most) return malformed("there are more than 1000 masters");
     }
-    if (masters.empty()) return malformed("nobody has a slot");
-    if (masters.size() > masters_most) return malformed("there are more than 1000 masters");
-    SlotMap map;
-    map.of_slot.fill(SlotMap::nobody);
-    for (const auto& [id, place] : masters)
-        map.masters.push_back({id, place});
-    for (const Range& range : ranges) {
-        const auto found = std::ranges::find(map.masters, range.master.id, &Master::id);
-        std::fill(map.of_slot.begin() + static_cast<std::ptrdiff_t>(range.first),
-                  map.of_slot.begin() + static_cast<std::ptrdiff_t>(range.last + 1),
-                  static_cast<std::uint16_t>(found - map.masters.begin()));
-    }
-    return map;
-}
-
-Result<Place> read_place(std::string_view text, const std::string& asked) {
-    const auto colon = text.rfind(':');
-    const auto port = colon == std::string_view::npos ? std::nullopt : parse_number(text.substr(colon + 1));
-    if (!port || *port == 0 || *port > 65535) return malformed("a redirection names no port");
-    const auto host = text.substr(0, colon);
-    return Place{host.empty() || host == "?" ? asked : std::string(host), static_cast<std::uint16_t>(*port)};
+    if (owner.masters.empty()) return malformed("nobody has a slot");
+    return owner;
 }
 
 }  // namespace holdfast::redis_engine

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,22 +31,14 @@ struct Master {
     Place place;
 };
 
-/// Which master has which slot.
-struct SlotMap {
-    static constexpr std::uint16_t nobody = 0xffff;
-
-    std::vector<Master> masters{};  ///< that have a slot, by id
-    std::array<std::uint16_t, slot_count> of_slot{};
-
-    /// Differs from that of a map by which a key would be looked for elsewhere.
-    std::uint64_t version() const;
+/// What a cluster says of one of its slots.
+struct SlotOwner {
+    std::optional<Master> master{};  ///< that has it
+    std::vector<Place> masters{};    ///< all that have a slot
 };
 
 /// Reads the answer to CLUSTER SLOTS of a node that was reached at `asked`, which is where a node is that does not know
 /// its own address.
-Result<SlotMap> read_slots(const resp::Value& answer, const std::string& asked);
-
-/// `HOST:PORT` as MOVED and ASK say it; the host may be missing.
-Result<Place> read_place(std::string_view text, const std::string& asked);
+Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, const std::string& asked);
 
 }  // namespace holdfast::redis_engine

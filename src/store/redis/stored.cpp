@@ -93,14 +93,15 @@ std::optional<Micros> read_time(std::string_view seconds, std::string_view micro
     return *whole * 1'000'000 + *rest;
 }
 
-Keys::Keys(std::string_view prefix, std::uint32_t database)
-    : record_(std::string(prefix) + ":r:"),
-      document_(std::string(prefix) + ":d:"),
-      holder_(std::string(prefix) + ":h:"),
-      folder_(std::string(prefix) + ":f:"),
-      due_(std::string(prefix) + ":due:"),
-      // Channels know no databases.
-      notices_(std::string(prefix) + (database == 0 ? "" : ":" + std::to_string(database)) + ":notices") {}
+Keys::Keys(std::string_view prefix, In in) {
+    const std::string front = in == In::cluster ? '{' + std::string(prefix) + '}' : std::string(prefix);
+    record_ = front + ":r:";
+    document_ = front + ":d:";
+    holder_ = front + ":h:";
+    folder_ = front + ":f:";
+    due_ = front + ":due:";
+    position_ = front + ":position";
+}
 
 std::string Keys::folder(std::string_view scope, std::string_view path) const {
     return folder_ + std::string(scope) + std::string(path);

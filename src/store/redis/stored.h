@@ -45,14 +45,16 @@ EngineTime from_micros(Micros micros);
 /// What a command TIME, or a script that asks it, says; nothing if that is no time.
 std::optional<Micros> read_time(std::string_view seconds, std::string_view micros);
 
-/// The keys of one store in a Redis.
+/// The keys of one store in a Redis. In a cluster the prefix is their hash tag: all are in one slot, so that one master
+/// has them all, and a script may touch any of them.
 class Keys {
  public:
     static constexpr std::uint32_t due_sets = 16;
     /// A member of such a set is the name of a front, of this length, and that of the resource.
     static constexpr std::size_t front_bytes = 12;
 
-    Keys(std::string_view prefix, std::uint32_t database);
+    enum class In : std::uint8_t { one_redis, cluster };
+    Keys(std::string_view prefix, In in);
 
     std::string kept(Kind kind, std::string_view name) const {
         return (kind == Kind::record ? record_ : document_) + std::string(name);
@@ -61,14 +63,15 @@ class Keys {
     std::string folder(std::string_view scope, std::string_view path) const;
     std::string due(std::uint32_t set) const { return due_ + std::to_string(set); }
     std::string due_of(std::string_view resource) const;
-    const std::string& notices() const { return notices_; }
+    /// The counter that says how far the store has come (core::Position).
+    const std::string& position() const { return position_; }
 
     /// As SCAN wants it: those whose names begin like this.
     std::string pattern(Kind kind, std::string_view name_prefix) const;
     std::string_view name_of(Kind kind, std::string_view key) const;
 
  private:
-    std::string record_, document_, holder_, folder_, due_, notices_;
+    std::string record_, document_, holder_, folder_, due_, position_;
 };
 
 }  // namespace holdfast::redis_engine

@@ -1,6 +1,10 @@
+#include <csignal>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <optional>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "doors/http/door_fixture.h"
@@ -188,6 +192,57 @@ class FewFiles {
  private:
     rlimit before_{};
 };
+
+/// Connections that say nothing, from a process of their own, so that they take no files of this one.
+class SilentFlood {
+ public:
+    SilentFlood(int port, int connections) {
+        int done[2];
+        EXPECT_EQ(::pipe(done), 0);
+        child_ = ::fork();
+        if (child_ == 0) connect_and_wait(port, connections, done[1]);
+        ::close(done[1]);
+        char made = 0;
+        EXPECT_EQ(::read(done[0], &made, 1), 1) << "the flood did not get through";
+        ::close(done[0]);
+    }
+    ~SilentFlood() {
+        ::kill(child_, SIGKILL);
+        ::waitpid(child_, nullptr, 0);
+    }
+    SilentFlood(const SilentFlood&) = delete;
+    SilentFlood& operator=(const SilentFlood&) = delete;
+
+ private:
+    [[noreturn]] static void connect_and_wait(int port, int connections, int done) {
+        rlimit files{};
+        ::getrlimit(RLIMIT_NOFILE, &files);
+        files.rlim_cur = files.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &files);
+        sockaddr_in door{};
+        door.sin_family = AF_INET;
+        door.sin_port = htons(static_cast<std::uint16_t>(port));
+        door.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        for (int i = 0; i < connections; ++i)
+            if (::connect(::socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<sockaddr*>(&door), sizeof door) != 0)
+                ::_exit(1);
+        if (::write(done, "", 1) == 1) ::pause();
+        ::_exit(0);
+    }
+
+    pid_t child_ = -1;
+};
+
+TEST(HttpLimits, of_files_leave_room_to_ask_how_the_server_is) {
+    TestDoor door;
+    const FewFiles few(400);
+    const SilentFlood flood(door.port(), 900);
+    for (const char* path : {"/health", "/ready", "/metrics"}) {
+        TestClient watcher = door.connect();
+        watcher.send(request_text("GET", path));
+        EXPECT_EQ(watcher.read().status, 200) << path;
+    }
+}
 
 TEST(HttpLimits, of_the_system_delay_a_connection_but_break_nothing) {
     TestDoor door;

@@ -35,6 +35,34 @@ TEST(ServerRoutes, grant_nothing_while_recovering_and_say_for_how_long) {
     take(client, "r", "a");
 }
 
+TEST(ServerRoutes, tell_only_how_the_server_is_until_anything_can_be_asked) {
+    const Error away{"store_unavailable", "the engine is away"};
+    const Error* not_yet = &away;
+    DoorSetting setting;
+    setting.options.not_yet = [&] { return not_yet; };
+    setting.options.store_trouble = [&] { return not_yet; };
+    TestDoor door(std::move(setting));
+    TestClient client = door.connect();
+    const Answer health = client.ask("GET", "/health");
+    EXPECT_EQ(health.status, 200);
+    EXPECT_EQ(health.text("/status"), "store_unavailable");
+    EXPECT_EQ(health.text("/reason"), "the engine is away");
+    EXPECT_EQ(client.ask("GET", "/ready").status, 503);
+    EXPECT_EQ(client.ask("GET", "/v1/store").status, 200);
+    EXPECT_EQ(client.ask("GET", "/metrics").status, 200);
+    for (const char* path : {"/v1/leases", "/v1/policy", "/v1/events", "/v1/keys", "/v1/services"}) {
+        const Answer refused = client.ask("GET", path);
+        EXPECT_EQ(refused.status, 503) << path;
+        EXPECT_EQ(refused.code(), "store_unavailable") << path;
+        EXPECT_EQ(refused.text("/error/message"), "the engine is away") << path;
+        EXPECT_GT(refused.number("/retry_in_ms"), 0) << path;
+    }
+    EXPECT_EQ(client.ask("POST", "/v1/leases", R"({"holder":"a","resource":"r"})").code(), "store_unavailable");
+    door.run([&] { not_yet = nullptr; });
+    EXPECT_EQ(client.ask("GET", "/health").text("/status"), "ok");
+    take(client, "r", "a");
+}
+
 TEST(ServerRoutes, say_that_the_server_is_stopping) {
     TestDoor door;
     TestClient client = door.connect();

@@ -204,6 +204,19 @@ TEST(RelayPublishers, from_an_address_that_is_banned_are_refused_at_the_door) {
     EXPECT_TRUE(frames.socket().is_ended());
 }
 
+TEST(RelayPublishers, are_refused_until_anything_can_be_asked) {
+    const Error away{"store_unavailable", "the engine is away"};
+    const Error* not_yet = &away;
+    TestRelay relay({.address = "127.0.0.1:0", .not_yet = [&] { return not_yet; }});
+    TestFrames frames(TestSocket::connect(relay.port()));
+    frames.send(discovery::PublisherHello{});
+    EXPECT_EQ(refusal(frames), "store_unavailable");
+    EXPECT_TRUE(frames.socket().is_ended());
+    relay.run([&] { not_yet = nullptr; });
+    TestPublisher later(relay);
+    EXPECT_NE(later.advertise("web"), 0u);
+}
+
 TEST(RelayPublishers, leaving_by_the_hundred_do_not_keep_the_others_from_renewing) {
     raise_open_files(10'000);
     TestRelay relay;

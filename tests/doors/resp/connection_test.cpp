@@ -20,6 +20,27 @@ TEST(RespConnection, answers_a_command_that_comes_byte_by_byte) {
     EXPECT_EQ(client.read().text, "hello");
 }
 
+TEST(RespConnection, is_answered_before_anything_can_be_asked_of_the_store) {
+    const Error away{"store_unavailable", "the engine is away"};
+    const Error* not_yet = &away;
+    TestRespDoor door({.address = "127.0.0.1:0", .version = "test", .not_yet = [&] { return not_yet; }});
+    auto client = door.connect();
+    std::string bytes;  // together, so that the store would be told of the keys before their turn
+    resp::write_command(bytes, {"SET", "k", "v", "NX", "PX", "60000"});
+    resp::write_command(bytes, {"SET", "l", "v", "NX", "PX", "60000"});
+    resp::write_command(bytes, {"LEASE.ACQUIRE", "r", "alice", "60000"});
+    resp::write_command(bytes, {"SUBSCRIBE", "lease:*"});
+    client.send(bytes);
+    for (int i = 0; i < 4; ++i) {
+        const Value refused = client.read();
+        EXPECT_EQ(code_of(refused), "STORE_UNAVAILABLE") << i;
+        EXPECT_NE(refused.text.find("the engine is away; retry_in_ms="), std::string::npos) << refused.text;
+    }
+    EXPECT_EQ(client.ask({"PING"}).text, "PONG");
+    door.run([&] { not_yet = nullptr; });
+    take(client, "r", "alice");
+}
+
 TEST(RespConnection, answers_a_pipeline_of_thousands_in_order) {
     TestRespDoor door;
     auto client = door.connect();

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "authority/store_call.h"
+#include "lease/rules.h"
 #include "store/engine/asking.h"
 #include "store/engine/kept_record.h"
 
@@ -138,6 +140,35 @@ TEST(EngineStore, lets_a_lease_last_as_long_as_its_holder_counts) {  // T3
     EXPECT_LT(end_of(fronts, "r"), sent + 5s + 300ms);
 }
 
+TEST(EngineStore, does_not_take_for_deleted_what_it_took_out_itself_by_a_swap_that_was_not_answered) {
+    SimFronts fronts;
+    const Token token = acquired(fronts, 0, "r", {"alice", 60s});
+    ASSERT_NE(token, 0U);
+    treat_first_swap(fronts, SimServer::Fate::answer_lost);
+    std::optional<Result<bool>> done;
+    apply_rule(
+        fronts.store(0), "r",
+        [token](Record& record, Instant) {
+            roll_back(record, token);
+            return Ruling<bool>{true, Effect::freed};
+        },
+        [&](Result<bool> outcome) { done = std::move(outcome); });
+    ASSERT_TRUE(fronts.run_until([&] { return done.has_value(); }, 1min));
+    EXPECT_TRUE(*done);
+    EXPECT_TRUE(fronts.vanished().empty());
+}
+
+TEST(EngineStore, says_in_the_engines_own_words_why_it_writes_nothing_and_does_not_ask_all_the_time) {
+    SimFronts fronts;
+    fronts.server.swaps_fail = Error{"store_unavailable", "the disk is full"};
+    const std::uint64_t calls = fronts.server.calls;
+    const auto asked = ask_acquire(fronts, 0, "r", {"alice"});
+    fronts.run_until([&] { return asked->done; }, 1min);
+    EXPECT_FALSE(asked->value);
+    EXPECT_NE(asked->error.find("the disk is full"), std::string::npos) << asked->error;
+    EXPECT_LT(fronts.server.calls - calls, 400U);
+}
+
 TEST(EngineStore, finds_out_that_a_swap_took_effect_whose_answer_was_lost) {
     SimFronts fronts;
     treat_first_swap(fronts, SimServer::Fate::answer_lost);
@@ -183,6 +214,35 @@ TEST(EngineStore, takes_out_what_took_effect_after_it_was_given_up) {
     fronts.server.loses_answers = 0;
     ASSERT_TRUE(fronts.run_until([&] { return !leases_of(fronts, "r").empty(); }, 10s)) << "nobody was told of it";
     EXPECT_TRUE(fronts.run_until([&] { return leases_of(fronts, "r").empty(); }, 10s));
+}
+
+TEST(EngineStore, takes_out_what_took_effect_after_it_was_given_up_soon_after_it_did) {
+    SimFronts fronts({.give_up_after = 300ms});
+    fronts.server.lingers = 5s;
+    fronts.server.loses_answers = 100;
+    treat_first_swap(fronts, SimServer::Fate::late);
+    const auto asked = ask_acquire(fronts, 0, "r", {"alice", 1h});
+    fronts.server.lingers = 60s;  // that one is sooner than it could be
+    ASSERT_TRUE(fronts.run_until([&] { return asked->done; }, 10s));
+    fronts.server.loses_answers = 0;
+    ASSERT_TRUE(fronts.run_until([&] { return !leases_of(fronts, "r").empty(); }, 10s)) << "nobody was told of it";
+    EXPECT_TRUE(fronts.run_until([&] { return leases_of(fronts, "r").empty(); }, 2s));
+}
+
+TEST(EngineStore, looks_no_longer_for_what_cannot_take_effect_any_more) {
+    SimFronts fronts({.fronts = 1, .give_up_after = 300ms});
+    fronts.server.lingers = 5s;
+    fronts.server.loses_answers = 100;
+    treat_first_swap(fronts, SimServer::Fate::request_lost);
+    const auto asked = ask_acquire(fronts, 0, "r", {"alice", 1h});
+    ASSERT_TRUE(fronts.run_until([&] { return asked->done; }, 10s));
+    fronts.server.loses_answers = 0;
+    const std::uint64_t before = fronts.store(0).counts().fetches;
+    fronts.pass(10s);
+    const std::uint64_t after = fronts.store(0).counts().fetches;
+    EXPECT_GT(after, before);
+    fronts.pass(1min);
+    EXPECT_EQ(fronts.store(0).counts().fetches, after);
 }
 
 TEST(EngineStore, lets_at_most_one_of_two_have_what_overlaps) {

@@ -331,6 +331,7 @@ class History {
         for (const Waits& waits : waiting_)
             report_.violation = "nobody told " + waits.resource + " " + std::to_string(waits.request);
         if (!requests_.empty()) report_.violation = "a request was not answered";
+        if (!fronts_.vanished().empty()) report_.violation = "taken for deleted: " + fronts_.vanished()[0];
     }
 
     HistoryShape shape_;

@@ -48,7 +48,7 @@ TEST(EngineClockBounds, cannot_be_used_when_they_are_old_or_wide) {
 TEST(EngineClockBounds, notice_a_step_ahead_and_go_along_with_one_back) {
     EngineClockBounds bounds;
     bounds.add(sample(0s, 1ms, 0s));
-    EXPECT_EQ(bounds.add(sample(60s, 1ms, 60s + 500ms)), Duration::zero()) << "clocks are set right by a little";
+    EXPECT_EQ(bounds.add(sample(60s, 1ms, 60s + 100ms)), Duration::zero()) << "clocks are set right by a little";
     EXPECT_EQ(bounds.add(sample(61s, 1ms, 1s)), Duration::zero());
     EXPECT_EQ(bounds.latest(noon + 61s + 1ms), morning + 1s + 1ms);
     const Duration ahead = bounds.add(sample(62s, 1ms, 62s));
@@ -56,6 +56,38 @@ TEST(EngineClockBounds, notice_a_step_ahead_and_go_along_with_one_back) {
     EXPECT_LT(ahead, 61s);
     EXPECT_EQ(bounds.add(sample(63s, 1ms, 63s)), Duration::zero()) << "once";
     EXPECT_EQ(bounds.add(sample(64s, 1h, 64s + 30min)), Duration::zero()) << "a slow answer is no step";
+}
+
+TEST(EngineClockBounds, notice_a_step_that_is_more_than_holders_allow_for_and_the_answers_took) {
+    for (const Duration took : {1ms, 20ms, 300ms}) {
+        EngineClockBounds bounds;
+        bounds.add(sample(0s, took, took / 2));
+        const Duration step = 50ms + 5ms + took;
+        EXPECT_GT(bounds.add(sample(1s, took, 1s + took / 2 + step)), Duration::zero()) << took.count();
+    }
+}
+
+TEST(EngineClockBounds, notice_many_small_steps_that_come_faster_than_leases_end) {
+    EngineClockBounds fast, slow;
+    Duration fast_steps{}, slow_steps{};
+    for (int second = 0; second < 60; ++second) {
+        const Duration now = second * Duration{1s};
+        fast_steps += fast.add(sample(now, 1ms, now + second * 20ms));
+        slow_steps += slow.add(sample(now, 1ms, now + second * 3ms));
+    }
+    EXPECT_GT(fast_steps, 600ms);
+    EXPECT_EQ(slow_steps, Duration::zero());
+}
+
+TEST(EngineClockBounds, go_on_from_what_was_known_at_an_earlier_start) {
+    EngineClockBounds earlier, later;
+    earlier.add(sample(0s, 1ms, 0s));
+    later.resume(earlier.offset());
+    EXPECT_FALSE(later.usable(noon + 60s)) << "that was long ago";
+    EXPECT_GT(later.add(sample(60s, 1ms, 180s)), 119s);
+    EngineClockBounds even;
+    even.resume(earlier.offset());
+    EXPECT_EQ(even.add(sample(60s, 1ms, 60s)), Duration::zero());
 }
 
 Lease lease(Token token, Duration expires) {

@@ -34,6 +34,11 @@ void SimServer::restart(bool with_data) {
     set_reachable(true);
 }
 
+void SimServer::restore(const Copy& copy) {
+    things = copy.things;
+    if (copy.position) position = *copy.position;
+}
+
 void SimServer::forget_old() {
     std::erase_if(things[Kind::record], [&](const auto& entry) { return entry.second.keep_until <= now(); });
 }
@@ -42,19 +47,22 @@ Reading SimServer::fetch(Kind kind, const std::string& name) {
     forget_old();
     const auto& of_kind = things[kind];
     const auto found = of_kind.find(name);
-    return {found == of_kind.end() ? Kept{} : found->second.kept, now(), wall_ms};
+    return {found == of_kind.end() ? Kept{} : found->second.kept, now(), wall_ms, position};
 }
 
 Result<Swapped> SimServer::swap(const Swap& swap) {
     forget_old();
+    if (swaps_fail) return *swaps_fail;
     if (swap.marker != WriteId{} && !stands(marker(), swap.marker))
         return Error{std::string(store_lost), "the simulated engine has lost its marker"};
+    if (position < swap.position && !says_late) return Error{std::string(store_lost), "the simulated engine went back"};
     auto& of_kind = things[swap.kind];
     const auto found = of_kind.find(std::string(swap.name));
     const WriteId is_there = found == of_kind.end() ? WriteId{} : found->second.kept.write;
-    if (is_there != swap.expected) return Swapped{false, now(), found == of_kind.end() ? Kept{} : found->second.kept};
+    if (is_there != swap.expected)
+        return Swapped{false, now(), found == of_kind.end() ? Kept{} : found->second.kept, position};
     if (checks_window && (now() < swap.from || now() >= swap.until))
-        return Swapped{false, now(), Kept{is_there, {}, {}}};
+        return Swapped{false, now(), Kept{is_there, {}, {}}, position};
     if (swap.bytes.empty()) {
         of_kind.erase(std::string(swap.name));
     } else {
@@ -63,8 +71,10 @@ Result<Swapped> SimServer::swap(const Swap& swap) {
         stored.holders.assign(swap.holders.begin(), swap.holders.end());
     }
     ++swaps_done;
+    ++position;
+    if (position <= swap.position) return Error{std::string(store_lost), "the simulated engine had gone back"};
     if (!swap.notice.empty()) spread(swap.notice);
-    return Swapped{true, now(), {}};
+    return Swapped{true, now(), {}, position};
 }
 
 void SimServer::spread(std::string_view notice) {
@@ -220,7 +230,7 @@ void SimEngine::overdue(std::size_t most, Callback<Result<std::vector<std::strin
 void SimEngine::start(EngineListener& listener) {
     listener_ = &listener;
     reachable_ = server_.reachable();
-    if (reachable_) listener.on_reachable({std::to_string(server_.life), true});
+    if (reachable_) listener.on_reachable({std::to_string(server_.life), server_.position});
 }
 
 void SimEngine::stop() {
@@ -238,7 +248,7 @@ void SimEngine::hear(const std::string& notice) {
 void SimEngine::set_reachable(bool reachable) {
     if (reachable_ == reachable || listener_ == nullptr) return;
     reachable_ = reachable;
-    if (reachable) return listener_->on_reachable({std::to_string(server_.life), true});
+    if (reachable) return listener_->on_reachable({std::to_string(server_.life), server_.position});
     ++connection_;
     listener_->on_unreachable({"store_unavailable", "the simulated engine is away"});
     auto failing = std::move(failing_);

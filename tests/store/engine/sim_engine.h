@@ -65,6 +65,7 @@ class SimServer {
     bool checks_window = true;
     std::int64_t wall_ms = 0;           ///< of readings; 0: it has no clock that anybody sets
     std::optional<Error> fetches_fail;  ///< all of them, like this
+    std::optional<Error> swaps_fail;
     SimClock clock{5000s, 1};
     /// Asked of each swap, before all else, if there is one: what becomes of it.
     enum class Fate : std::uint8_t { carried_out, request_lost, answer_lost, late };
@@ -73,6 +74,17 @@ class SimServer {
     void set_reachable(bool reachable);
     bool reachable() const { return reachable_; }
     void restart(bool with_data);
+    /// All that is in it, as somebody copied it: a dump of what is kept, or with `position` the whole data directory.
+    struct Copy {
+        std::map<Kind, std::map<std::string, Stored>> things;
+        std::optional<Position> position;
+    };
+    Copy dump() const { return {things, std::nullopt}; }
+    Copy copy() const { return {things, position}; }
+    /// Under all who are connected, who notice nothing of it by themselves.
+    void restore(const Copy& copy);
+    void empty() { restore({}); }
+    bool remove(const std::string& resource) { return things[Kind::record].erase(resource) > 0; }
 
     // ---- what it does
     Reading fetch(Kind kind, const std::string& name);
@@ -93,6 +105,8 @@ class SimServer {
     std::uint64_t swaps_done = 0;
     std::uint64_t calls = 0;
     std::uint64_t life = 1;
+    Position position = 1;   ///< raised by each swap that is done
+    bool says_late = false;  ///< compares no position before a swap, like etcd, and only says it afterwards
 
  private:
     void forget_old();

@@ -24,6 +24,7 @@ struct SimFronts::Life final : EngineListener {
                  },
                  .on_token_given = [&all](Token token) { all.last_token = std::max(all.last_token, token); },
                  .on_clock_stepped = [&all, index](Duration) { ++all.steps_[index]; },
+                 .on_vanished = [&all](std::string_view resource) { all.vanished_.emplace_back(resource); },
                  .clock = [&all, index] { return all.local_time(index); },
                  .shown_wall_ms =
                      [index](Instant instant) {

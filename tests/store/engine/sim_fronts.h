@@ -31,6 +31,8 @@ class SimFronts {
     bool up(std::size_t front) const { return lives_[front] != nullptr; }
     std::uint64_t number(std::size_t front) const { return numbers_[front]; }
     std::size_t clock_steps(std::size_t front) const { return steps_[front]; }
+    /// Resources of which a front says that somebody deleted the record.
+    const std::vector<std::string>& vanished() const { return vanished_; }
     Instant local_time(std::size_t front) const;
 
     /// Moves true time on by so much, or until the condition holds; everybody does what is due on the way.
@@ -52,6 +54,7 @@ class SimFronts {
     Shape shape_;
     std::vector<Told> told_;
     std::vector<std::size_t> steps_;
+    std::vector<std::string> vanished_;
     std::vector<std::uint64_t> numbers_;
     std::vector<std::unique_ptr<Life>> lives_;
     std::uint64_t last_number_ = 0;

@@ -85,6 +85,58 @@ TEST(EtcdAuth, gets_another_token_when_the_first_has_run_out) {
     std::filesystem::remove_all(folder);
 }
 
+/// What root asks for by the JSON API. The token is another one each time: some requests make earlier ones invalid.
+std::string post_as_root(EtcdProcess& etcd, const std::string& path, const std::string& json) {
+    const std::string answer = etcd.post("/v3/auth/authenticate", R"({"name":"root","password":"se:cret"})");
+    const std::string before = R"("token":")";
+    const std::size_t at = answer.find(before);
+    if (at == std::string::npos) return {};
+    const std::string token = answer.substr(at + before.size());
+    return etcd.post(path, json, token.substr(0, token.find('"')));
+}
+
+TEST(EtcdAuth, is_away_while_its_permission_is_withdrawn) {
+    EtcdProcess etcd;
+    ask_for_passwords(etcd);
+    const std::string range = R"("key":"aG9sZGZhc3Qv","range_end":"aG9sZGZhc3Qw")";  // holdfast/ to holdfast0
+    const std::string permission = R"({"name":"app","perm":{"permType":"READWRITE",)" + range + "}}";
+    const auto as_root = [&](const std::string& path, const std::string& json) {
+        return post_as_root(etcd, path, json).find("header") != std::string::npos;
+    };
+    ASSERT_TRUE(as_root("/v3/auth/role/add", R"({"name":"app"})"));
+    ASSERT_TRUE(as_root("/v3/auth/role/grant", permission));
+    ASSERT_TRUE(as_root("/v3/auth/user/grant", R"({"user":"guest","role":"app"})"));
+    Loop loop;
+    Front front(loop, etcd.url("guest:guest@"));
+    ASSERT_TRUE(front.becomes_reachable());
+    ASSERT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
+    ASSERT_TRUE(as_root("/v3/auth/role/revoke", R"({"role":"app",)" + range + "}"));
+    const auto denied = front.swap({.name = "x", .expected = 1, .becomes = 2});
+    ASSERT_FALSE(denied);
+    EXPECT_EQ(denied.error().code, "store_unavailable");
+    EXPECT_NE(denied.error().message.find("etcdserver: permission denied"), std::string::npos)
+        << denied.error().message;
+    EXPECT_FALSE(front.reachable);
+    EXPECT_TRUE(tells(front, "etcdserver: permission denied")) << front.why.message;
+    const int times = front.times_reachable;
+    ASSERT_TRUE(as_root("/v3/auth/role/grant", permission));
+    ASSERT_TRUE(front.comes_back_after(times));
+    EXPECT_TRUE(front.swap({.name = "x", .expected = 1, .becomes = 3})->done);
+}
+
+TEST(EtcdAuth, goes_on_when_passwords_are_asked_for_while_it_runs) {
+    EtcdProcess etcd;
+    Loop loop;
+    Front right(loop, etcd.url("root:se%3Acret@")), none(loop, etcd.url());
+    ASSERT_TRUE(right.becomes_reachable() && none.becomes_reachable());
+    ask_for_passwords(etcd);
+    EXPECT_TRUE(right.swap({.name = "x", .becomes = 1})->done);
+    EXPECT_EQ(right.times_unreachable, 0);
+    EXPECT_FALSE(none.swap({.name = "y", .becomes = 2}));
+    EXPECT_FALSE(none.reachable);
+    EXPECT_TRUE(tells(none, "etcdserver: user name is empty")) << none.why.message;
+}
+
 TEST(EtcdAuth, does_not_mind_a_password_that_nobody_asks_for) {
     EtcdProcess etcd;
     Loop loop;

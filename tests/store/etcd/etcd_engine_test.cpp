@@ -309,7 +309,7 @@ TEST_F(EtcdEngine, says_what_people_should_know) {
     for (const char* part : {R"("engine":"etcd")", R"("version":"3.)", R"("reachable":true)", R"("revision":)",
                              R"("round_trip_us":)", R"("addresses":["127.0.0.1:)"})
         EXPECT_NE(status.find(part), std::string::npos) << status;
-    EXPECT_EQ(a.life, b.life);
+    EXPECT_EQ(a.history, b.history);
     EXPECT_EQ(a.engine().rho(), 0.01);
 }
 

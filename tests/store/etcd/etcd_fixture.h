@@ -51,6 +51,8 @@ struct Write {
     Duration keep_for = std::chrono::minutes(5);
     std::optional<Duration> due_in = {};
     EngineTime from = EngineTime::min(), until = EngineTime::max();
+    WriteId marker = 0;
+    core::Position position = 0;
 };
 
 /// One front's engine on a loop, and what it told.
@@ -66,11 +68,17 @@ class Front final : public core::EngineListener {
     bool becomes_reachable() {
         return loop_.run_until([&] { return reachable; });
     }
+    /// It has been away since there were so many on_reachable(), and is back.
+    bool comes_back_after(int times) {
+        return loop_.run_until([&] { return reachable && times_reachable > times; });
+    }
 
     void on_reachable(const core::EngineHello& hello) override {
         reachable = true;
         ++times_reachable;
-        life = hello.life;
+        history = hello.history;
+        position = hello.position;
+        lost = hello.lost;
     }
     void on_unreachable(const Error& error) override {
         reachable = false;
@@ -94,6 +102,8 @@ class Front final : public core::EngineListener {
         if (write.due_in) swap.due = swap.written_at + *write.due_in;
         swap.holders = holders;
         swap.notice = write.notice;
+        swap.marker = write.marker;
+        swap.position = write.position;
         engine_->swap(swap, std::move(reply));
     }
     Result<core::Swapped> swap(const Write& write) {
@@ -118,7 +128,9 @@ class Front final : public core::EngineListener {
     bool reachable = false;
     int times_reachable = 0, times_unreachable = 0;
     Error why, last_error;
-    std::string life;
+    std::string history;
+    core::Position position = 0;
+    bool lost = false;
     std::vector<std::string> notices;
 
  private:
@@ -135,6 +147,13 @@ class Front final : public core::EngineListener {
     Loop& loop_;
     std::unique_ptr<core::Engine> engine_;
 };
+
+/// The number after `"name":` in the engine's status; -1 if there is none.
+inline std::int64_t number_in_status(Front& front, const std::string& name) {
+    const std::string status = front.engine().status(), key = "\"" + name + "\":";
+    const std::size_t at = status.find(key);
+    return at == std::string::npos ? -1 : std::stoll(status.substr(at + key.size()));
+}
 
 inline std::vector<std::string> names(const std::vector<core::NamedKept>& entries) {
     std::vector<std::string> names;

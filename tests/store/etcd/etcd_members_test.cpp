@@ -136,6 +136,8 @@ TEST_F(EtcdMembers, are_not_there_without_a_majority_and_come_back_with_one) {
     etcd.kill((left + 2) % 3);
     ASSERT_TRUE(fails());
     EXPECT_FALSE(front.fetch("x0"));
+    EXPECT_TRUE(loop.run_until([&] { return front.why.message.find("etcdserver: no leader") != std::string::npos; }))
+        << front.why.message;
     etcd.start((left + 1) % 3);
     EXPECT_TRUE(goes_on());
 }

@@ -132,6 +132,21 @@ TEST(SeenTable, drops_what_a_review_did_not_show_and_keeps_the_age_of_the_rest) 
     EXPECT_TRUE(table.due_before(start + 1h, 10).empty());
 }
 
+TEST(SeenTable, believes_lower_revisions_once_it_was_cleared) {
+    SeenTable table({});
+    table.tell("k", seen(9, 1, start, start + 1s));
+    table.tell("gone", seen(8, 2, start));
+    table.tell_absent("gone", 10, start);
+    table.clear();
+    EXPECT_EQ(table.size(), 0u);
+    EXPECT_TRUE(table.due_before(start + 1h, 10).empty());
+    EXPECT_EQ(table.tell("k", seen(3, 4, start + 2s)), start + 2s);
+    EXPECT_EQ(table.find("k")->write, 4u);
+    table.tell("gone", seen(4, 5, start + 2s));
+    table.tell_absent("other", 5, start + 1h);
+    EXPECT_EQ(table.find("gone")->write, 5u) << "the deletion is forgotten as well";
+}
+
 TEST(SeenTable, takes_no_more_than_there_is_room_for) {
     SeenTable table({.keys_most = 2});
     table.tell("a", seen(1, 1, start));
@@ -211,6 +226,19 @@ TEST_F(LeaseSpansTest, are_asked_for_again_if_etcd_has_lost_one) {
     EXPECT_EQ(lease(start + 5s, start), 0);
     grant_all();
     EXPECT_EQ(lease(start + 5s, start), 3);
+}
+
+TEST_F(LeaseSpansTest, are_all_asked_for_again_by_whoever_needs_one_in_another_history) {
+    lease(start + 5s, start);
+    grant_all();
+    EXPECT_EQ(lease(start + 5s, start), 1);
+    bool answered = false;
+    spans.lasting_until(start + 1h, start, [&](Result<LeaseNumber> result) { answered = static_cast<bool>(result); });
+    spans.forget_all();
+    EXPECT_EQ(lease(start + 5s, start), 0);
+    grant_all();
+    EXPECT_TRUE(answered) << "what was waited for still comes";
+    EXPECT_GT(lease(start + 5s, start), 1);
 }
 
 }  // namespace

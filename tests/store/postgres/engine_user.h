@@ -75,7 +75,7 @@ class EngineUser final : public core::EngineListener {
 /// A swap with what most tests want.
 core::Swap swap_of(std::string_view name, core::WriteId expected, core::WriteId becomes, std::string_view bytes);
 
-/// The server that most tests share; it forgets.
+/// The server that most tests share; its `fsync` is off.
 PostgresProcess& shared_postgres();
 /// A schema of its own there, named after the test.
 std::string fresh_url(const std::string& query = {});

@@ -42,11 +42,10 @@ TEST(PostgresFaults, what_is_not_there_at_the_start_is_told_once_and_found_when_
     EXPECT_TRUE(user.fetch("r"));
 }
 
-TEST(PostgresFaults, a_server_that_shuts_down_is_told_and_its_next_life_is_another) {
+TEST(PostgresFaults, a_server_that_shuts_down_is_told_and_goes_on_in_its_history) {
     PostgresProcess server({.fsync = true});
     EngineUser user(server.url(), quick);
     ASSERT_TRUE(user.until_reachable());
-    EXPECT_FALSE(user.hello.forgets);
     const EngineHello first = user.hello;
     user.write("r", "one");
     server.stop();
@@ -54,20 +53,21 @@ TEST(PostgresFaults, a_server_that_shuts_down_is_told_and_its_next_life_is_anoth
     EXPECT_FALSE(user.fetch("r"));
     server.start();
     ASSERT_TRUE(user.until_reachable());
-    EXPECT_NE(user.hello.life, first.life);
+    EXPECT_EQ(user.hello.history, first.history);
+    EXPECT_GT(user.hello.position, first.position);
     EXPECT_EQ(user.fetch("r")->kept.bytes, "one");
 }
 
-TEST(PostgresFaults, the_life_is_the_same_for_all_fronts_and_connections) {
+TEST(PostgresFaults, the_history_is_the_same_for_all_fronts_of_a_server) {
     const std::string url = fresh_url();
     EngineUser one(url), other(url);
     ASSERT_TRUE(one.until_reachable() && other.until_reachable());
-    EXPECT_EQ(one.hello.life, other.hello.life);
-    EXPECT_TRUE(one.hello.forgets) << "fsync is off";
+    EXPECT_EQ(one.hello.history, other.hello.history);
+    EXPECT_EQ(one.hello.history.find(' '), std::string::npos) << one.hello.history;
     PostgresProcess another;
     EngineUser third(another.url());
     ASSERT_TRUE(third.until_reachable());
-    EXPECT_NE(one.hello.life, third.hello.life);
+    EXPECT_NE(one.hello.history, third.hello.history);
 }
 
 TEST(PostgresFaults, a_server_that_is_stopped_costs_the_time_out_and_then_nothing_until_it_goes_on) {
@@ -155,7 +155,9 @@ TEST(PostgresFaults, no_swap_that_was_answered_is_lost_when_all_of_it_is_killed)
     PostgresProcess server({.fsync = true});
     EngineUser user(server.url(), quick);
     ASSERT_TRUE(user.until_reachable());
+    const std::string history = user.hello.history;
     std::map<std::string, WriteId> written;
+    Position kept = 0;
     for (int life = 0; life < 3; ++life) {
         std::size_t answered = 0;
         bool stop = false;
@@ -169,6 +171,7 @@ TEST(PostgresFaults, no_swap_that_was_answered_is_lost_when_all_of_it_is_killed)
                 EXPECT_TRUE(swapped->done);
                 ++answered;
                 written[name] = becomes;
+                kept = std::max(kept, swapped->position);
                 next(number + 20);
             });
         };
@@ -180,6 +183,8 @@ TEST(PostgresFaults, no_swap_that_was_answered_is_lost_when_all_of_it_is_killed)
         ASSERT_TRUE(user.until_unreachable());
         server.start();
         ASSERT_TRUE(user.until_reachable());
+        EXPECT_EQ(user.hello.history, history);
+        EXPECT_GE(user.hello.position, kept) << "what was said with an answer is as safe as that";
         for (const auto& [name, write] : written) {
             const auto read = user.fetch(name);
             ASSERT_TRUE(read) << read.error().message;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "base/random.h"
 #include "store/contract/marker_check.h"
 #include "store/postgres/engine_user.h"
 
@@ -438,7 +439,100 @@ TEST_F(PostgresEngineTest, renewals_leave_the_indexes_alone) {
         user.run_for(50ms);
         return count("n_tup_upd") >= 19 * 200;
     }));
-    EXPECT_GE(count("n_tup_hot_upd"), 19 * 200 * 9 / 10);
+    // An update that changes an indexed column is never HOT. Of the others a few are not either: those that found their
+    // page full because a snapshot elsewhere kept old rows from being pruned, which a busy machine has more of.
+    EXPECT_GE(count("n_tup_hot_upd"), 19 * 200 / 2);
+}
+
+TEST_F(PostgresEngineTest, says_its_position_with_every_answer_and_never_an_earlier_one) {
+    Position last = user.hello.position;
+    EXPECT_GT(last, 0u);
+    const auto goes_on = [&](Position position, const char* what) {
+        EXPECT_GE(position, last) << what;
+        last = std::max(last, position);
+    };
+    goes_on(user.fetch("r")->position, "fetch");
+    const WriteId first = user.next_write(), second = user.next_write();
+    const auto made = user.swap(swap_of("r", 0, first, "x"));
+    ASSERT_TRUE(made->done);
+    EXPECT_GT(made->position, last) << "it has written something";
+    goes_on(made->position, "made");
+    const auto changed = user.swap(swap_of("r", first, second, "y"));
+    ASSERT_TRUE(changed->done);
+    EXPECT_GT(changed->position, last);
+    goes_on(changed->position, "changed");
+    for (const WriteId expected : {WriteId(0), first}) {
+        const auto refused = user.swap(swap_of("r", expected, user.next_write(), "z"));
+        ASSERT_FALSE(refused->done);
+        goes_on(refused->position, "refused");
+    }
+    const auto ended = user.swap(swap_of("r", second, user.next_write(), ""));
+    ASSERT_TRUE(ended->done);
+    goes_on(ended->position, "ended");
+    int answered = 0;
+    for (int i = 0; i < 10; ++i)
+        user.engine().swap(swap_of("r" + std::to_string(i % 9), 0, user.next_write(), "x"),
+                           [&](Result<Swapped> swapped) {
+                               ++answered;
+                               ASSERT_TRUE(swapped) << swapped.error().message;
+                               EXPECT_GE(swapped->position, last) << swapped->done;
+                           });
+    ASSERT_TRUE(user.until([&] { return answered == 10; }));
+}
+
+TEST_F(PostgresEngineTest, swaps_nothing_where_it_has_not_come_as_far_as_it_must_have) {
+    const WriteId first = user.write("changed", "x"), other = user.write("ended", "x");
+    std::string much;  // what the swap writes itself would bring it there
+    Random random(1);
+    while (much.size() < 3'000'000)
+        much += static_cast<char>(random.below(256));
+    const auto swap = [&](const char* name, WriteId expected, std::string_view bytes, Position position) {
+        Swap one = swap_of(name, expected, user.next_write(), bytes);
+        one.position = position;
+        one.notice = "a notice";
+        one.notice_must_arrive = position % 2 == 0;  // by either statement
+        return one;
+    };
+    for (int i = 0; i < 2; ++i) {
+        const Position beyond = user.fetch("r")->position + 1'000'000 + static_cast<Position>(i);
+        for (const Swap& one : {swap("made", 0, much, beyond), swap("changed", first, much, beyond),
+                                swap("ended", other, "", beyond), swap("changed", 0, much, beyond)}) {
+            const auto lost = user.swap(one);
+            ASSERT_FALSE(lost) << one.name;
+            EXPECT_EQ(lost.error().code, store_lost);
+            EXPECT_NE(lost.error().message.find("write-ahead log"), std::string::npos) << lost.error().message;
+        }
+    }
+    EXPECT_EQ(user.fetch("made")->kept.write, 0u);
+    EXPECT_EQ(user.fetch("changed")->kept.write, first);
+    EXPECT_EQ(user.fetch("ended")->kept.write, other);
+    const Position there = user.fetch("r")->position;
+    EXPECT_TRUE(user.swap(swap("made", 0, "y", there))->done);
+    EXPECT_TRUE(user.swap(swap("changed", first, "y", there))->done);
+    EXPECT_TRUE(user.swap(swap("ended", other, "", there))->done);
+    EXPECT_TRUE(user.reachable);
+}
+
+TEST_F(PostgresEngineTest, swaps_of_one_moment_are_none_of_them_done_where_it_has_not_come_as_far_as_one_says) {
+    const Position there = user.fetch("r")->position;
+    const auto all_of = [&](Position highest) {
+        int answered = 0, done = 0, lost = 0;
+        for (int i = 0; i < 20; ++i) {
+            const std::string name = "r" + std::to_string(i);
+            Swap one = swap_of(name, 0, user.next_write(), "x");
+            one.position = i == 7 ? highest : i % 2 == 0 ? there : 0;
+            user.engine().swap(one, [&](Result<Swapped> swapped) {
+                ++answered;
+                done += swapped && swapped->done ? 1 : 0;
+                lost += !swapped && swapped.error().code == store_lost ? 1 : 0;
+            });
+        }
+        EXPECT_TRUE(user.until([&] { return answered == 20; }));
+        return std::pair(done, lost);
+    };
+    EXPECT_EQ(all_of(there + 10'000'000), std::pair(0, 20));
+    EXPECT_EQ(user.scan("r", "", 100)->entries.size(), 0u);
+    EXPECT_EQ(all_of(there), std::pair(20, 0));
 }
 
 TEST_F(PostgresEngineTest, status_says_what_people_should_know_and_no_password) {
@@ -448,7 +542,7 @@ TEST_F(PostgresEngineTest, status_says_what_people_should_know_and_no_password) 
     const std::string status = secret.engine().status();
     EXPECT_EQ(status.find("hunter2"), std::string::npos);
     for (const char* part : {"\"engine\":\"postgres\"", "\"reachable\":true", "\"pool\":2", "\"version\":\"15",
-                             "\"round_trip_us\":", "\"forgets\":true"})
+                             "\"round_trip_us\":", "\"history\":\""})
         EXPECT_NE(status.find(part), std::string::npos) << part << " in " << status;
     EXPECT_NE(status.find("127.0.0.1:" + std::to_string(shared_postgres().port()) + "/postgres"), std::string::npos);
 }

@@ -37,7 +37,7 @@ TEST(PostgresSchema, ten_fronts_that_start_at_once_make_it_once) {
     }
     PostgresSession session(shared_postgres().url());
     EXPECT_EQ(session.run("SELECT count(*) FROM " + schema + ".version"), "1");
-    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "4");
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "5");
 }
 
 TEST(PostgresSchema, one_that_is_newer_than_the_program_is_left_alone_and_said_so) {
@@ -75,7 +75,7 @@ TEST(PostgresSchema, of_version_1_is_taken_over_with_all_that_is_in_it) {
     const std::string schema = make_version_1(session);
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable()) << user.why;
-    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "4");
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "5");
     EXPECT_EQ(user.fetch("old")->kept.write, 7u);
     EXPECT_EQ(user.fetch("old")->kept.bytes, "bytes");
     EXPECT_EQ(user.fetch("old")->kept.written_at.time_since_epoch(), 5ns);
@@ -98,6 +98,38 @@ TEST(PostgresSchema, of_version_1_is_of_no_use_any_more_to_fronts_that_were_conn
     EXPECT_ANY_THROW(old.run("EXECUTE swap(8, 9, ARRAY['bob'::bytea])")) << "it knows nothing of today's tokens";
     EXPECT_EQ(user.of_holder("ann")->entries.size(), 1u);
     user.write("old", "y", 8);
+}
+
+/// Version 4 had the same tables, and functions that ask for no place in the server's history.
+TEST(PostgresSchema, of_version_4_is_taken_over_and_of_no_use_any_more_to_its_fronts) {
+    const std::string schema = fresh_schema(), url = shared_postgres().url("?schema=" + schema);
+    PostgresSession session(shared_postgres().url());
+    WriteId kept;
+    {
+        EngineUser first(url);
+        ASSERT_TRUE(first.until_reachable()) << first.why;
+        kept = first.write("old", "bytes");
+    }
+    const std::string swap = schema +
+                             ".swap(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint,"
+                             " bytea[], text, uuid, boolean)";
+    session.run("UPDATE " + schema + ".version SET version = 4; CREATE FUNCTION " + swap +
+                " RETURNS boolean LANGUAGE sql AS 'SELECT true'; CREATE FUNCTION " + schema +
+                ".fetch(boolean) RETURNS boolean LANGUAGE sql AS 'SELECT true'");
+    PostgresSession old(shared_postgres().url());
+    old.run("PREPARE swap AS SELECT " + schema +
+            ".swap(0::smallint, 'old', gen_random_uuid(), gen_random_uuid(), 0, 0, 0, " +
+            "'x', 0, 0, '{}', '', gen_random_uuid(), false)");
+    EXPECT_EQ(old.run("EXECUTE swap"), "t");
+    EngineUser user(url);
+    ASSERT_TRUE(user.until_reachable()) << user.why;
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "5");
+    EXPECT_ANY_THROW(old.run("EXECUTE swap")) << "it would not ask for the place";
+    EXPECT_EQ(session.run("SELECT count(*) FROM pg_proc WHERE pronamespace = '" + schema +
+                          "'::regnamespace AND proname IN ('swap', 'fetch')"),
+              "2");
+    EXPECT_EQ(user.fetch("old")->kept.write, kept);
+    user.write("old", "newer", kept);
 }
 
 TEST(PostgresSchema, one_that_is_dropped_while_it_is_used_is_made_again) {
@@ -196,24 +228,18 @@ TEST(PostgresSchema, a_server_that_only_reads_is_no_engine_until_it_writes) {
     user.write("r", "x");
 }
 
-TEST(PostgresSchema, a_standby_is_no_engine_until_it_is_promoted_and_then_another_that_may_have_forgotten) {
+TEST(PostgresSchema, a_standby_is_no_engine_until_it_is_promoted_and_then_in_another_history) {
     PostgresProcess primary({.fsync = true});
     EngineUser before(primary.url());
     ASSERT_TRUE(before.until_reachable()) << before.why;
-    EXPECT_FALSE(before.hello.forgets);
     before.write("r", "x");
     PostgresProcess standby({.fsync = true, .primary = &primary});
     EngineUser user(standby.url());
     ASSERT_TRUE(user.until_unreachable());
     EXPECT_TRUE(says(user.why, "standby")) << user.why;
-    EngineUser replicated(primary.url());
-    ASSERT_TRUE(replicated.until_reachable()) << replicated.why;
-    EXPECT_TRUE(replicated.hello.forgets) << "the standby may lack what was committed last";
-
     PostgresSession(standby.url()).run("SELECT pg_promote()");
     ASSERT_TRUE(user.until_reachable());
-    EXPECT_NE(user.hello.life, before.hello.life);
-    EXPECT_TRUE(user.hello.forgets);
+    EXPECT_NE(user.hello.history, before.hello.history);
     EXPECT_EQ(user.fetch("r")->kept.bytes, "x");
 }
 

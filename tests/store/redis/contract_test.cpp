@@ -66,9 +66,12 @@ std::unique_ptr<StoreUnderTest> one(const ContractShape& shape) {
 
 std::unique_ptr<StoreUnderTest> three(const ContractShape& shape) {
     clock_file().set(0);
-    EngineUnderTest engine = engine_on(cluster().url() + fresh_prefix());
+    const std::string parameter = fresh_prefix();
+    EngineUnderTest engine = engine_on(cluster().url() + parameter);
     engine.restart = [] { cluster().restart(); };
-    engine.reach = [](bool reachable) { reachable ? cluster().node(1).thaw() : cluster().node(1).freeze(); };
+    const std::string prefix = parameter.substr(parameter.find('=') + 1);
+    const std::size_t home = redis_engine::slot_of(prefix) * cluster().size() / redis_engine::slot_count;
+    engine.reach = [home](bool reachable) { reachable ? cluster().node(home).thaw() : cluster().node(home).freeze(); };
     engine.why_not[Ordeal::engine_slow] = "its nodes are not reached through a proxy";
     return under_test(std::move(engine), shape);
 }

@@ -31,6 +31,8 @@ struct Write {
     EngineTime due = EngineTime::max();
     std::string notice{};
     Kind kind = Kind::record;
+    WriteId marker{};
+    core::Position position = 0;
 };
 
 /// One front's engine, with what it tells. Several may share a loop; calls wait for their answers.
@@ -109,6 +111,8 @@ class EngineRig final : public core::EngineListener {
         swap.due = write.due;
         swap.holders = holders;
         swap.notice = write.notice;
+        swap.marker = write.marker;
+        swap.position = write.position;
         engine_->swap(swap, std::move(reply));
     }
     EngineTime now() {

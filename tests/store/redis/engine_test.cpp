@@ -2,6 +2,7 @@
 #include <map>
 
 #include "store/contract/marker_check.h"
+#include "store/contract/position_check.h"
 #include "store/redis/engine_rig.h"
 #include "store/redis/plain_redis.h"
 #include "support/redis_process.h"
@@ -68,6 +69,15 @@ TEST_F(RedisEngineTest, swaps_only_where_the_marker_is_still_what_was_seen) {
     core::check_that_swaps_ask_for_the_marker([&](const core::Swap& swap) {
         return rig.wait<Swapped>([&](auto reply) { rig.engine().swap(swap, std::move(reply)); });
     });
+}
+
+TEST_F(RedisEngineTest, swaps_only_where_the_position_is_still_what_was_seen) {
+    core::check_that_swaps_ask_for_the_position(
+        {.swap =
+             [&](const core::Swap& swap) {
+                 return rig.wait<Swapped>([&](auto reply) { rig.engine().swap(swap, std::move(reply)); });
+             },
+         .fetch = [&](std::string_view name) { return rig.fetch(std::string(name)); }});
 }
 
 TEST_F(RedisEngineTest, tells_write_ids_apart_that_are_the_same_number_to_lua) {
@@ -165,10 +175,7 @@ TEST_F(RedisEngineTest, sends_a_thousand_calls_of_one_turn_in_one_round) {
     rig.now();
     const long before = plain.info("total_reads_processed");
     for (std::uint64_t write = 1; write <= 1000; ++write)
-        rig.start_swap({.name = "x" + std::to_string(write),
-                        .becomes = write,
-                        .holders = {"h"},
-                        .due = rig.hello.forgets ? EngineTime{1h} : EngineTime{2h}},
+        rig.start_swap({.name = "x" + std::to_string(write), .becomes = write, .holders = {"h"}, .due = EngineTime{1h}},
                        [&](const Result<Swapped>& swapped) { done += swapped && swapped->done; });
     ASSERT_TRUE(rig.until([&] { return done == 1000; }));
     // Each read of Redis takes 16 KiB at most, and ticks and this question are read as well; a round trip per call

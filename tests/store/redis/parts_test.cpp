@@ -81,11 +81,17 @@ TEST(Micros, are_rounded_so_that_a_window_only_becomes_narrower) {
 }
 
 TEST(Keys, escape_what_a_pattern_means) {
-    const Keys keys{"hf", 0};
+    const Keys keys{"hf", Keys::In::one_redis};
     EXPECT_EQ(keys.pattern(Kind::record, "a*[b]?\\"), "hf:r:a\\*\\[b\\]\\?\\\\*");
     EXPECT_EQ(keys.name_of(Kind::document, "hf:d:policy"), "policy");
-    EXPECT_EQ(keys.notices(), "hf:notices");
-    EXPECT_EQ((Keys{"hf", 3}.notices()), "hf:3:notices");
+}
+
+TEST(Keys, of_a_cluster_are_all_in_one_slot) {
+    const Keys keys{"hf", Keys::In::cluster};
+    EXPECT_EQ(keys.kept(Kind::record, "x"), "{hf}:r:x");
+    for (const std::string& key : {keys.kept(Kind::record, "{other}x"), keys.kept(Kind::document, "policy"),
+                                   keys.holder("h"), keys.folder("FILE:", "/a"), keys.due(7), keys.position()})
+        EXPECT_EQ(slot_of(key), slot_of("{hf}")) << key;
 }
 
 TEST(Slots, are_those_of_redis) {
@@ -108,21 +114,19 @@ resp::Value list(std::vector<resp::Value> items) {
     return {.type = resp::Value::Type::array, .items = std::move(items)};
 }
 
-TEST(Slots, are_read_from_what_a_cluster_says) {
-    const auto map =
-        read_slots(list({list({number(8192), number(16383), list({text("10.0.0.2"), number(7001), text("bb")})}),
-                         list({number(0), number(8191), list({text(""), number(7000), text("aa")})})}),
-                   "seed");
-    ASSERT_TRUE(map) << map.error().message;
-    ASSERT_EQ(map->masters.size(), 2U);
-    EXPECT_EQ(map->masters[0].place, (Place{"seed", 7000}));
-    EXPECT_EQ(map->masters[1].id, "bb");
-    EXPECT_EQ(map->of_slot[8191], 0);
-    EXPECT_EQ(map->of_slot[8192], 1);
-    EXPECT_EQ(*read_place("10.0.0.2:7001", "seed"), (Place{"10.0.0.2", 7001}));
-    EXPECT_EQ(*read_place("::1:7001", "seed"), (Place{"::1", 7001}));
-    EXPECT_EQ(*read_place(":7001", "seed"), (Place{"seed", 7001}));
-    EXPECT_FALSE(read_place("nonsense", "seed"));
+TEST(Slots, have_the_owner_that_a_cluster_names) {
+    const auto said = list({list({number(8192), number(16000), list({text("10.0.0.2"), number(7001), text("bb")})}),
+                            list({number(0), number(8191), list({text(""), number(7000), text("aa")})})});
+    const auto first = read_slots(said, 8191, "seed");
+    ASSERT_TRUE(first) << first.error().message;
+    ASSERT_TRUE(first->master);
+    EXPECT_EQ(first->master->id, "aa");
+    EXPECT_EQ(first->master->place, (Place{"seed", 7000}));
+    EXPECT_EQ(first->masters, (std::vector<Place>{{"10.0.0.2", 7001}, {"seed", 7000}}));
+    EXPECT_EQ(read_slots(said, 8192, "seed")->master->id, "bb");
+    const auto nobody = read_slots(said, 16001, "seed");
+    ASSERT_TRUE(nobody) << nobody.error().message;
+    EXPECT_FALSE(nobody->master);
 }
 
 TEST(Slots, are_refused_if_they_make_no_sense) {
@@ -132,7 +136,7 @@ TEST(Slots, are_refused_if_they_make_no_sense) {
           list({list({number(5), number(1), node})}), list({list({number(0), number(16384), node})}),
           list({list({number(0), number(1), list({text("h"), number(0), text("aa")})})}),
           list({list({number(0), number(1), list({text("h"), number(1), number(2)})})})})
-        EXPECT_FALSE(read_slots(bad, "seed"));
+        EXPECT_FALSE(read_slots(bad, 0, "seed"));
 }
 
 TEST(Scripts, go_out_by_name_or_in_full_with_the_same_arguments) {
@@ -284,53 +288,13 @@ Instant here(Duration time) {
     return Instant{time};
 }
 
-TEST(NodeClock, is_taken_as_it_is_where_it_is_the_only_one) {
-    NodeClock clock{NodeClock::Kind::alone};
+TEST(NodeClock, is_known_to_have_stepped) {
+    NodeClock clock;
     EXPECT_FALSE(clock.observe({.said = 5'000'000, .asked = here(1s), .received = here(1100ms)}));
-    EXPECT_EQ(clock.seen(at(7s)), at(7s));
     EXPECT_EQ(clock.at_most(here(2s)), at(6s)) << "as if it had been read when it was asked for";
     EXPECT_TRUE(clock.observe({.said = 10'000'000, .asked = here(2s), .received = here(2100ms)})) << "4 s ahead";
     EXPECT_FALSE(clock.observe({.said = 11'000'000, .asked = here(3s), .received = here(3100ms)}));
     EXPECT_TRUE(clock.observe({.said = 9'000'000, .asked = here(4s), .received = here(4100ms)})) << "3 s back";
-}
-
-TEST(NodeClock, of_a_cluster_is_seen_on_this_machines_but_for_a_round_trip_and_its_drift_is_followed) {
-    NodeClock clock{NodeClock::Kind::in_cluster};
-    const Duration apart = 500'000s;
-    Duration drift{0};
-    for (int i = 1; i < 1000; ++i) {
-        drift += 1ms;
-        const Instant asked = here(i * 1s);
-        const Instant received = asked + 10ms;
-        const Duration said = asked.time_since_epoch() + 5ms + apart + drift;
-        EXPECT_FALSE(clock.observe({said / 1us, asked, received}));
-        const Duration seen = clock.seen(EngineTime{said}).time_since_epoch();
-        EXPECT_LE(seen, received.time_since_epoch());
-        EXPECT_GE(seen, asked.time_since_epoch());
-        EXPECT_EQ(clock.at_node(clock.seen(at(42ns))), at(42ns));
-    }
-    EXPECT_EQ(clock.at_node(EngineTime::max()), EngineTime::max());
-    EXPECT_EQ(clock.seen(EngineTime::min()), EngineTime::min());
-}
-
-TEST(NodeClock, that_steps_ahead_is_seen_to_and_then_followed) {
-    NodeClock clock{NodeClock::Kind::in_cluster};
-    EXPECT_FALSE(clock.observe({.said = 5'000'000, .asked = here(1s), .received = here(1s)}));
-    EXPECT_TRUE(clock.observe({.said = 66'000'000, .asked = here(2s), .received = here(2s)}));
-    EXPECT_FALSE(clock.observe({.said = 67'000'000, .asked = here(3s), .received = here(3s)}));
-    EXPECT_EQ(clock.seen(at(67s)), at(63s)) << "nobody has been told yet";
-    EXPECT_FALSE(clock.observe({.said = 68'000'000, .asked = here(4s), .received = here(4s), .passed_on = true}));
-    EXPECT_EQ(clock.seen(at(68s)), at(64s)) << "the answer that tells";
-    EXPECT_FALSE(clock.observe({.said = 69'000'000, .asked = here(5s), .received = here(5s), .passed_on = true}));
-    EXPECT_EQ(clock.seen(at(69s)), at(5s));
-}
-
-TEST(NodeClock, that_steps_back_is_followed_at_once) {
-    NodeClock clock{NodeClock::Kind::in_cluster};
-    EXPECT_FALSE(clock.observe({.said = 66'000'000, .asked = here(1s), .received = here(1s)}));
-    EXPECT_TRUE(clock.observe({.said = 7'000'000, .asked = here(2s), .received = here(2s), .passed_on = true}));
-    EXPECT_EQ(clock.seen(at(7s)), at(2s)) << "nothing to be afraid of: what is kept lasts longer";
-    EXPECT_EQ(clock.seen(at(66s)), at(61s));
 }
 
 }  // namespace
