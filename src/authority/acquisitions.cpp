@@ -129,9 +129,17 @@ void Acquisitions::try_again(const RequestPtr& request) {
         begin(request);
 }
 
-/// R6: a holder has no more leases than it may.
+/// R6: a holder has no more leases than it may. A request for more than that can never be granted, whatever is
+/// released.
 void Acquisitions::count(const RequestPtr& request) {
     const std::size_t most = request->attempt->terms.leases_most;
+    const std::size_t asked = request->attempt->order.size();
+    if (asked > most)
+        return fail(request,
+                    Refused{Code::invalid_argument,
+                            "this asks for " + std::to_string(asked) + " leases at once, and the policy " +
+                                "allows a holder " + std::to_string(most) + " (leases_per_holder_max); ask for fewer",
+                            {}});
     store_->leases_of(request->attempt->asked.holder, Store::Which::active, most,
                       [this, request, most](const Result<std::vector<LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));

@@ -32,13 +32,16 @@ Character first_of(std::string_view text) {
     return {value, sequence.size()};
 }
 
-/// True for what a terminal obeys instead of showing it.
+/// True for what a terminal obeys instead of showing it, and for what cannot be seen: joiners, soft hyphens, fillers,
+/// tags.
 bool steers(std::int32_t character) {
     const auto within = [character](std::int32_t first, std::int32_t last) {
         return character >= first && character <= last;
     };
-    return character < 0x20 || within(0x7f, 0x9f) || character == 0x61c || within(0x200e, 0x200f) ||
-           within(0x2028, 0x202e) || within(0x2066, 0x2069);
+    return character < 0x20 || within(0x7f, 0x9f) || character == 0xad || character == 0x61c ||
+           within(0x115f, 0x1160) || within(0x180b, 0x180f) || within(0x200b, 0x200f) || within(0x2028, 0x202e) ||
+           within(0x2060, 0x206f) || character == 0x3164 || character == 0xfeff || character == 0xffa0 ||
+           within(0xe0000, 0xe0fff);
 }
 
 std::string as_hex(const char* format, std::int32_t value) {
@@ -49,7 +52,15 @@ std::string as_hex(const char* format, std::int32_t value) {
 
 std::string escaped_character(std::int32_t character) {
     if (character < 0) return as_hex("\\x%02x", -character);
+    if (character >= 0x10000) return as_hex("\\U%08x", character);
     return as_hex(character < 0x80 ? "\\x%02x" : "\\u%04x", character);
+}
+
+/// JSON has two escapes, a surrogate pair, for a character beyond the first 65,536.
+std::string escaped_in_json(std::int32_t character) {
+    if (character < 0x10000) return as_hex("\\u%04x", character);
+    const std::int32_t rest = character - 0x10000;
+    return as_hex("\\u%04x", 0xd800 + (rest >> 10)) + as_hex("\\u%04x", 0xdc00 + (rest & 0x3ff));
 }
 
 }  // namespace
@@ -71,7 +82,7 @@ std::string printable_json(std::string_view json) {
     while (!json.empty()) {
         const Character first = first_of(json);
         const bool escape = first.value >= 0x7f && steers(first.value);  // those below are escaped already
-        shown += escape ? as_hex("\\u%04x", first.value) : std::string(json.substr(0, first.length));
+        shown += escape ? escaped_in_json(first.value) : std::string(json.substr(0, first.length));
         json.remove_prefix(first.length);
     }
     return shown;

@@ -62,6 +62,7 @@ class Connecting {
     json::object body_;
     HolderInstant until_;
     json::value connected_;
+    std::size_t unanswered_ = 0;
     std::string spawned_;        ///< the backend that was started for this
     std::string spawned_drone_;  ///< where
 };
@@ -91,10 +92,11 @@ std::optional<int> Connecting::ask() {
 }
 
 /// After a server that did not answer. A request that names its key may be repeated at another server: the key has one
-/// backend, which every server knows (K1).
+/// backend, which every server knows (K1). Without time to wait, each server is asked once.
 bool Connecting::may_ask_elsewhere() {
-    return api_.has_several_servers() && api_.connection().perhaps_done() && body_.contains("key") &&
-           left() > Duration::zero();
+    ++unanswered_;
+    const bool has_time = left() > Duration::zero() || unanswered_ < api_.connection().servers();
+    return api_.has_several_servers() && api_.connection().perhaps_done() && body_.contains("key") && has_time;
 }
 
 /// From now on the key, a random one too, is only looked at.

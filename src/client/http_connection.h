@@ -41,7 +41,8 @@ class HttpConnection {
     /// long the request may wait: a third of it, and a few seconds at most. Zero if there is no other.
     Duration silence_max(Duration ttl) const;
 
-    bool has_several_servers() const { return servers_->size() > 1; }
+    std::size_t servers() const { return servers_->size(); }
+    bool has_several_servers() const { return servers() > 1; }
 
     /// The server that was asked last, or is to be asked first.
     const std::string& server() const { return servers_->at(place_); }

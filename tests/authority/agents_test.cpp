@@ -400,6 +400,8 @@ TEST_F(AgentsDesk, limits_how_many_leases_a_holder_has) {  // R6
     EXPECT_EQ(desk.lock("a", "3"), 0U);
     desk.unlock("a", "1", token);
     EXPECT_NE(desk.lock("a", "3"), 0U);
+    EXPECT_EQ(code(wait("b", {{"4"}, {"5"}, {"6"}})), Code::invalid_argument)
+        << "never, so it is not told to ask again";
 }
 
 TEST_F(AgentsDesk, grants_one_of_a_hundred_that_ask_at_once) {

@@ -38,6 +38,8 @@ TEST(Printable, escapes_what_steers_a_terminal_and_nothing_else) {
     EXPECT_EQ(printable("c1 \u009b2J \u0085"), "c1 \\u009b2J \\u0085");
     EXPECT_EQ(printable("bidi \u202e \u2066 \u2069 \u200f \u061c"), "bidi \\u202e \\u2066 \\u2069 \\u200f \\u061c");
     EXPECT_EQ(printable("\u2028"), "\\u2028");
+    EXPECT_EQ(printable("a\u200bb\u00adc\ufeffd\u2060\u200d"), "a\\u200bb\\u00adc\\ufeffd\\u2060\\u200d");
+    EXPECT_EQ(printable("tag \U000e0041"), "tag \\U000e0041");
     EXPECT_EQ(printable("\x9b"
                         "2J \xff"),
               "\\x9b2J \\xff")
@@ -55,6 +57,7 @@ TEST(Printable, lines_keep_their_own_colours) {
 
 TEST(Printable, json_stays_the_same_json) {
     EXPECT_EQ(printable_json("{\"a\":\"\\u001b \u009b\u202e\x7f ä\"}"), "{\"a\":\"\\u001b \\u009b\\u202e\\u007f ä\"}");
+    EXPECT_EQ(printable_json("\"\U000e0041\u200b \U0001f512\""), "\"\\udb40\\udc41\\u200b \U0001f512\"");
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ class HungNode(ClusterTest):
         a.process.send_signal(signal.SIGSTOP)
         try:
             self.assertEqual(self.output_of(self.start("backend", "connect", "room"))[:2], (0, address))
+            self.assertEqual(self.output_of(self.start("backend", "connect", "room", "--wait", "0s"))[:2], (0, address))
             code, _, err = self.output_of(self.start("backend", "connect", "other", "--spawn", spawn))
             self.assertEqual(code, 0, err)
         finally:
