@@ -33,10 +33,10 @@ test-tsan: setup ## the threaded tests under TSan only
 sim: setup ## simulated clusters with a progress line; MINUTES=10, ARGS='--seed 7 --shrink', MUTANT=no_silence
 ifdef MUTANT
 	@scripts/build release sim_mutant
-	@build/release/bin/sim_mutant $(MUTANT) $(ARGS)
+	@build/release/bin/sim_mutant --mutant $(MUTANT) $(ARGS)
 else
-	@scripts/build release holdfast
-	@build/release/bin/holdfast sim $(if $(ARGS),$(ARGS),--minutes $(or $(MINUTES),1))
+	@scripts/build release holdfast_sim_program
+	@build/release/bin/holdfast-sim $(if $(ARGS),$(ARGS),--minutes $(or $(MINUTES),1))
 endif
 
 bench: ## beside Redis, etcd, PostgreSQL and ZooKeeper, into docs/benchmarks.md; ARGS=--quick for five minutes

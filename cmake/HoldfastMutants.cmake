@@ -1,7 +1,7 @@
 # The code that has rules to switch off (base/mutant.h), once more and all in one library, for the tests that switch them
 # off. What ships has no such switch.
 add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL)
-target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src)
+target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src ${HOLDFAST_ROOT})
 target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
 target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_wire_record holdfast_wire_discovery holdfast_identity Boost::json
                       PkgConfig::utf8proc)

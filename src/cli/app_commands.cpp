@@ -468,8 +468,6 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     store->require_subcommand(0, 1);
     add_command(*store, arguments, "status",
                 "show the store and whether leases can be granted; 0 if they can, 108 if not now");
-    add_sim_options(add_command(app, arguments, "sim", "run simulated clusters and look for broken rules"),
-                    arguments.sim);
     add_command(app, arguments, "health", "show how the server is");
     add_command(app, arguments, "completion", "print the completion script of a shell")
         ->add_option("SHELL", arguments.shell, "which")

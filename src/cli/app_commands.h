@@ -35,7 +35,5 @@ void add_service_connect_options(CLI::App* command, ServiceConnectArguments& opt
 /// The options of `serve` (serve_options.cpp).
 void add_serve_options(CLI::App* command, ServeOptions& options);
 
-/// The options of `sim` (sim_options.cpp).
-void add_sim_options(CLI::App* command, SimOptions& sim);
 
 }  // namespace holdfast

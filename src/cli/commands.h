@@ -70,8 +70,6 @@ int elect_command(const Arguments& arguments);
 int quorum_status_command(const Arguments& arguments);
 int store_status_command(const Arguments& arguments);
 
-int sim_command(const Arguments& arguments);
-
 int completion_command(const Arguments& arguments);
 int version_command(const Arguments& arguments);
 

@@ -77,7 +77,6 @@ int dispatch(const Arguments& arguments) {
         {"quorum status", quorum_status_command},
         {"store", store_status_command},
         {"store status", store_status_command},
-        {"sim", sim_command},
         {"completion", completion_command},
         {"version", version_command},
     };

@@ -185,14 +185,6 @@ struct ServiceConnectArguments {
     std::size_t streams = 1000;
 };
 
-/// What `sim` is told: which worlds to run.
-struct SimOptions {
-    std::optional<std::uint64_t> seeds, seed, minutes, bound;
-    std::string mutant;
-    bool shrink = false;
-    bool exhaustive = false;
-};
-
 /// `quorum status`.
 struct QuorumOptions {
     bool wait_voting = false;
@@ -222,7 +214,6 @@ struct Arguments {
     AdvertiseArguments advertise;
     ServiceConnectArguments service_connect;
     std::string identity_file;  ///< for `identity`; empty: the default one
-    SimOptions sim;
     std::string shell;  ///< for `completion`
 };
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::sim {
 
-/// What `holdfast sim` is told.
+/// The options of `holdfast-sim`.
 struct SessionOptions {
     std::uint64_t seeds = 100;
     std::uint64_t first_seed = 1;

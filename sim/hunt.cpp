@@ -23,7 +23,7 @@ void Tally::add(const Outcome& outcome) {
 
 std::string Failure::text() const {
     return "rule " + violation.rule + " is broken: " + violation.what + "\n\nin " + describe(scenario) +
-           "\nthe last events (true time in seconds, who, what):\n" + trace + "\nreplay with: holdfast sim --seed " +
+           "\nthe last events (true time in seconds, who, what):\n" + trace + "\nreplay with: holdfast-sim --seed " +
            std::to_string(scenario.seed) + '\n';
 }
 
