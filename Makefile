@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-release test-asan test-tsan sim bench bench-micro bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
+.PHONY: help setup build run test test-all test-asan test-tsan sim bench bench-micro bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,11 +18,11 @@ build: ## a release binary at build/release/bin/holdfast
 run: build ## build, then serve on loopback
 	@exec build/release/bin/holdfast serve --try
 
-test: setup ## every test: release, then ASan+UBSan, then TSan
-	@scripts/test
-
-test-release: setup ## the tests on the release build only
+test: setup ## every test, on the release build
 	@scripts/test release
+
+test-all: setup ## every test, and under ASan+UBSan and TSan those that have something to find there; what CI runs
+	@scripts/test all
 
 test-asan: setup ## the tests under ASan and UBSan only
 	@scripts/test asan
