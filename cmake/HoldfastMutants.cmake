@@ -3,7 +3,7 @@
 add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL)
 target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src ${HOLDFAST_ROOT})
 target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
-target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_wire_record holdfast_wire_discovery holdfast_identity Boost::json
+target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_codec_record holdfast_discovery_protocol holdfast_discovery_identity Boost::json
                       PkgConfig::utf8proc)
 
 # holdfast_mutable_folder(NAME [SOURCES …]): the folder's sources, or those of them, as part of that library.
@@ -28,10 +28,9 @@ function(holdfast_mutable_folder folder)
   endforeach()
   target_sources(holdfast_mutable PRIVATE $<TARGET_OBJECTS:${part}>)
 endfunction()
-foreach(folder base lease store_memory store_remote store_quorum store_engine log log_state authority server_replicated sim services_keys services_discovery front supervise)
+foreach(folder base lease store_memory store_cas store_quorum consensus election agreed authority sim keys_controller discovery_directory server_front supervise)
   holdfast_mutable_folder(${folder})
 endforeach()
-holdfast_mutable_folder(services agreed_state.cpp candidate.cpp glob.cpp)
 
 # holdfast_mutants(NAME [MAIN …] SOURCES … USES …): tests of which each can be run with a rule switched off. Their main() may be
 # their own, for tests that start themselves as other processes.

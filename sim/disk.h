@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "consensus/log_messages.h"
 #include "lease/policy.h"
-#include "log/log_messages.h"
 #include "sim/dice.h"
 #include "sim/event_queue.h"
 #include "store/quorum/acceptor.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "agreed/cluster_state.h"
+#include "agreed/replicated_state.h"
 #include "lease/policy.h"
-#include "log/cluster_state.h"
-#include "server/replicated_state.h"
 #include "sim/true_time.h"
 
 namespace holdfast::sim {

@@ -10,7 +10,7 @@ struct MutantInfo {
     std::string_view name;  ///< several with `+` between them are switched off together
     std::string_view rule;
     /// Empty: it must be caught in worlds. Else why none of them shows it; tests/sim/schedules_test.cpp and
-    /// tests/log/mutants_test.cpp show what stands in for it.
+    /// tests/consensus/mutants_test.cpp show what stands in for it.
     std::string_view not_seen_because;
 };
 const std::vector<MutantInfo>& mutants();

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "server/cluster_durable.h"
-#include "server/replicated_state.h"
+#include "agreed/cluster_durable.h"
+#include "agreed/replicated_state.h"
 #include "sim/node.h"
 
 namespace holdfast::sim {

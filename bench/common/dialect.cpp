@@ -3,8 +3,8 @@
 #include <charconv>
 #include <vector>
 
-#include "wire/resp_command.h"
-#include "wire/resp_value.h"
+#include "codec/resp/resp_command.h"
+#include "codec/resp/resp_value.h"
 
 namespace holdfast::bench {
 namespace {

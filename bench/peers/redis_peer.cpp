@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "base/random.h"
-#include "client/lease_commands.h"
+#include "client/sessions/lease_commands.h"
 #include "ledger.h"
 #include "resp_client.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "wire/resp_command.h"
+#include "codec/resp/resp_command.h"
 
 namespace holdfast::bench {
 namespace {

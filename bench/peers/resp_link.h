@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "codec/resp/resp_value.h"
 #include "peer.h"
-#include "wire/resp_value.h"
 
 namespace holdfast::bench {
 

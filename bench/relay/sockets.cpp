@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "wire/frame.h"
+#include "codec/frame.h"
 
 namespace holdfast::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "identity/identity.h"
-#include "wire/discovery/messages.h"
+#include "discovery/identity/identity.h"
+#include "discovery/protocol.h"
 
 namespace holdfast::bench {
 

@@ -1,7 +1,7 @@
 #include "lock_commands.h"
 
-#include "wire/resp_command.h"
-#include "wire/resp_number.h"
+#include "codec/resp/resp_command.h"
+#include "codec/resp/resp_number.h"
 
 namespace holdfast::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/resp_value.h"
+#include "codec/resp/resp_value.h"
 
 namespace holdfast::bench {
 

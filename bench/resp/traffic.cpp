@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "wire/resp_value.h"
+#include "codec/resp/resp_value.h"
 
 namespace holdfast::bench {
 namespace {

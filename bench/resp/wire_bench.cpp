@@ -3,9 +3,9 @@
 #include <benchmark/benchmark.h>
 #include <string>
 
-#include "wire/resp_command.h"
-#include "wire/resp_value.h"
-#include "wire/resp_writer.h"
+#include "codec/resp/resp_command.h"
+#include "codec/resp/resp_value.h"
+#include "codec/resp/resp_writer.h"
 
 namespace holdfast::resp {
 namespace {

@@ -5,8 +5,8 @@
 #include "cli/relay_place.h"
 #include "cli/screen.h"
 #include "cli/stop_on_signal.h"
-#include "discovery/host_port.h"
-#include "discovery/publisher_loop.h"
+#include "discovery/publisher/host_port.h"
+#include "discovery/publisher/publisher_loop.h"
 
 namespace holdfast {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/mcp_agent.h"
+#include "cli/mcp/mcp_agent.h"
 #include "cli/option_kinds.h"
 #include "client/http_connection.h"
-#include "wire/redis_address.h"
+#include "codec/resp/redis_address.h"
 
 namespace holdfast {
 namespace {

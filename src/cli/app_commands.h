@@ -35,5 +35,4 @@ void add_service_connect_options(CLI::App* command, ServiceConnectArguments& opt
 /// The options of `serve` (serve_options.cpp).
 void add_serve_options(CLI::App* command, ServeOptions& options);
 
-
 }  // namespace holdfast

@@ -1,4 +1,4 @@
-#include "drone/drone.h"
+#include "keys/drone/drone.h"
 
 #include <boost/json/object.hpp>
 #include <cstdio>

@@ -2,8 +2,8 @@
 
 #include "cli/app_commands.h"
 #include "client/http_connection.h"
-#include "drone/drone_core.h"
-#include "drone/messages.h"
+#include "keys/drone/drone_core.h"
+#include "keys/drone/messages.h"
 
 namespace holdfast {
 namespace {

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/leader_watch.h"
 #include "cli/leased_run.h"
-#include "services/candidate.h"
+#include "election/candidate.h"
 #include "supervise/supervisor.h"
 
 namespace holdfast {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "lease/code.h"
+#include "base/code.h"
 
 namespace holdfast {
 

@@ -8,8 +8,8 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/guard/work_tree_identity.h"
 #include "cli/stop_on_signal.h"
-#include "cli/work_tree_identity.h"
 #include "lease/owner.h"
 
 namespace holdfast {

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
-#include "services/candidate.h"
+#include "election/candidate.h"
 
 namespace holdfast {
 namespace {

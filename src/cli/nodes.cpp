@@ -10,9 +10,9 @@
 #include "cli/exit_codes.h"
 #include "cli/screen.h"
 #include "cli/session_file.h"
-#include "client/lease_commands.h"
-#include "client/resp_connection.h"
-#include "wire/resp_command.h"
+#include "client/sessions/lease_commands.h"
+#include "client/sessions/resp_connection.h"
+#include "codec/resp/resp_command.h"
 
 namespace holdfast {
 namespace {

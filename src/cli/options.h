@@ -214,7 +214,7 @@ struct Arguments {
     AdvertiseArguments advertise;
     ServiceConnectArguments service_connect;
     std::string identity_file;  ///< for `identity`; empty: the default one
-    std::string shell;  ///< for `completion`
+    std::string shell;          ///< for `completion`
 };
 
 }  // namespace holdfast

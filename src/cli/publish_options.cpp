@@ -1,6 +1,6 @@
 #include "cli/app_commands.h"
 #include "cli/option_kinds.h"
-#include "discovery/host_port.h"
+#include "discovery/publisher/host_port.h"
 
 namespace holdfast {
 namespace {

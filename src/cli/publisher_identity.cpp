@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/screen.h"
-#include "identity/identity.h"
+#include "discovery/identity/identity.h"
 
 namespace holdfast {
 namespace {

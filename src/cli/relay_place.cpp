@@ -1,6 +1,6 @@
 #include "cli/relay_place.h"
 
-#include "discovery/host_port.h"
+#include "discovery/publisher/host_port.h"
 
 namespace holdfast {
 namespace {

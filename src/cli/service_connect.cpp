@@ -6,9 +6,9 @@
 #include "cli/screen.h"
 #include "cli/stdio_stream.h"
 #include "cli/stop_on_signal.h"
-#include "discovery/open_service.h"
-#include "discovery/splice.h"
-#include "doors/tcp/listener.h"
+#include "discovery/publisher/open_service.h"
+#include "discovery/publisher/splice.h"
+#include "net/listener.h"
 
 namespace holdfast {
 namespace {

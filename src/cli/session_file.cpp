@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/table.h"
-#include "client/instance_id.h"
+#include "client/sessions/instance_id.h"
 
 namespace holdfast {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/epoch.h"
+#include "client/agent/epoch.h"
 #include "client/forks.h"
 #include "client/keeper_thread.h"
 #include "client/transport.h"

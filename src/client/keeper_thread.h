@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "base/time.h"
+#include "client/agent/epoch.h"
 #include "client/callbacks.h"
 #include "client/deadlines.h"
-#include "client/epoch.h"
 #include "client/transport.h"
 
 namespace holdfast {

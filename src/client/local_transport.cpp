@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "client/messages.h"
-#include "lease/code.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
 

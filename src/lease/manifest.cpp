@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/code.h"
 #include "base/text.h"
-#include "lease/code.h"
 #include "lease/limits.h"
 #include "lease/resource.h"
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/code.h"
 #include "base/text.h"
-#include "lease/code.h"
 
 namespace holdfast::core {
 

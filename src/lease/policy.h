@@ -9,9 +9,9 @@
 #include <string_view>
 #include <variant>
 
+#include "base/code.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "lease/code.h"
 
 namespace re2 {
 class RE2;

@@ -1,6 +1,6 @@
 #include "lease/resource.h"
 
-#include "lease/code.h"
+#include "base/code.h"
 #include "lease/manifest.h"
 
 namespace holdfast::core {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "lease/code.h"
+#include "base/code.h"
 #include "lease/policy.h"
 #include "lease/record.h"
 #include "lease/standing.h"

@@ -7,10 +7,10 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "doors/peer/peer_door.h"
+#include "election/candidate.h"
 #include "server/cluster_peers.h"
 #include "server/log.h"
 #include "server/token_ceiling.h"
-#include "services/candidate.h"
 #include "store/memory/memory_store.h"
 #include "store/quorum/quorum_store.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "log/log_messages.h"
+#include "consensus/log_messages.h"
 #include "server/cluster_settings.h"
 #include "server/quorum_status.h"
 #include "server/store_host.h"

@@ -7,8 +7,8 @@
 #include "doors/peer/members.h"
 #include "lease/policy.h"
 #include "server/server.h"
+#include "statefile/state_db.h"
 #include "store/quorum/quorum_config.h"
-#include "store/state/state_db.h"
 
 namespace holdfast {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast {
 

@@ -6,14 +6,14 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "front/front.h"
 #include "server/boot_timer.h"
 #include "server/engine_in_turns.h"
+#include "server/front.h"
 #include "server/store_memory_file.h"
+#include "statefile/state_dir.h"
 #include "store/etcd/etcd_engine.h"
 #include "store/postgres/postgres_engine.h"
 #include "store/redis/redis_engine.h"
-#include "store/state/state_dir.h"
 
 namespace holdfast {
 namespace {

@@ -11,9 +11,11 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "discovery/directory/directory.h"
+#include "discovery/relay/relay_door.h"
 #include "doors/http/http_door.h"
-#include "doors/relay/relay_door.h"
 #include "doors/resp/resp_door.h"
+#include "keys/controller/controller.h"
 #include "server/driver.h"
 #include "server/greeting.h"
 #include "server/listen_address.h"
@@ -21,8 +23,6 @@
 #include "server/process_numbers.h"
 #include "server/service_manager.h"
 #include "server/signals.h"
-#include "services/discovery/directory.h"
-#include "services/keys/controller.h"
 
 namespace holdfast {
 namespace {

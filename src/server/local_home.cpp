@@ -4,14 +4,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "agreed/cluster_durable.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "server/cluster.h"
-#include "server/cluster_durable.h"
 #include "server/replicated_file.h"
+#include "statefile/durable_state.h"
 #include "store/quorum/request_numbers.h"
-#include "store/state/durable_state.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 #include "server/cluster_settings.h"
 #include "server/home.h"
 #include "server/log.h"
-#include "store/state/state_db.h"
+#include "statefile/state_db.h"
 
 namespace boost::asio {
 class io_context;

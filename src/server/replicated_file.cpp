@@ -1,9 +1,9 @@
 #include "server/replicated_file.h"
 
+#include "agreed/cluster_state.h"
+#include "agreed/replicated_founding.h"
 #include "base/random.h"
-#include "log/cluster_state.h"
-#include "log/disk/sqlite_log_disk.h"
-#include "server/replicated_founding.h"
+#include "consensus/disk/sqlite_log_disk.h"
 
 namespace holdfast {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/replicated_state.h"
+#include "agreed/replicated_state.h"
 
 namespace holdfast {
 

@@ -15,8 +15,8 @@
 #include "server/log.h"
 #include "server/open_files.h"
 #include "server/wall_clock.h"
-#include "store/state/state_db.h"
-#include "store/state/state_dir.h"
+#include "statefile/state_db.h"
+#include "statefile/state_dir.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "doors/http/readiness.h"
 #include "server/driver.h"
-#include "store/state/state_db.h"
+#include "statefile/state_db.h"
 #include "store/store.h"
 
 namespace holdfast {

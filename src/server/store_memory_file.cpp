@@ -11,8 +11,8 @@
 #include "base/encodings.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "store/state/boot_clock.h"
-#include "store/state/state_dir.h"
+#include "statefile/boot_clock.h"
+#include "statefile/state_dir.h"
 
 namespace holdfast {
 namespace {

@@ -8,13 +8,13 @@
 #include <thread>
 
 #include "base/result.h"
-#include "front/front_memory.h"
+#include "store/cas/front_memory.h"
 
 namespace holdfast {
 
-/// The file in which a front remembers its engine from one start to the next (front/front_memory.h). A thread of its
-/// own writes it, so that nothing waits for the disk; only the latest memory is written. Replaced as a whole, so that
-/// it is never half of one.
+/// The file in which a front remembers its engine from one start to the next (store/cas/front_memory.h). A thread of
+/// its own writes it, so that nothing waits for the disk; only the latest memory is written. Replaced as a whole, so
+/// that it is never half of one.
 ///
 /// Several fronts of one store may share the file: what any of them has seen of the engine is worth remembering.
 class StoreMemoryFile {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/agent_messages.h"
+#include "client/agent/agent_messages.h"
 
 namespace holdfast {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "doors/tcp/peer_watch.h"
-#include "doors/tcp/write_progress.h"
+#include "net/peer_watch.h"
+#include "net/write_progress.h"
 
 namespace holdfast::http {
 

@@ -1,7 +1,7 @@
 #include "doors/http/decode_key_parts.h"
 #include "doors/http/decode_keys.h"
+#include "keys/controller/key_limits.h"
 #include "lease/manifest.h"
-#include "services/keys/key_limits.h"
 
 namespace holdfast::http {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "doors/http/decode_parts.h"
-#include "services/keys/key.h"
+#include "keys/controller/key.h"
 
 namespace holdfast::http {
 

@@ -1,8 +1,8 @@
 #include "doors/http/decode_keys.h"
 
 #include "doors/http/decode_key_parts.h"
+#include "keys/controller/key_limits.h"
 #include "lease/manifest.h"
-#include "services/keys/key_limits.h"
 
 namespace holdfast::http {
 namespace {

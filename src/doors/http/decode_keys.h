@@ -5,7 +5,7 @@
 #include "base/result.h"
 #include "doors/http/decode.h"
 #include "doors/http/request.h"
-#include "services/keys/messages.h"
+#include "keys/controller/messages.h"
 
 namespace holdfast::http {
 

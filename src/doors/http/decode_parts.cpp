@@ -1,6 +1,6 @@
 #include "doors/http/decode_parts.h"
 
-#include "lease/code.h"
+#include "base/code.h"
 #include "lease/manifest.h"
 
 namespace holdfast::http {

@@ -1,14 +1,14 @@
 #include "doors/http/decode_services.h"
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/encodings.h"
+#include "discovery/directory/service_limits.h"
+#include "discovery/directory/service_name.h"
+#include "discovery/identity/identity.h"
 #include "doors/http/decode.h"
 #include "doors/http/decode_parts.h"
-#include "identity/identity.h"
-#include "lease/code.h"
 #include "lease/limits.h"
-#include "services/discovery/service_limits.h"
-#include "services/discovery/service_name.h"
 
 namespace holdfast::http {
 namespace {

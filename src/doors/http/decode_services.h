@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "discovery/directory/directory.h"
 #include "doors/http/request.h"
-#include "services/discovery/directory.h"
 
 namespace holdfast::http {
 

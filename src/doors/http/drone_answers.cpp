@@ -1,7 +1,7 @@
 #include "doors/http/key_answers.h"
 #include "doors/http/key_json.h"
 #include "doors/http/page_answer.h"
-#include "services/keys/key_limits.h"
+#include "keys/controller/key_limits.h"
 
 namespace holdfast::http {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "authority/authority.h"
+#include "discovery/directory/directory.h"
 #include "doors/http/decode.h"
 #include "doors/http/readiness.h"
 #include "doors/http/response.h"
-#include "services/discovery/directory.h"
-#include "services/keys/controller.h"
+#include "keys/controller/controller.h"
 
 namespace holdfast::http {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/code.h"
 #include "base/text.h"
-#include "lease/code.h"
 
 namespace holdfast::http {
 namespace {

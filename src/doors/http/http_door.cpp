@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doors/http/session.h"
-#include "doors/tcp/listener.h"
+#include "net/listener.h"
 
 namespace holdfast {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 
+#include "base/code.h"
 #include "doors/http/json_writer.h"
-#include "lease/code.h"
 
 namespace holdfast::http {
 namespace {

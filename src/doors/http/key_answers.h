@@ -3,7 +3,7 @@
 #include <string>
 
 #include "doors/http/response.h"
-#include "services/keys/messages.h"
+#include "keys/controller/messages.h"
 
 namespace holdfast::http {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "doors/http/json_writer.h"
-#include "services/keys/key.h"
+#include "keys/controller/key.h"
 
 namespace holdfast::http {
 

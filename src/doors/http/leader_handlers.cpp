@@ -2,8 +2,8 @@
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
 #include "doors/http/handlers.h"
+#include "election/candidate.h"
 #include "lease/resource.h"
-#include "services/candidate.h"
 
 namespace holdfast::http {
 namespace {

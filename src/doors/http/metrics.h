@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "base/code.h"
 #include "base/time.h"
 #include "doors/http/readiness.h"
 #include "doors/http/routes.h"
-#include "lease/code.h"
 
 namespace prometheus {
 class Registry;

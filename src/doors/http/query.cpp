@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/code.h"
 #include "base/text.h"
 #include "doors/http/fields.h"
-#include "lease/code.h"
 #include "lease/manifest.h"
 
 namespace holdfast::http {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/code.h"
 #include "doors/http/request.h"
-#include "lease/code.h"
 
 namespace holdfast::http {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/code.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "lease/code.h"
 
 namespace holdfast::http {
 

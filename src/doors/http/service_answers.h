@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "discovery/directory/directory.h"
 #include "doors/http/response.h"
-#include "services/discovery/directory.h"
 
 namespace holdfast::http {
 

@@ -1,12 +1,12 @@
 #include <memory>
 
+#include "base/glob.h"
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
 #include "doors/http/decode_parts.h"
 #include "doors/http/decode_services.h"
 #include "doors/http/handlers.h"
 #include "doors/http/service_answers.h"
-#include "services/glob.h"
 
 namespace holdfast::http {
 namespace {

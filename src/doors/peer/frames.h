@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "codec/frame.h"
 #include "doors/peer/hmac.h"
-#include "wire/frame.h"
 
 namespace holdfast::peer {
 

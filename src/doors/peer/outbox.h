@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "wire/peer/peer_messages.h"
+#include "codec/peer/peer_messages.h"
 
 namespace holdfast::peer {
 

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "doors/peer/dialer.h"
 #include "doors/peer/peer_link.h"
-#include "doors/tcp/listener.h"
+#include "net/listener.h"
 
 namespace holdfast {
 

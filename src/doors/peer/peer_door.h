@@ -10,9 +10,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "codec/peer/peer_messages.h"
 #include "doors/peer/handshake.h"
 #include "doors/peer/members.h"
-#include "wire/peer/peer_messages.h"
 
 namespace boost::asio {
 class io_context;

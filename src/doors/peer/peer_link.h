@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "codec/peer/peer_messages.h"
 #include "doors/peer/handshake.h"
 #include "doors/peer/outbox.h"
 #include "doors/peer/peer_door.h"
-#include "wire/peer/peer_messages.h"
 
 namespace holdfast::peer {
 

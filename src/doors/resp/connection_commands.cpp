@@ -2,11 +2,11 @@
 #include <chrono>
 
 #include "authority/authority.h"
+#include "codec/resp/resp_number.h"
 #include "doors/resp/client_commands.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/server_commands.h"
 #include "doors/resp/session.h"
-#include "wire/resp_number.h"
 
 namespace holdfast {
 namespace {

@@ -12,8 +12,8 @@
 #include "doors/resp/command_table.h"
 #include "doors/resp/resp_door.h"
 #include "doors/resp/subscriptions.h"
-#include "doors/tcp/poller.h"
-#include "services/script_book.h"
+#include "net/poller.h"
+#include "redis/script_book.h"
 
 namespace holdfast {
 

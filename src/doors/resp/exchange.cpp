@@ -1,7 +1,7 @@
 #include "doors/resp/exchange.h"
 
 #include "doors/resp/slot.h"
-#include "doors/tcp/peer_watch.h"
+#include "net/peer_watch.h"
 
 namespace holdfast {
 namespace {

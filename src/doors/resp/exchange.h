@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "wire/resp_writer.h"
+#include "codec/resp/resp_writer.h"
 
 namespace holdfast::core {
 class Authority;

@@ -1,12 +1,12 @@
 #include "doors/resp/lease_arguments.h"
 
+#include "base/code.h"
 #include "base/text.h"
+#include "codec/resp/resp_number.h"
 #include "doors/resp/command_table.h"
-#include "lease/code.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
 #include "lease/resource.h"
-#include "wire/resp_number.h"
 
 namespace holdfast {
 

@@ -7,8 +7,8 @@
 #include "authority/answers.h"
 #include "authority/quick.h"
 #include "base/result.h"
+#include "codec/resp/resp_writer.h"
 #include "doors/resp/exchange.h"
-#include "wire/resp_writer.h"
 
 namespace holdfast {
 

@@ -9,7 +9,7 @@
 #include "authority/quick.h"
 #include "doors/resp/exchange.h"
 #include "lease/limits.h"
-#include "services/redis_keys.h"
+#include "redis/redis_keys.h"
 
 namespace holdfast {
 

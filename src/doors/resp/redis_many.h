@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 #include "doors/resp/exchange.h"
-#include "services/redis_scripts.h"
+#include "redis/redis_scripts.h"
 
 namespace holdfast {
 

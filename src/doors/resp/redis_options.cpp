@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "codec/resp/resp_number.h"
 #include "doors/resp/command_table.h"
 #include "lease/limits.h"
-#include "wire/resp_number.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "services/redis_keys.h"
+#include "redis/redis_keys.h"
 
 namespace holdfast {
 

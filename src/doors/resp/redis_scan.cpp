@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "authority/authority.h"
+#include "base/glob.h"
 #include "base/text.h"
 #include "doors/resp/redis_call.h"
 #include "doors/resp/redis_commands.h"
 #include "doors/resp/redis_options.h"
 #include "doors/resp/session.h"
 #include "lease/manifest.h"
-#include "services/glob.h"
 
 namespace holdfast {
 namespace {

@@ -6,7 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "doors/resp/session.h"
-#include "doors/tcp/listener.h"
+#include "net/listener.h"
 
 namespace holdfast {
 namespace {

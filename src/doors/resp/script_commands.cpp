@@ -2,13 +2,13 @@
 #include <array>
 #include <string>
 
+#include "codec/resp/resp_number.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/redis_call.h"
 #include "doors/resp/redis_many.h"
 #include "doors/resp/redis_options.h"
 #include "doors/resp/session.h"
-#include "services/script_book.h"
-#include "wire/resp_number.h"
+#include "redis/script_book.h"
 
 namespace holdfast {
 namespace {

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "authority/authority.h"
+#include "base/glob.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/session.h"
-#include "services/glob.h"
 
 namespace holdfast {
 namespace {

@@ -12,8 +12,8 @@
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/redis_call.h"
 #include "doors/resp/slot.h"
-#include "doors/tcp/peer_watch.h"
 #include "lease/manifest.h"
+#include "net/peer_watch.h"
 
 namespace holdfast {
 namespace {

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/resp/resp_command.h"
 #include "doors/resp/door_parts.h"
 #include "doors/resp/exchange.h"
 #include "doors/resp/scan_cursors.h"
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
-#include "doors/tcp/write_progress.h"
-#include "wire/resp_command.h"
+#include "net/write_progress.h"
 
 namespace holdfast {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/glob.h"
 #include "doors/http/answers.h"
 #include "doors/resp/session.h"
-#include "services/glob.h"
 
 namespace holdfast {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "authority/authority.h"
-#include "wire/resp_writer.h"
+#include "codec/resp/resp_writer.h"
 
 namespace holdfast {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace boost::asio {
 class io_context;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 #include "store/etcd/etcd_keys.h"
 #include "store/etcd/etcd_link.h"
 #include "store/etcd/lease_spans.h"

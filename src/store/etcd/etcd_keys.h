@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::etcd {
 

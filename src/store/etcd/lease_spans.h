@@ -8,7 +8,7 @@
 
 #include "base/callback.h"
 #include "base/result.h"
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::etcd {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::etcd {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 #include "store/postgres/rows.h"
 
 namespace holdfast::postgres {

@@ -2,7 +2,7 @@
 
 #include "base/assert.h"
 #include "base/encodings.h"
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::postgres {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::postgres {
 

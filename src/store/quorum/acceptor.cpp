@@ -4,9 +4,9 @@
 
 #include "base/mutant.h"
 #include "lease/limits.h"
+#include "store/cas/changes.h"
 #include "store/memory/memory_store.h"
 #include "store/quorum/ballot_table.h"
-#include "store/remote/changes.h"
 
 namespace holdfast::core {
 namespace {

@@ -5,9 +5,9 @@
 #include "base/assert.h"
 #include "base/mutant.h"
 #include "lease/resource.h"
+#include "store/cas/changes.h"
+#include "store/cas/overlapping.h"
 #include "store/quorum/absent.h"
-#include "store/remote/changes.h"
-#include "store/remote/overlapping.h"
 
 namespace holdfast::core {
 namespace {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/random.h"
+#include "store/cas/text_map.h"
 #include "store/quorum/acceptor.h"
 #include "store/quorum/counter.h"
 #include "store/quorum/deciding.h"
@@ -13,7 +14,6 @@
 #include "store/quorum/mail.h"
 #include "store/quorum/quorum_store.h"
 #include "store/quorum/register.h"
-#include "store/remote/text_map.h"
 
 namespace holdfast::core {
 

@@ -4,8 +4,8 @@
 
 #include "base/hash.h"
 #include "base/time.h"
+#include "store/cas/text_map.h"
 #include "store/quorum/ballot.h"
-#include "store/remote/text_map.h"
 
 namespace holdfast::core {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lease/lease.h"
+#include "store/cas/travelling.h"
 #include "store/quorum/ballot.h"
-#include "store/remote/travelling.h"
 
 namespace holdfast::core {
 

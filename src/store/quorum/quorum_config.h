@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/time.h"
+#include "store/cas/travelling.h"
 #include "store/quorum/ballot.h"
-#include "store/remote/travelling.h"
 
 namespace holdfast::core {
 

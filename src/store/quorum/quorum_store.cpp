@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "store/cas/turns.h"
 #include "store/memory/memory_store.h"
 #include "store/quorum/attempts.h"
 #include "store/quorum/looks.h"
 #include "store/quorum/mail.h"
-#include "store/remote/turns.h"
 
 namespace holdfast::core {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "store/cas/pending.h"
 #include "store/quorum/messages.h"
 #include "store/quorum/node_set.h"
-#include "store/remote/pending.h"
 
 namespace holdfast::core {
 

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "codec/resp/resp_number.h"
 #include "lease/resource.h"
 #include "store/redis/engine_impl.h"
-#include "wire/resp_number.h"
 
 namespace holdfast::redis_engine {
 namespace {

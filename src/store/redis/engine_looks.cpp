@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "codec/resp/resp_command.h"
 #include "lease/resource.h"
 #include "store/redis/engine_impl.h"
-#include "wire/resp_command.h"
 
 namespace holdfast::redis_engine {
 namespace {

@@ -2,8 +2,8 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "codec/resp/resp_command.h"
 #include "store/redis/engine_impl.h"
-#include "wire/resp_command.h"
 
 namespace holdfast::redis_engine {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "base/text.h"
+#include "codec/resp/resp_command.h"
 #include "store/redis/link.h"
-#include "wire/resp_command.h"
 
 namespace holdfast::redis_engine {
 namespace {

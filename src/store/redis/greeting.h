@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "codec/resp/redis_address.h"
+#include "codec/resp/resp_value.h"
 #include "store/redis/scripts.h"
 #include "store/redis/stored.h"
-#include "wire/redis_address.h"
-#include "wire/resp_value.h"
 
 namespace holdfast::redis_engine {
 

@@ -6,8 +6,8 @@
 #include <boost/asio/write.hpp>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/text.h"
-#include "lease/code.h"
 
 namespace holdfast::redis_engine {
 

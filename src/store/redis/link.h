@@ -12,9 +12,9 @@
 #include "base/callback.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "codec/resp/redis_address.h"
+#include "codec/resp/resp_value.h"
 #include "store/redis/scripts.h"
-#include "wire/redis_address.h"
-#include "wire/resp_value.h"
 
 namespace holdfast::redis_engine {
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "wire/resp_command.h"
+#include "codec/resp/resp_command.h"
 
 namespace holdfast::redis_engine {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "store/engine/engine.h"
-#include "wire/redis_address.h"
+#include "codec/resp/redis_address.h"
+#include "store/cas/engine.h"
 
 namespace boost::asio {
 class io_context;

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/assert.h"
-#include "wire/resp_number.h"
+#include "codec/resp/resp_number.h"
 
 namespace holdfast::redis_engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "wire/resp_value.h"
+#include "codec/resp/resp_value.h"
 
 namespace holdfast::redis_engine {
 

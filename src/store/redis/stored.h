@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::redis_engine {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "authority/authority.h"
+#include "discovery/directory/directory.h"
 #include "doors/http/http_door.h"
 #include "doors/http/test_client.h"
-#include "services/discovery/directory.h"
-#include "services/keys/controller.h"
+#include "keys/controller/controller.h"
 #include "store/memory/memory_store.h"
 
 namespace holdfast::http {

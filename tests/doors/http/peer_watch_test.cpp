@@ -1,4 +1,4 @@
-#include "doors/tcp/peer_watch.h"
+#include "net/peer_watch.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

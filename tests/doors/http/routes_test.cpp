@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
+#include "base/code.h"
 #include "doors/http/door_fixture.h"
 #include "doors/http/openapi.h"
-#include "lease/code.h"
 
 namespace holdfast::http {
 namespace {

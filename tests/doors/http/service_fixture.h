@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/encodings.h"
+#include "discovery/identity/identity.h"
 #include "doors/http/door_fixture.h"
-#include "identity/identity.h"
 
 namespace holdfast::http {
 

@@ -1,8 +1,8 @@
 // Nodes that do not belong together, and strangers who mean no good.
 
+#include "codec/peer/peer_messages.h"
 #include "doors/peer/frames.h"
 #include "doors/peer/peer_fixture.h"
-#include "wire/peer/peer_messages.h"
 
 namespace holdfast {
 namespace {

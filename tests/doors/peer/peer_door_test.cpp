@@ -3,8 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <thread>
 
+#include "codec/peer/random_messages.h"
 #include "doors/peer/peer_fixture.h"
-#include "wire/peer/random_messages.h"
 
 namespace holdfast {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "doors/peer/members.h"
 #include "doors/peer/peer_fixture.h"
-#include "doors/tcp/listener.h"
+#include "net/listener.h"
 
 namespace holdfast {
 namespace {

@@ -2,8 +2,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "codec/resp/resp_command.h"
 #include "doors/resp/resp_fixture.h"
-#include "wire/resp_command.h"
 
 namespace holdfast {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "wire/resp_command.h"
+#include "codec/resp/resp_command.h"
 
 namespace holdfast {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "authority/authority.h"
+#include "codec/resp/resp_value.h"
 #include "doors/resp/resp_door.h"
 #include "store/memory/memory_store.h"
-#include "wire/resp_value.h"
 
 namespace holdfast {
 

@@ -1,5 +1,5 @@
+#include "codec/resp/resp_command.h"
 #include "doors/resp/resp_fixture.h"
-#include "wire/resp_command.h"
 
 namespace holdfast {
 namespace {

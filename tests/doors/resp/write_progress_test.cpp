@@ -1,4 +1,4 @@
-#include "doors/tcp/write_progress.h"
+#include "net/write_progress.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 
 #include "base/clock.h"
-#include "store/engine/engine_store.h"
+#include "store/cas/engine_store.h"
 
 namespace holdfast::core {
 namespace {

@@ -3,8 +3,8 @@
 #include <boost/asio/io_context.hpp>
 #include <map>
 
+#include "store/cas/engine.h"
 #include "store/contract/store_under_test.h"
-#include "store/engine/engine.h"
 
 namespace holdfast::core {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 
 namespace holdfast::core {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 #include "store/postgres/postgres_engine.h"
 #include "support/postgres_process.h"
 

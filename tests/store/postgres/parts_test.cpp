@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "store/engine/engine.h"
+#include "store/cas/engine.h"
 #include "store/postgres/notices.h"
 #include "store/postgres/params.h"
 #include "store/postgres/postgres_engine.h"

@@ -1,4 +1,4 @@
-#include "store/remote/changes.h"
+#include "store/cas/changes.h"
 
 #include <array>
 #include <gtest/gtest.h>

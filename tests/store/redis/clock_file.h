@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-/// A file that says how far the wall clock of a process is off, in seconds (tests/ownership/wrong_clock.cpp).
+/// A file that says how far the wall clock of a process is off, in seconds (tests/e2e/ownership/wrong_clock.cpp).
 class ClockFile {
  public:
     ClockFile() {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "codec/resp/resp_command.h"
 #include "store/redis/freed_holders.h"
 #include "store/redis/greeting.h"
 #include "store/redis/node_clock.h"
@@ -7,7 +8,6 @@
 #include "store/redis/scripts.h"
 #include "store/redis/slots.h"
 #include "store/redis/stored.h"
-#include "wire/resp_command.h"
 
 namespace holdfast::redis_engine {
 namespace {

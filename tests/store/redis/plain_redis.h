@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "codec/resp/resp_command.h"
+#include "codec/resp/resp_value.h"
 #include "support/redis_process.h"
-#include "wire/resp_command.h"
-#include "wire/resp_value.h"
 
 namespace holdfast {
 

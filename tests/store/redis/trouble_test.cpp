@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "client/redis_impostor.h"
 #include "store/redis/clock_file.h"
 #include "store/redis/engine_rig.h"
 #include "store/redis/plain_redis.h"
+#include "support/redis_impostor.h"
 #include "support/redis_process.h"
 #include "support/tcp_proxy.h"
 

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "consensus/log_messages.h"
+#include "lease/policy.h"
+#include "store/durable.h"
+
+namespace holdfast::log::pb {
+class Command;
+class PolicyChange;
+}  // namespace holdfast::log::pb
+
+namespace holdfast::core {
+
+// ---- the entries of the log, as commands ----
+
+/// Changes the policy that had this version from `before` to `after`; only the difference travels.
+struct PolicyCommand {
+    std::uint64_t base_version = 0;
+    const Policy& before;
+    const Policy& after;
+};
+/// Stores an agent; one that is older than what is known of it has no effect. A life that has declared its end has not
+/// taken it back, whoever did not know of it yet (R5).
+struct AgentCommand {
+    SavedAgent agent;
+};
+struct ForgetAgentCommand {
+    std::string id;
+};
+/// The members, each as `id=host:port`, written once by the first leader.
+struct MembersCommand {
+    std::vector<std::string> members;
+};
+/// Nothing but its audit: of an admin's action that changes a lease, not this state.
+struct AuditCommand {};
+
+using ClusterCommand = std::variant<PolicyCommand, AgentCommand, ForgetAgentCommand, MembersCommand, AuditCommand>;
+
+/// A command as an entry of the log. `id` is the submitter's: unique among its nodes and lives, and the same in every
+/// attempt at one change.
+struct SubmittedCommand {
+    std::uint64_t id = 0;
+    std::optional<AuditEntry> audit;
+};
+std::string encode_command(const SubmittedCommand& header, const ClusterCommand& command);
+
+/// What came of a command: it took effect; or what it was made from has changed since; or it would break a limit.
+enum class CommandOutcome : std::uint8_t { applied, conflict, refused };
+
+/// The state that the log carries (L3), made by its entries and nothing else: the same entries make the same state on
+/// every node. Policy with its bans (R7), agents (G5), the members, and the audit of admin actions.
+///
+/// A change of the policy takes effect if nobody changed it since (by version), so that a change that is submitted
+/// twice takes effect once.
+class ClusterState {
+ public:
+    static constexpr std::size_t audit_most = 10'000;           ///< the oldest make room
+    static constexpr std::size_t audit_bytes_most = 1 << 20;    ///< likewise
+    static constexpr std::size_t audit_text_bytes_most = 1024;  ///< of one; what is longer is cut
+    static constexpr std::size_t state_bytes_most = 6 << 20;    ///< of bans and agents; what goes over it is refused
+
+    /// Heard after each entry, once the state has changed; must not call the log.
+    struct Listener {
+        std::function<void(std::uint64_t id, CommandOutcome outcome)> command_done;
+        std::function<void(const Policy& policy)> policy_changed;
+        std::function<void(const SavedAgent& agent, bool forgotten)> agent_changed;
+        std::function<void()> replaced;  ///< by a snapshot: everything may be different
+    };
+    explicit ClusterState(Listener listener) : listener_(std::move(listener)) {}
+
+    void apply(LogIndex index, const std::string& entry);
+    std::string snapshot() const;
+    /// Error `state_corrupt`, with nothing changed, if it is no snapshot or breaks what this state promises.
+    Result<void> install(const std::string& snapshot);
+
+    const Policy& policy() const { return policy_; }
+    std::uint64_t policy_version() const { return policy_version_; }
+    const std::map<std::string, SavedAgent, std::less<>>& agents() const { return agents_; }
+    const std::vector<std::string>& members() const { return members_; }
+    const std::deque<AuditEntry>& audit() const { return audit_; }
+    /// Those with numbers above `after`, by number.
+    AuditPage audit(std::uint64_t after, std::size_t limit) const;
+
+    /// Error `members_differ`, naming both lists, if the cluster was made of others than these.
+    Result<void> check_members(const std::vector<std::string>& members) const;
+    /// Set for good by an entry that this version does not understand: this node cannot be trusted to have the same
+    /// state as the others.
+    const std::optional<Error>& trouble() const { return trouble_; }
+
+ private:
+    CommandOutcome apply_command(const log::pb::Command& in);
+    CommandOutcome change_policy(const log::pb::PolicyChange& change);
+    CommandOutcome save_agent(SavedAgent agent);
+    CommandOutcome forget_agent(const std::string& id);
+    CommandOutcome set_members(std::vector<std::string> members);
+    void add_audit(AuditEntry entry);
+
+    Listener listener_;
+    Policy policy_;
+    std::uint64_t policy_version_ = 0;
+    std::size_t policy_bytes_ = 0;
+    std::map<std::string, SavedAgent, std::less<>> agents_;
+    std::size_t agent_bytes_ = 0;
+    std::vector<std::string> members_;
+    std::deque<AuditEntry> audit_;
+    std::size_t audit_bytes_ = 0;
+    std::uint64_t audit_count_ = 0;  ///< the number of the last
+    std::optional<Error> trouble_;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,106 @@
+#include "agreed/engine_durable.h"
+
+#include "authority/authority.h"
+
+namespace holdfast::core {
+
+EngineDurable::EngineDurable(Parts parts)
+    : parts_(std::move(parts)),
+      log_({.engine = parts_.engine,
+            .next_write = parts_.next_write,
+            .apply = [this](LogIndex index, const std::string& entry) { agreed_.apply(index, entry); },
+            .take_snapshot = [this] { return agreed_.snapshot(); },
+            .install = [this](const std::string& snapshot) { return agreed_.install(snapshot); }}),
+      agreed_({.append = [this](std::string entry,
+                                Callback<Result<void>> done) { log_.append(std::move(entry), std::move(done)); },
+               .refusal = [this]() -> std::optional<Error> {
+                   if (stopped_) return Error{"store_unavailable", "this front is stopping"};
+                   return agreed_.state().trouble();
+               },
+               .on_policy = [this] { authority_->take_policy(agreed_.state().policy()); },
+               .on_failure = parts_.on_failure,
+               .first_id = parts_.first_id}) {}
+
+EngineDurable::~EngineDurable() = default;
+
+void EngineDurable::load(Callback<Result<void>> done) {
+    log_.catch_up([this, done = std::move(done)](const Result<void>& loaded) mutable {
+        if (!loaded) return done(loaded);
+        if (agreed_.state().trouble()) return done(*agreed_.state().trouble());
+        agreed_.delivered();
+        done({});
+    });
+}
+
+std::vector<SavedAgent> EngineDurable::agents() const {
+    std::vector<SavedAgent> all;
+    for (const auto& [id, agent] : agreed_.state().agents())
+        all.push_back(agent);
+    return all;
+}
+
+void EngineDurable::use(Authority& authority) {
+    authority_ = &authority;
+    agreed_.use(authority);
+}
+
+void EngineDurable::advance(Instant now) {
+    if (stopped_) return;
+    log_.advance(now);
+    agreed_.deliver();
+}
+
+bool EngineDurable::on_notice(std::string_view notice) {
+    if (notice != EngineLog::notice) return false;
+    if (!stopped_) log_.on_notice();
+    return true;
+}
+
+void EngineDurable::stop() {
+    stopped_ = true;
+    agreed_.stop({"store_unavailable", "this front is stopping; what became of this is not known"});
+}
+
+/// How long leases may last is known to all before any is granted for so long (engine_watch.h).
+void EngineDurable::change_policy(std::optional<AuditEntry> audit, const Policy& policy, Callback<Result<void>> done) {
+    struct Change {
+        std::uint64_t version;
+        Policy before, after;
+    };
+    auto change = std::make_unique<const Change>(Change{agreed_.shown_version(), authority_->policy(), policy});
+    parts_.watch.expect_ttl(policy.ttl_max, [this, audit = std::move(audit), change = std::move(change),
+                                             done = std::move(done)](const Result<void>& expected) mutable {
+        if (!expected) return done(expected.error());
+        agreed_.submit_policy(audit, {change->version, change->before, change->after}, std::move(done));
+    });
+}
+
+void EngineDurable::save_policy(const Policy& policy, Callback<Result<void>> done) {
+    change_policy(std::nullopt, policy, std::move(done));
+}
+
+void EngineDurable::save_policy_by(const AuditEntry& audit, const Policy& policy, Callback<Result<void>> done) {
+    change_policy(audit, policy, std::move(done));
+}
+
+void EngineDurable::save_agent(const SavedAgent& agent, Callback<Result<void>> done) {
+    agreed_.save_agent(agent, std::move(done));
+}
+
+void EngineDurable::forget_agent(std::string_view id, Callback<Result<void>> done) {
+    agreed_.forget_agent(std::nullopt, std::string(id), std::move(done));
+}
+
+void EngineDurable::forget_agent_by(const AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
+    agreed_.forget_agent(audit, std::string(id), std::move(done));
+}
+
+void EngineDurable::note(const AuditEntry& audit) {
+    agreed_.note(audit);
+}
+
+AuditPage EngineDurable::audit(std::uint64_t after, std::size_t limit) const {
+    return agreed_.state().audit(after, limit);
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "agreed/agreed_state.h"
+#include "agreed/engine_log.h"
+#include "store/cas/engine_watch.h"
+
+namespace holdfast::core {
+
+/// What must last, for a front: in the engine's log, where all fronts read it. A change is in force here when it is
+/// answered, and with the others as soon as they have heard of it.
+class EngineDurable final : public Durable {
+ public:
+    struct Parts {
+        Engine& engine;
+        std::function<WriteId()> next_write;
+        EngineWatch& watch;
+        std::uint64_t first_id = 1;  ///< of commands: no other front, nor life, has the same
+        std::function<void(const Error&)> on_failure;
+    };
+    explicit EngineDurable(Parts parts);
+    ~EngineDurable() override;
+
+    /// The engine may have lost what was agreed on: what is known here is written down again.
+    void restore() { log_.save(); }
+    /// Reads what is there. Before anything else.
+    void load(Callback<Result<void>> done);
+    Policy policy() const { return agreed_.state().policy(); }
+    std::vector<SavedAgent> agents() const;
+    /// From now on it tells the authority what becomes of all this.
+    void use(Authority& authority);
+
+    void advance(Instant now);
+    Instant next_due() const { return log_.next_due(); }
+    /// False if this notice is not about the log.
+    bool on_notice(std::string_view notice);
+    /// Notices may have been missed.
+    void on_reachable() { log_.on_notice(); }
+    void stop();
+
+    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }  // the store's business
+    void save_policy(const Policy& policy, Callback<Result<void>> done) override;
+    void save_policy_by(const AuditEntry& audit, const Policy& policy, Callback<Result<void>> done) override;
+    void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override;
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+    void forget_agent_by(const AuditEntry& audit, std::string_view id, Callback<Result<void>> done) override;
+    void note(const AuditEntry& audit) override;
+    AuditPage audit(std::uint64_t after, std::size_t limit) const override;
+
+ private:
+    void change_policy(std::optional<AuditEntry> audit, const Policy& policy, Callback<Result<void>> done);
+
+    Parts parts_;
+    EngineLog log_;
+    AgreedState agreed_;
+    Authority* authority_ = nullptr;
+    bool stopped_ = false;
+};
+
+}  // namespace holdfast::core

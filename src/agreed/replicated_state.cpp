@@ -1,0 +1,209 @@
+#include "agreed/replicated_state.h"
+
+#include <algorithm>
+
+#include "agreed/replicated_state_impl.h"
+#include "base/random.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::string_view group = "log";
+
+std::string id_of(const std::string& member) {
+    return member.substr(0, member.find('='));
+}
+
+}  // namespace
+
+ReplicatedState::Impl::Impl(Parts given, Local known)
+    : parts(std::move(given)),
+      local(std::move(known)),
+      members(recorded_members(parts.members)),
+      agreed({.append = [this](std::string entry,
+                               Callback<Result<void>> done) { append(std::move(entry), std::move(done)); },
+              .refusal = [this] { return refusal(); },
+              .on_policy =
+                  [this] {
+                      policy->agree(state().policy());
+                      authority->take_policy(policy->in_force());
+                  },
+              .on_failure = [this](const Error& error) { report(error); },
+              .first_id = Random(parts.seed).next()}) {
+    log.emplace(core::ReplicatedLog::Parts{
+        .node = parts.node,
+        .members = static_cast<std::uint8_t>(members.size()),
+        .disk = disk,
+        .found = std::move(parts.found),
+        .seed = parts.seed,
+        .entries_before_snapshot = parts.entries_before_snapshot,
+        .send = [this](core::NodeIndex to, core::LogMessage message) { parts.send(to, std::move(message)); },
+        .apply =
+            [this](LogIndex index, const std::string& value) {
+                agreed.apply(index, value);
+                if (parts.on_applied) parts.on_applied(index, value);
+            },
+        .take_snapshot = [this] { return agreed.snapshot(); },
+        .install =
+            [this](const std::string& snapshot) {
+                if (const auto installed = agreed.install(snapshot); !installed) trouble = installed.error();
+            }});
+    agreed.delivered();  // the authority starts with it
+    policy.emplace(
+        PolicyInForce::Parts{.local = parts.local,
+                             .local_ttl_max = local.policy.ttl_max,
+                             // Until a cluster's log is founded, what it will be founded with is as good as any.
+                             .agreed = state().members().empty() ? local.policy : state().policy(),
+                             .on_told = [this](const Result<void>& told) { on_local_told(told); }});
+}
+
+Result<void> ReplicatedState::Impl::check() const {
+    if (trouble) return *trouble;
+    if (state().trouble()) return *state().trouble();
+    if (state().members() == members || state().members().empty()) return {};
+    if (state().members().size() != 1 && members.size() != 1) return state().check_members(members);
+    return Error{"members_differ",
+                 members.size() == 1
+                     ? "this state directory is that of a member of a cluster; start it with the same --peers"
+                     : "this state directory is that of a single node, which cannot become a member of a cluster with "
+                       "what it holds; give the member a directory of its own"};
+}
+
+void ReplicatedState::Impl::Disk::write(core::LogWrite write, Callback<Result<void>> done) {
+    impl_.parts.disk->write(std::move(write), [&impl = impl_, weak = std::weak_ptr(impl_.alive),
+                                               done = std::move(done)](Result<void> outcome) mutable {
+        if (weak.expired()) return;
+        if (outcome && impl.parts.on_written) impl.parts.on_written();
+        done(std::move(outcome));
+        impl.deliver();
+    });
+}
+
+// ---- the outside ----
+
+Result<std::unique_ptr<ReplicatedState>> ReplicatedState::make(Parts parts, Local local) {
+    HOLDFAST_ASSERT(parts.disk != nullptr);
+    auto impl = std::make_unique<Impl>(std::move(parts), std::move(local));
+    if (auto checked = impl->check(); !checked) return checked.error();
+    return std::unique_ptr<ReplicatedState>(new ReplicatedState(std::move(impl)));
+}
+
+ReplicatedState::ReplicatedState(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ReplicatedState::~ReplicatedState() {
+    stop();
+}
+
+core::Policy ReplicatedState::policy() const {
+    return impl_->policy->in_force();
+}
+
+std::vector<core::SavedAgent> ReplicatedState::agents() const {
+    if (impl_->state().members().empty()) return impl_->local.agents;
+    std::vector<core::SavedAgent> agents;
+    for (const auto& [id, agent] : impl_->state().agents())
+        agents.push_back(agent);
+    return agents;
+}
+
+void ReplicatedState::use(core::Authority& authority) {
+    impl_->authority = &authority;
+    impl_->agreed.use(authority);
+    if (impl_->members.size() == 1) return impl_->log->lead(impl_->log->ballot().term + 1);
+    impl_->candidate.emplace(core::Candidate::Parts{.authority = authority,
+                                                    .group = std::string(group),
+                                                    .id = id_of(impl_->parts.members[impl_->parts.node]),
+                                                    .ttl = impl_->parts.leader_ttl,
+                                                    .node = true,
+                                                    .on_lead =
+                                                        [impl = impl_.get()](core::Token term) {
+                                                            impl->log->lead(term);
+                                                            impl->deliver();
+                                                        },
+                                                    .on_cease =
+                                                        [impl = impl_.get()] {
+                                                            impl->log->follow(std::nullopt);
+                                                            impl->deliver();
+                                                        }});
+}
+
+void ReplicatedState::advance(Instant now) {
+    if (impl_->stopped) return;
+    impl_->log->advance(now);
+    impl_->policy->advance(now);
+    if (impl_->candidate) impl_->candidate->advance(now);
+    impl_->found_if_needed();
+    impl_->deliver();
+}
+
+Instant ReplicatedState::next_due() const {
+    if (impl_->stopped) return Instant::max();
+    Instant due = std::min(impl_->log->next_due(), impl_->policy->next_due());
+    if (impl_->candidate) due = std::min(due, impl_->candidate->next_due());
+    return due;
+}
+
+void ReplicatedState::receive(core::NodeIndex from, const core::LogMessage& message) {
+    if (impl_->stopped) return;
+    impl_->log->receive(from, message);
+    impl_->found_if_needed();
+    impl_->deliver();
+}
+
+void ReplicatedState::on_peer(core::NodeIndex node, bool reachable) {
+    // So that changes are refused at once instead of after a while; the leader is known again as soon as it is heard.
+    if (!reachable && node != impl_->parts.node && impl_->log->leader() == node) impl_->log->follow(std::nullopt);
+}
+
+void ReplicatedState::reserve_tokens(core::Token ceiling, Callback<Result<void>> done) {
+    impl_->parts.local.reserve_tokens(ceiling, std::move(done));
+}
+
+void ReplicatedState::save_policy(const core::Policy& policy, Callback<Result<void>> done) {
+    impl_->save_policy(std::nullopt, policy, std::move(done));
+}
+
+void ReplicatedState::save_policy_by(const core::AuditEntry& audit, const core::Policy& policy,
+                                     Callback<Result<void>> done) {
+    impl_->save_policy(audit, policy, std::move(done));
+}
+
+void ReplicatedState::save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) {
+    impl_->agreed.save_agent(agent, std::move(done));
+}
+
+void ReplicatedState::forget_agent(std::string_view id, Callback<Result<void>> done) {
+    impl_->agreed.forget_agent(std::nullopt, std::string(id), std::move(done));
+}
+
+void ReplicatedState::forget_agent_by(const core::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
+    impl_->agreed.forget_agent(audit, std::string(id), std::move(done));
+}
+
+void ReplicatedState::note(const core::AuditEntry& audit) {
+    impl_->agreed.note(audit);
+}
+
+core::AuditPage ReplicatedState::audit(std::uint64_t after, std::size_t limit) const {
+    return impl_->state().audit(after, limit);
+}
+
+ReplicatedState::Status ReplicatedState::status() const {
+    return {impl_->log->committed(), impl_->log->applied(), impl_->log->leads(), impl_->log->leader(),
+            impl_->log->ballot()};
+}
+
+const core::ClusterState& ReplicatedState::agreed() const {
+    return impl_->state();
+}
+
+void ReplicatedState::drain() {
+    impl_->parts.disk->drain();
+}
+
+void ReplicatedState::stop() {
+    impl_->stop();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,150 @@
+#include "base/code.h"
+
+#include <array>
+
+namespace holdfast::core {
+namespace {
+
+struct Text {
+    Code code;
+    std::string_view name;
+    std::string_view advice;
+};
+
+constexpr std::array<Text, code_count> texts{{
+    {Code::busy, "busy", "somebody else has it; wait with wait_ms, or ask again after retry_in_ms"},
+    {Code::wait_timeout, "wait_timeout", "the wait was over before it became free; wait longer, or ask again"},
+    {Code::cancelled, "cancelled", "the client went away while it waited; it left the queue"},
+    {Code::die, "die",
+     "an older agent is in the way; release what you hold, stop, and come back after retry_in_ms with the same "
+     "priority "
+     "and the next epoch"},
+    {Code::stale_epoch, "stale_epoch", "a newer life of this agent has been seen; this one must stop"},
+    {Code::agent_restarting, "agent_restarting",
+     "this life of the agent has declared its restart; come back with the next epoch"},
+    {Code::unknown_agent, "unknown_agent", "no such agent; register it with PUT /v1/agents/{id}"},
+    {Code::priority_fixed, "priority_fixed",
+     "the priority cannot change while the agent holds or waits for anything, nor between a DIE and its next grant"},
+    {Code::agent_busy, "agent_busy", "the agent holds or waits for something; release it first"},
+    {Code::too_many_agents, "too_many_agents", "as many agents are registered as may be; forget some"},
+    {Code::over_quota, "over_quota", "the policy's quota for this holder is used up; let go, and ask again"},
+    {Code::lease_idle, "lease_idle",
+     "the progress counter has stood still for too long; the lease runs out unless it moves"},
+    {Code::recovering, "recovering",
+     "the server stopped uncleanly and grants nothing until every lease it may have granted has ended; ask again after "
+     "retry_in_ms"},
+    {Code::stopping, "stopping", "the server is stopping; ask again when it is back"},
+    {Code::tokens_exhausted, "tokens_exhausted",
+     "fencing tokens are granted faster than the disk reserves them; ask again after retry_in_ms"},
+    {Code::too_many_leases, "too_many_leases", "this resource has as many leases as it may; ask again later"},
+    {Code::too_many_waiters, "too_many_waiters", "too many wait already; ask again later"},
+    {Code::too_many_connections, "too_many_connections",
+     "the server has as many connections as it may; try again later"},
+    {Code::memory_full, "memory_full",
+     "the server has as much in memory as it may; release what is not needed, or ask again after retry_in_ms"},
+    {Code::idempotency_in_progress, "idempotency_in_progress",
+     "the first request with this idempotency key has not been answered yet; ask again after retry_in_ms"},
+    {Code::idempotency_mismatch, "idempotency_mismatch",
+     "this idempotency key was used for another request; use a new key for a new request"},
+    {Code::banned, "banned", "this holder is banned; ask an admin to lift the ban"},
+    {Code::name_refused, "name_refused", "the policy's name pattern does not match this resource; choose another name"},
+    {Code::ttl_too_short, "ttl_too_short", "the TTL is below the policy's minimum; ask for more"},
+    {Code::ttl_too_long, "ttl_too_long", "the TTL is above the policy's maximum; ask for less"},
+    {Code::unknown_lease, "unknown_lease",
+     "no such lease: never granted, lost in a restart, or ended long ago; stop the work and acquire anew"},
+    {Code::lease_expired, "lease_expired", "the lease has expired; stop the work and acquire anew"},
+    {Code::lease_released, "lease_released", "the lease was released; acquire anew"},
+    {Code::lease_revoked, "lease_revoked", "an admin revoked the lease; stop the work"},
+    {Code::not_holder, "not_holder", "this lease belongs to another holder"},
+    {Code::renewal_barred, "renewal_barred", "an admin barred this lease from renewal; finish before it ends"},
+    {Code::not_banned, "not_banned", "this holder is not banned"},
+    {Code::key_tag_mismatch, "key_tag_mismatch",
+     "the key is held with another tag; connect with that tag, or when its backend has ended"},
+    {Code::nothing_to_start, "nothing_to_start", "no backend holds this key; say with spawn what to start"},
+    {Code::spawn_not_allowed, "spawn_not_allowed",
+     "this server listens beyond loopback and starts nothing for whoever can reach it; start it with --allow-spawn if "
+     "you trust everyone who can"},
+    {Code::no_drone, "no_drone",
+     "no drone of this pool that was heard from lately has room; start one, or ask again after retry_in_ms"},
+    {Code::key_race_lost, "key_race_lost", "others took the key and let go of it all the while; connect again"},
+    {Code::backend_id_taken, "backend_id_taken", "a backend of another key has this id; choose another, or none"},
+    {Code::unknown_key, "unknown_key", "nobody holds this key"},
+    {Code::unknown_backend, "unknown_backend",
+     "no such backend: never started, ended some minutes ago, or not yet reported by its drone to this server"},
+    {Code::unknown_drone, "unknown_drone", "no such drone, or another life of it; a drone sends a heartbeat first"},
+    {Code::stale_drone, "stale_drone", "a newer life of this drone has registered; this one must stop"},
+    {Code::drone_alive, "drone_alive", "the drone was heard from lately; stop it and wait 45 s"},
+    {Code::too_many_drones, "too_many_drones", "as many drones are registered as may be; forget dead ones"},
+    {Code::too_many_backends, "too_many_backends", "as many backends are known as may be; ask again later"},
+    {Code::superseded, "superseded", "another publisher of this identity has the name; stand by until that one ends"},
+    {Code::name_taken, "name_taken", "another identity has the name; choose another, or wait until it is free"},
+    {Code::name_denied, "name_denied",
+     "an admin has denied this name to this identity, or keeps it for another; choose another name, or ask an admin to "
+     "allow it"},
+    {Code::bad_signature, "bad_signature", "the signature does not fit the message and the key"},
+    {Code::invalid_identity, "invalid_identity", "this is not an Ed25519 public key, or not the id of one"},
+    {Code::replayed, "replayed", "this very message was seen before; sign a new one with a new nonce"},
+    {Code::other_relay, "other_relay",
+     "the message was signed for another life of the relay; sign it again with the relay and time_ms of this answer"},
+    {Code::clock_apart, "clock_apart",
+     "time_ms is more than a minute from the relay's clock; sign again with the time_ms of this answer"},
+    {Code::awaiting_approval, "awaiting_approval",
+     "an admin approves publishers here, and has not approved this identity yet; ask for it, and try again"},
+    {Code::invalid_name, "invalid_name", "this cannot be the name of a service"},
+    {Code::invalid_alpn, "invalid_alpn", "up to 16 protocol names of 1 to 255 bytes of text"},
+    {Code::invalid_metadata, "invalid_metadata", "up to 64 pairs of text, 4 KiB together, with keys of 1 to 128 bytes"},
+    {Code::too_many_services, "too_many_services", "as many services are advertised as may be; end some"},
+    {Code::unknown_service, "unknown_service", "nobody advertises a service under this name"},
+    {Code::reserved_namespace, "reserved_namespace",
+     "what is in ~services is signed for by its publisher; advertise it through the relay or POST /v1/services, and "
+     "take a name away with 'holdfast service deny NAME'"},
+    {Code::service_lease, "service_lease",
+     "this lease belongs to a service of the server, which alone takes it and gives it back; use the service's own "
+     "verb"},
+    {Code::invalid_json, "invalid_json", "the body is not a JSON object in UTF-8"},
+    {Code::unknown_field, "unknown_field", "this route does not know that field"},
+    {Code::invalid_argument, "invalid_argument", "a value is not what this route takes"},
+    {Code::invalid_policy, "invalid_policy", "the policy was not changed: a setting makes no sense"},
+    {Code::bad_request, "bad_request", "this is not a request in HTTP/1.1"},
+    {Code::origin_refused, "origin_refused",
+     "a web page of another origin may not call this server, nor a name that is not its own"},
+    {Code::not_found, "not_found", "no such route; GET /openapi.json lists them"},
+    {Code::not_clustered, "not_clustered", "this server is alone; only a node of a cluster has a quorum to show"},
+    {Code::method_not_allowed, "method_not_allowed", "this route does not take that method; see GET /openapi.json"},
+    {Code::body_too_large, "body_too_large", "the request body is too large; split the request"},
+    {Code::header_too_large, "header_too_large", "the request header is too large"},
+    {Code::answer_too_large, "answer_too_large",
+     "the answer would be too large; name fewer leases in one request, and send several"},
+    {Code::request_timeout, "request_timeout", "the request did not arrive in time"},
+    {Code::unavailable, "unavailable",
+     "no majority of the cluster answered in time, so what became of this is not known; ask again"},
+    {Code::store_unavailable, "store_unavailable",
+     "the engine that keeps the leases cannot be reached or did not answer in time; ask again after retry_in_ms"},
+    {Code::storage_failed, "storage_failed",
+     "the disk refused; the change is not in force, and may come to be once the disk takes it: look, then ask again"},
+}};
+
+constexpr bool in_order() {
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        if (static_cast<std::size_t>(texts[i].code) != i) return false;
+    return true;
+}
+static_assert(in_order(), "the table must list the codes in the order of the enum");
+
+}  // namespace
+
+std::string_view name_of(Code code) {
+    return texts[static_cast<std::size_t>(code)].name;
+}
+
+std::optional<Code> code_in(std::string_view name) {
+    for (const Text& text : texts)
+        if (text.name == name) return text.code;
+    return std::nullopt;
+}
+
+std::string_view advice_of(Code code) {
+    return texts[static_cast<std::size_t>(code)].advice;
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,96 @@
+#include "base/glob.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace holdfast::redis {
+namespace {
+
+unsigned char byte(char c) {
+    return static_cast<unsigned char>(c);
+}
+
+/// Reads a set, without its opening bracket, from the front of the pattern. Returns whether it has the byte.
+bool take_set(std::string_view& pattern, unsigned char wanted) {
+    const bool negated = pattern.starts_with('^');
+    if (negated) pattern.remove_prefix(1);
+    bool found = false;
+    while (!pattern.empty() && pattern.front() != ']') {
+        if (pattern.front() == '\\' && pattern.size() > 1) {
+            found |= byte(pattern[1]) == wanted;
+            pattern.remove_prefix(2);
+        } else if (pattern.size() > 2 && pattern[1] == '-') {
+            auto range = std::pair(byte(pattern[0]), byte(pattern[2]));
+            if (range.first > range.second) std::swap(range.first, range.second);
+            found |= range.first <= wanted && wanted <= range.second;
+            pattern.remove_prefix(3);
+        } else {
+            found |= byte(pattern.front()) == wanted;
+            pattern.remove_prefix(1);
+        }
+    }
+    if (!pattern.empty()) pattern.remove_prefix(1);
+    return found != negated;
+}
+
+/// Reads what stands for one byte from the front of the pattern. Returns whether it stands for this one.
+bool take_one(std::string_view& pattern, unsigned char wanted) {
+    const char c = pattern.front();
+    pattern.remove_prefix(1);
+    if (c == '?') return true;
+    if (c == '[') return take_set(pattern, wanted);
+    if (c != '\\' || pattern.empty()) return byte(c) == wanted;
+    const char escaped = pattern.front();
+    pattern.remove_prefix(1);
+    return byte(escaped) == wanted;
+}
+
+/// False, with nothing left, if there is not more than that.
+bool spend(std::uint64_t& steps, std::size_t spent) {
+    steps -= std::min<std::uint64_t>(steps, spent);
+    return steps > 0;
+}
+
+}  // namespace
+
+bool glob_matches(std::string_view pattern, std::string_view text) {
+    std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+    return glob_matches(pattern, text, unlimited);
+}
+
+bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
+    // A later star makes every choice of the ones before it good: to go back to the last one is enough.
+    std::string_view after_star;
+    std::string_view text_at_star;
+    bool starred = false;
+    while (true) {
+        const std::size_t unread = pattern.size();
+        if (pattern.starts_with('*')) {
+            pattern.remove_prefix(std::min(pattern.find_first_not_of('*'), unread));
+            if (!spend(steps, unread - pattern.size())) return false;
+            if (pattern.empty()) return true;
+            after_star = pattern;
+            text_at_star = text;
+            starred = true;
+            continue;
+        }
+        if (pattern.empty() && text.empty()) return true;
+        const bool taken = !pattern.empty() && !text.empty() && take_one(pattern, byte(text.front()));
+        if (!spend(steps, unread - pattern.size() + 1)) return false;
+        if (taken) {
+            text.remove_prefix(1);
+            continue;
+        }
+        if (!starred || text_at_star.empty()) return false;
+        text_at_star.remove_prefix(1);
+        pattern = after_star;
+        text = text_at_star;
+    }
+}
+
+std::string_view glob_prefix(std::string_view pattern) {
+    return pattern.substr(0, pattern.find_first_of("*?[\\"));
+}
+
+}  // namespace holdfast::redis

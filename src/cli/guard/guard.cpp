@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <system_error>
+
+#include "base/text.h"
+#include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/guard/git_repository.h"
+#include "cli/guard/guard_commits.h"
+#include "cli/guard/guard_hook.h"
+#include "cli/guard/guard_rules.h"
+#include "cli/guard/work_tree_identity.h"
+#include "cli/guard/work_tree_names.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+/// A refusal that fills the terminal helps nobody; --json has all of them.
+constexpr std::size_t shown_max = 20;
+/// A push of a hundred thousand refs.
+constexpr std::size_t input_max = 32U << 20;
+
+std::vector<SeenLease> seen_leases(const json::value& body, const std::string& name_space) {
+    std::vector<SeenLease> leases;
+    for (const json::value& lease : array_of(body, "leases")) {
+        const auto predicate = core::parse_predicate(text_of(lease, "predicate"));
+        if (!predicate || text_of(lease, "namespace") != name_space) continue;
+        leases.push_back({text_of(lease, "id"), text_of(lease, "resource"), *predicate, text_of(lease, "holder"),
+                          text_of(lease, "reason"),
+                          std::chrono::milliseconds{number_of(field_of(lease, "timeline"), "expires_in_ms")},
+                          text_of(lease, "session")});
+    }
+    return leases;
+}
+
+std::string describe(const SeenLease& lease) {
+    std::string text = lease.holder + " holds " + lease.resource + " (" + std::string(to_string(lease.predicate)) +
+                       ") for another " + format_duration(lease.expires_in) + " unless renewed";
+    return lease.reason.empty() ? text : text + ": " + lease.reason;
+}
+
+std::string describe(const Finding& finding, const std::string& committer) {
+    std::string text = std::string(shown_path(finding.resource)) + " (" + to_string(finding.change) + "): ";
+    if (finding.others.empty()) return text + committer + " holds no lease that allows it";
+    std::string separator;
+    for (const SeenLease& lease : finding.others) {
+        text += separator + describe(lease);
+        separator = "; ";
+    }
+    return text;
+}
+
+json::value to_json(const SeenLease& lease) {
+    return {{"id", lease.id},         {"resource", lease.resource}, {"predicate", to_string(lease.predicate)},
+            {"holder", lease.holder}, {"reason", lease.reason},     {"expires_in_ms", lease.expires_in.count()}};
+}
+
+json::value to_json(const Finding& finding) {
+    json::array others;
+    for (const SeenLease& lease : finding.others)
+        others.push_back(to_json(lease));
+    return {{"resource", finding.resource},
+            {"change", to_string(finding.change)},
+            {"why", finding.others.empty() ? "not_held" : "held_by_other"},
+            {"conflicts", std::move(others)}};
+}
+
+/// How a refusal begins, and what git leaves behind.
+struct HookWords {
+    std::string what;
+    std::string afterwards;
+};
+
+HookWords words_for(const std::string& hook) {
+    if (hook == "pre-push") return {"this push is refused:", ""};
+    if (hook != "reference-transaction") return {"this commit is refused:", ""};
+    return {
+        "this change of a branch is refused:",
+        "git may have changed files before it asked. When it is claimed, go on with '--continue' or do it again; or "
+        "undo it with '--abort', or 'git reset --merge'"};
+}
+
+/// What git writes to a hook; nothing if it is more than any push has.
+std::optional<std::string> read_input() {
+    std::string text;
+    std::array<char, 65536> buffer{};
+    while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
+        text.append(buffer.data(), static_cast<std::size_t>(std::cin.gcount()));
+        if (text.size() > input_max) return std::nullopt;
+    }
+    return text;
+}
+
+CheckedCommits checked_commits(const GitRepository& repository) {
+    return CheckedCommits{repository.common_directory() + "/holdfast-checked"};
+}
+
+/// One `holdfast guard check`.
+class Check {
+ public:
+    Check(const Arguments& arguments, const Screen& screen, const GitRepository& repository)
+        : arguments_(arguments),
+          screen_(screen),
+          repository_(repository),
+          identity_(work_tree_identity({arguments.guard.holder, arguments.guard.name_space}, &repository)),
+          words_(words_for(arguments.guard.hook)) {}
+
+    int run() {
+        const std::string& hook = arguments_.guard.hook;
+        if (hook == "pre-push" || hook == "reference-transaction") return check_commits(hook == "pre-push");
+        const auto files = repository_.staged();
+        return files ? check(*files) : show_failure(files.error());
+    }
+
+ private:
+    /// Each commit is checked once: when it first comes into a branch, or else when it is pushed.
+    int check_commits(bool pushed) {
+        const auto input = read_input();
+        if (!input) return show_failure({"git_failed", "git said more than any push has to say"});
+        CheckedCommits checked = checked_commits(repository_);
+        const auto found = pushed ? new_in_push(repository_, checked, read_pushed(*input))
+                                  : new_in_branches(repository_, checked, read_transaction(*input));
+        if (!found) return show_failure(found.error());
+        const int exit_code = check(found->files);
+        if (exit_code == exit_ok && !unchecked_) checked.add(found->commits);
+        return exit_code;
+    }
+
+    int check(const std::vector<TouchedFile>& files) {
+        if (files.empty()) return allow(0);
+        Api api{arguments_.common};
+        const auto answer = api.get_all(
+            "/v1/leases?prefix=FILE%3A%2F&limit=1000&namespace=" + percent_encode(identity_.name_space), "leases");
+        if (!answer) return no_answer(answer.error(), files.size());
+        if (!answer->ok()) return fail(screen_, *answer);
+        const GuardRules rules{identity_.holder, seen_leases(answer->body, identity_.name_space)};
+        const auto findings = rules.check(files);
+        return findings.empty() ? allow(files.size()) : refuse(findings, files.size());
+    }
+
+    int show_failure(const Error& error) const {
+        fail(screen_, error);
+        return exit_failed;
+    }
+
+    int allow(std::size_t files) const {
+        if (screen_.json()) screen_.show(summary(true, files, {}));
+        return exit_ok;
+    }
+
+    int no_answer(const Error& error, std::size_t files) {
+        const bool offline_is_fine =
+            arguments_.guard.allow_offline || repository_.flag("holdfast.allowOffline").value_or(false);
+        if (error.code != "unreachable" || !offline_is_fine) {
+            const int exit_code = fail(screen_, error);
+            if (error.code == "unreachable")
+                screen_.note("to commit without a server, say 'git config holdfast.allowOffline true'");
+            return exit_code;
+        }
+        screen_.note("committing unchecked: " + error.message);
+        unchecked_ = true;
+        return allow(files);
+    }
+
+    int refuse(const std::vector<Finding>& findings, std::size_t files) const {
+        bool in_the_way = false;
+        for (const Finding& finding : findings)
+            in_the_way = in_the_way || !finding.others.empty();
+        if (screen_.json())
+            screen_.show(summary(false, files, findings));
+        else
+            complain(findings);
+        return in_the_way ? exit_busy : exit_lost;
+    }
+
+    void complain(const std::vector<Finding>& findings) const {
+        screen_.complain(words_.what);
+        std::string missing;
+        for (std::size_t i = 0; i < findings.size() && i < shown_max; ++i) {
+            screen_.complain("  " + describe(findings[i], identity_.holder));
+            if (findings[i].others.empty()) missing += " " + shell_word(findings[i].resource);
+        }
+        if (findings.size() > shown_max)
+            screen_.complain("  and " + std::to_string(findings.size() - shown_max) + " more");
+        if (!words_.afterwards.empty()) screen_.note(words_.afterwards);
+        if (missing.empty()) return;
+        const std::vector<Finding> shown{
+            findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(std::min(findings.size(), shown_max))};
+        screen_.note("to claim what nobody holds: " + claim_command(claim_advice(shown), missing));
+    }
+
+    std::string claim_command(const ClaimAdvice& advice, const std::string& resources) const {
+        const std::string who = " --holder " + shell_word(identity_.holder);
+        std::string command;
+        if (!advice.release.empty()) {
+            command = "holdfast release" + who;
+            for (const std::string& lease : advice.release)
+                command += " " + shell_word(lease);
+            command += " && ";
+        }
+        command += "holdfast acquire" + who;
+        if (identity_.name_space != "default") command += " --namespace " + shell_word(identity_.name_space);
+        if (!advice.session.empty()) command += " --session " + shell_word(advice.session);
+        return command + resources;
+    }
+
+    json::value summary(bool allowed, std::size_t files, const std::vector<Finding>& findings) const {
+        json::array list;
+        for (const Finding& finding : findings)
+            list.push_back(to_json(finding));
+        return {{"allowed", allowed},
+                {"holder", identity_.holder},
+                {"namespace", identity_.name_space},
+                {"files", files},
+                {"findings", std::move(list)}};
+    }
+
+    const Arguments& arguments_;
+    const Screen& screen_;
+    const GitRepository& repository_;
+    const WorkTreeIdentity identity_;
+    const HookWords words_;
+    bool unchecked_ = false;
+};
+
+/// Prints what was done to the hook, or why it was not.
+int show(const Screen& screen, const Result<std::string>& done) {
+    if (!done) {
+        fail(screen, done.error());
+        return exit_failed;
+    }
+    if (screen.json())
+        screen.show(json::value{{"done", *done}});
+    else
+        for (std::size_t from = 0; from <= done->size();) {
+            const std::size_t end = std::min(done->find('\n', from), done->size());
+            screen.line(printable(done->substr(from, end - from)));
+            from = end + 1;
+        }
+    return exit_ok;
+}
+
+/// Does it to all hooks, then to the record of what was checked, and shows what was done as one text.
+template <class Act, class Record>
+int with_hooks(const Arguments& arguments, Act act, Record record) {
+    const Screen screen{arguments.common};
+    const auto repository = GitRepository::open();
+    if (!repository) return show(screen, repository.error());
+    std::string all;
+    for (const char* const name : guard_hooks) {
+        const auto path = repository->hook_path(name);
+        if (!path) return show(screen, path.error());
+        const auto done = act(GuardHook{{name, *path}});
+        if (!done) return show(screen, done);
+        all += (all.empty() ? "" : "\n") + *done;
+    }
+    record(*repository, checked_commits(*repository));
+    return show(screen, all);
+}
+
+}  // namespace
+
+int guard_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    const bool of_refs = arguments.guard.hook == "reference-transaction";
+    const auto repository = of_refs ? GitRepository::open_for_hook() : GitRepository::open();
+    if (!repository) return show(screen, repository.error());
+    return Check{arguments, screen, *repository}.run();
+}
+
+int guard_install_command(const Arguments& arguments) {
+    std::error_code unknown;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+    return with_hooks(
+        arguments,
+        [&](const GuardHook& hook) { return hook.install(unknown ? "holdfast" : program, arguments.guard.force); },
+        [](const GitRepository& repository, CheckedCommits checked) {
+            checked.begin_at(repository.commit_at("HEAD"));
+        });
+}
+
+int guard_uninstall_command(const Arguments& arguments) {
+    return with_hooks(
+        arguments, [](const GuardHook& hook) { return hook.uninstall(); },
+        [](const GitRepository&, CheckedCommits checked) { checked.forget_base(); });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,105 @@
+#include "cli/guard/guard_hook.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace holdfast {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view mark = "# Installed by 'holdfast guard install'";
+constexpr std::string_view aside_ending = ".before-holdfast";
+
+/// What git writes to the hook is kept for both programs. Of a transaction only the state that can refuse is of
+/// interest, and only if a branch is in it: a fetch of a thousand refs must not start a thousand programs.
+std::string script(const std::string& name, const std::string& program, bool chain) {
+    const bool transaction = name == "reference-transaction";
+    const bool reads = transaction || name == "pre-push";
+    const std::string feed = reads ? "printf %s \"$input\" | " : "";
+    std::string text = "#!/bin/sh\n" + std::string(mark) + "; take it away with 'holdfast guard uninstall'.\n";
+    if (reads) text += "input=$(cat; echo .)\ninput=${input%.}\n";
+    if (chain) {
+        text += "before=\"$0" + std::string(aside_ending) + "\"\n";
+        text += "if [ -x \"$before\" ]; then " + feed + "\"$before\" \"$@\" || exit $?; fi\n";
+    }
+    if (transaction)
+        text +=
+            "[ \"$1\" = prepared ] || exit 0\n"
+            "case $input in *' refs/heads/'*) ;; *) exit 0 ;; esac\n";
+    return text + "holdfast=" + shell_word(program) + "\n[ -x \"$holdfast\" ] || holdfast=holdfast\n" + feed +
+           "\"$holdfast\" guard check --hook " + name + "\n";
+}
+
+bool exists(const std::string& path) {
+    std::error_code ignored;
+    return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
+}
+
+bool is_ours(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::string text(4096, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    return text.find(mark) != std::string::npos;
+}
+
+Error failed(const std::string& what, const std::error_code& why) {
+    return {"storage_failed", "cannot " + what + ": " + why.message()};
+}
+
+/// Complete or not at all: git must never run half a hook.
+Result<void> write_hook(const std::string& path, const std::string& text) {
+    const std::string fresh = path + ".new";
+    std::error_code why;
+    fs::create_directories(fs::path(path).parent_path(), why);
+    if (why) return failed("make the folder of " + path, why);
+    std::ofstream file{fresh, std::ios::binary | std::ios::trunc};
+    file << text;
+    file.close();
+    if (!file) return Error{"storage_failed", "cannot write " + fresh};
+    fs::permissions(fresh, fs::perms(0755), why);
+    if (!why) fs::rename(fresh, path, why);
+    if (why) return failed("write " + path, why);
+    return {};
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+    static constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@%+=,";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+    std::string word = "'";
+    for (const char c : text)
+        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
+Result<std::string> GuardHook::install(const std::string& program, bool replace) const {
+    const bool another = exists(path_) && !is_ours(path_);
+    std::error_code why;
+    if (another && exists(aside()))
+        return Error{"hook_exists", "both " + path_ + " and " + aside() + " are there; take one of them away first"};
+    if (another) fs::rename(path_, aside(), why);
+    if (why) return failed("put " + path_ + " aside", why);
+    if (const auto written = write_hook(path_, script(name_, program, !replace)); !written) return written.error();
+    const std::string done = "installed " + path_;
+    if (!exists(aside())) return done;
+    return done + "; the hook that was there is now " + aside() + (replace ? " and does not run" : " and runs first");
+}
+
+Result<std::string> GuardHook::uninstall() const {
+    if (!exists(path_)) return "there was no hook at " + path_;
+    if (!is_ours(path_)) return path_ + " is another hook; it stays";
+    std::error_code why;
+    const bool back = exists(aside());
+    if (back)
+        fs::rename(aside(), path_, why);
+    else
+        fs::remove(path_, why);
+    if (why) return failed("take away " + path_, why);
+    return back ? "put back the hook that was at " + path_ : "took away " + path_;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,66 @@
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+
+#include "cli/app.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/guard/git_repository.h"
+#include "cli/guard/work_tree_identity.h"
+#include "cli/mcp/mcp_renewer.h"
+#include "cli/mcp/mcp_server.h"
+#include "cli/mcp/mcp_tool_list.h"
+#include "cli/mcp/mcp_tools.h"
+#include "cli/screen.h"
+#include "cli/stop_on_signal.h"
+
+namespace holdfast {
+namespace {
+
+constexpr auto release_within = 3s;
+
+/// What paths are relative to: --root, or the work tree that the program was started in, or nothing.
+Result<std::string> root_of(const McpOptions& options, const std::optional<GitRepository>& repository) {
+    if (options.root.empty()) return repository ? repository->root() : std::string{};
+    std::error_code why;
+    const auto root = std::filesystem::canonical(options.root, why);
+    if (why) return Error{"invalid_argument", "--root " + options.root + ": " + why.message()};
+    return root.string();
+}
+
+}  // namespace
+
+int mcp_command(const Arguments& arguments) {
+    const McpOptions& options = arguments.mcp;
+    const Screen screen{arguments.common};
+    auto opened = GitRepository::open(options.root);
+    const std::optional<GitRepository> repository = opened ? std::optional(std::move(*opened)) : std::nullopt;
+    const auto root = root_of(options, repository);
+    if (!root) {
+        screen.complain(root.error());
+        return exit_usage;
+    }
+    const auto identity = work_tree_identity({options.holder, options.name_space}, repository ? &*repository : nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // a host that is gone is told by the write
+
+    McpAgent agent{{identity.holder, identity.name_space, options.priority}};
+    McpLeases leases{Random{random_seed()}};
+    std::optional<McpRenewer> renewer;
+    const auto servers = std::make_shared<ServerList>(arguments.common.server);
+    McpTools tools{{servers, *root}, agent, leases, [&renewer] { renewer->look_again(); }};
+    const McpProtocol protocol{{version(), mcp_instructions(identity.holder, *root), mcp_tool_list()}};
+    McpServer server{{STDIN_FILENO, STDOUT_FILENO}, protocol, tools};
+    {
+        const StopOnSignal stop{[&server] { server.stop(); }};
+        renewer.emplace(servers, agent, leases);
+        screen.note("speaking MCP as " + identity.holder + " to " + arguments.common.server);
+        server.run();
+        renewer->stop();
+        tools.release_all(release_within);
+    }
+    return exit_ok;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+#include "cli/mcp/mcp_agent.h"
+
+#include "base/random.h"
+#include "base/text.h"
+#include "lease/owner.h"
+
+namespace holdfast {
+
+namespace json = boost::json;
+
+namespace {
+
+/// As docs/http-api.md has it for times a client gives.
+constexpr std::uint64_t priority_max = 9'000'000'000'000'000;
+
+}  // namespace
+
+bool is_priority(const std::string& text) {
+    const auto number = parse_number(text);
+    return text == "now" || (number && *number <= priority_max);
+}
+
+McpAgent::McpAgent(Config config) : config_(std::move(config)), session_("mcp-" + random_hex(8)) {}
+
+Result<Answer> McpAgent::enroll(Api& api) {
+    const std::lock_guard one_at_a_time(enrolling_);
+    const auto is_enrolled = [this] {
+        const std::lock_guard lock(mutex_);
+        return epoch_.has_value();
+    };
+    if (config_.priority.empty() || is_enrolled()) return Answer{200, json::object{}};
+    const std::string target = "/v1/agents/" + percent_encode(config_.holder);
+    auto before = api.get(target);
+    if (!before) return before;
+    json::object body;
+    if (config_.priority != "now") body["priority"] = parse_number(config_.priority).value_or(0);
+    if (before->ok()) body["epoch"] = number_of(field_of(before->body, "agent"), "epoch") + 1;
+    auto answer = api.send("PUT", target, body);
+    if (!answer || !answer->ok()) return answer;
+    const std::lock_guard lock(mutex_);
+    epoch_ = number_of(field_of(answer->body, "agent"), "epoch");
+    return answer;
+}
+
+json::object McpAgent::signature() const {
+    const std::lock_guard lock(mutex_);
+    json::object body{{"holder", config_.holder}};
+    if (epoch_) body["epoch"] = *epoch_;
+    return body;
+}
+
+std::string McpAgent::query(const std::string& lease) const {
+    const std::lock_guard lock(mutex_);
+    const bool leads = core::owner_of(lease) == core::Owner::leaders;  // of which the session is the proof (R2)
+    return "holder=" + percent_encode(config_.holder) + (epoch_ ? "&epoch=" + std::to_string(*epoch_) : "") +
+           (leads ? "&session=" + percent_encode(session_) : "");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/cancellation.h"
+#include "cli/mcp/mcp_agent.h"
+#include "cli/mcp/mcp_leases.h"
+#include "client/server_list.h"
+
+namespace holdfast {
+
+/// Renews the leases of an MCP server in the background, on time (T3), in as few messages as they fit into. A model
+/// does not heartbeat.
+class McpRenewer {
+ public:
+    McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases);
+    ~McpRenewer() { stop(); }
+    McpRenewer(const McpRenewer&) = delete;
+    McpRenewer& operator=(const McpRenewer&) = delete;
+
+    /// To be called when leases were added: one may be due sooner than those before.
+    void look_again();
+    /// Ends it, and a renewal that is under way.
+    void stop();
+
+ private:
+    void run();
+    void renew(const std::vector<std::string>& ids);
+
+    const std::shared_ptr<ServerList> servers_;
+    const McpAgent& agent_;
+    McpLeases& leases_;
+    Cancellation cancellation_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool looked_ = true;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace holdfast

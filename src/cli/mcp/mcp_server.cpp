@@ -1,0 +1,148 @@
+#include "cli/mcp/mcp_server.h"
+
+#include <array>
+#include <boost/json/serialize.hpp>
+#include <cerrno>
+#include <sys/eventfd.h>
+#include <sys/poll.h>
+#include <unistd.h>
+
+#include "cli/mcp/mcp_lines.h"
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t waiting_max = 16;
+constexpr std::size_t under_way_max = 64;
+/// Whoever pipes requests in and closes the pipe still gets answers, but a host that ends a session does not wait long.
+constexpr auto last_answers = std::chrono::milliseconds{2000};
+/// A call whose connection was ended comes back at once.
+constexpr auto last_goodbye = std::chrono::milliseconds{5000};
+
+McpOutcome too_many() {
+    return {"Too many calls at once; wait for some of them and try again.",
+            {{"error", {{"code", "too_many_calls"}, {"message", "at most 64 calls at once"}}}, {"lost", json::array{}}},
+            true};
+}
+
+}  // namespace
+
+McpServer::McpServer(Streams streams, McpProtocol protocol, McpTools& tools)
+    : input_(streams.input),
+      output_(streams.output),
+      protocol_(std::move(protocol)),
+      tools_(tools),
+      stopped_(eventfd(0, EFD_CLOEXEC)),
+      waiting_(waiting_max) {}
+
+void McpServer::stop() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t told = ::write(stopped_.get(), &one, sizeof one);
+    output_.stop();
+    cancel_jobs(false);
+}
+
+void McpServer::run() {
+    const bool ended_by_itself = read_input();
+    cancel_jobs(ended_by_itself);
+    if (!await_jobs(last_answers)) cancel_jobs(false);
+    await_jobs(last_goodbye);
+}
+
+/// True if the input ended; false if stop() was called.
+bool McpServer::read_input() {
+    McpLines lines;
+    std::array<char, 65536> buffer{};
+    const auto on_line = [this](std::string_view line) { take(line); };
+    for (;;) {
+        pollfd waiting[]{{input_, POLLIN, 0}, {stopped_.get(), POLLIN, 0}};
+        if (::poll(waiting, 2, -1) < 0) continue;
+        if (waiting[1].revents != 0) return false;
+        const ssize_t got = ::read(input_, buffer.data(), buffer.size());
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (got <= 0) break;
+        lines.feed({buffer.data(), static_cast<std::size_t>(got)}, on_line,
+                   [this] { send({McpProtocol::too_long()}, false); });
+    }
+    lines.finish(on_line);
+    return true;
+}
+
+void McpServer::take(std::string_view line) {
+    McpReaction reaction = protocol_.take(line);
+    for (const json::value& id : reaction.cancelled)
+        cancel(id);
+    if (reaction.calls.empty())
+        send(reaction.answers, reaction.batch);
+    else
+        submit(std::move(reaction));
+}
+
+void McpServer::submit(McpReaction reaction) {
+    const auto job = std::make_shared<Job>(std::move(reaction));
+    for (const McpCall& call : job->reaction.calls)
+        job->waits = job->waits || McpTools::waits(call);
+    bool full = false;
+    {
+        const std::lock_guard lock(mutex_);
+        full = under_way_.size() >= under_way_max;
+        if (!full) under_way_.push_back(job);
+    }
+    Workers& workers = job->waits ? waiting_ : in_order_;
+    if (!full && workers.submit([this, job] { work(job); })) return;
+    json::array answers = job->reaction.answers;
+    for (const McpCall& call : job->reaction.calls)
+        answers.push_back(protocol_.answer(call, too_many()));
+    send(answers, job->reaction.batch);
+    const std::lock_guard lock(mutex_);
+    under_way_.remove(job);
+}
+
+void McpServer::work(const std::shared_ptr<Job>& job) {
+    json::array answers = job->reaction.answers;
+    for (std::size_t i = 0; i < job->reaction.calls.size(); ++i) {
+        const McpCall& call = job->reaction.calls[i];
+        Cancellation& cancellation = job->cancellations[i];
+        if (cancellation.cancelled()) continue;
+        const McpOutcome outcome = tools_.run(call, cancellation);
+        if (!cancellation.cancelled()) answers.push_back(protocol_.answer(call, outcome));
+    }
+    send(answers, job->reaction.batch);
+    const std::lock_guard lock(mutex_);
+    under_way_.remove(job);
+    changed_.notify_all();
+}
+
+void McpServer::cancel(const json::value& id) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& job : under_way_)
+        for (std::size_t i = 0; i < job->reaction.calls.size(); ++i)
+            if (job->reaction.calls[i].id == id) job->cancellations[i].cancel();
+}
+
+void McpServer::cancel_jobs(bool only_waiting) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& job : under_way_)
+        for (Cancellation& cancellation : job->cancellations)
+            if (job->waits || !only_waiting) cancellation.cancel();
+}
+
+bool McpServer::await_jobs(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [this] { return under_way_.empty(); });
+}
+
+void McpServer::send(const json::array& answers, bool batch) {
+    bool read = true;
+    if (batch && !answers.empty()) read = output_.write_line(json::serialize(answers));
+    if (!batch)
+        for (const json::value& answer : answers)
+            read = read && output_.write_line(json::serialize(answer));
+    if (read) return;
+    const std::uint64_t one = 1;  // nobody reads: the session is over
+    [[maybe_unused]] const ssize_t told = ::write(stopped_.get(), &one, sizeof one);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cancellation.h"
+#include "cli/mcp/mcp_output.h"
+#include "cli/mcp/mcp_protocol.h"
+#include "cli/mcp/mcp_tools.h"
+#include "client/workers.h"
+#include "supervise/fd.h"
+
+namespace holdfast {
+
+/// Reads requests and has them answered, until the input ends or stop() is called. Calls of tools are done in the order
+/// in which they come, except that one that waits for a turn holds up nothing else.
+class McpServer {
+ public:
+    struct Streams {
+        int input = 0;
+        int output = 1;
+    };
+    McpServer(Streams streams, McpProtocol protocol, McpTools& tools);
+
+    /// Returns when nothing is under way any more.
+    void run();
+    /// From any thread. Ends every call that is under way.
+    void stop();
+
+ private:
+    /// Calls that came together and are answered together.
+    struct Job {
+        explicit Job(McpReaction taken) : reaction(std::move(taken)), cancellations(reaction.calls.size()) {}
+
+        McpReaction reaction;
+        std::vector<Cancellation> cancellations;  ///< one for each call
+        bool waits = false;
+    };
+
+    bool read_input();
+    void take(std::string_view line);
+    void submit(McpReaction reaction);
+    void work(const std::shared_ptr<Job>& job);
+    void cancel(const boost::json::value& id);
+    void cancel_jobs(bool only_waiting);
+    bool await_jobs(std::chrono::milliseconds patience);
+    void send(const boost::json::array& answers, bool batch);
+
+    const int input_;
+    McpOutput output_;
+    McpProtocol protocol_;
+    McpTools& tools_;
+    Fd stopped_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::list<std::shared_ptr<Job>> under_way_;
+    Workers in_order_{1};
+    Workers waiting_;
+};
+
+}  // namespace holdfast

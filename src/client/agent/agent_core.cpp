@@ -1,0 +1,211 @@
+#include "client/agent/agent_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "client/messages.h"
+
+namespace holdfast {
+
+namespace {
+
+LeftBehind to_left_behind(const VerifiedLease& lease) {
+    return {lease.id, lease.resource, lease.state == "ACTIVE",
+            std::chrono::floor<std::chrono::milliseconds>(lease.remaining)};
+}
+
+}  // namespace
+
+Failure to_failure(const Error& error) {
+    const bool silent = error.code == "unreachable" || error.code == "cancelled" || error.code == "bad_answer";
+    const Outcome outcome = silent ? Outcome::unreachable : outcome_of(error.code, 400);
+    return {.outcome = outcome, .code = silent ? "unreachable" : error.code, .message = error.message};
+}
+
+Agent::Core::Core(std::shared_ptr<Client::Core> of, AgentOptions options)
+    : client(std::move(of)),
+      asks(client->transport->twin()),
+      options_(std::move(options)),
+      file_(options_.state_file) {}
+
+std::optional<Failure> Agent::Core::start() {
+    const std::lock_guard one_at_a_time(starting_);
+    if (started_) return std::nullopt;
+    if (client->problem) return to_failure(*client->problem);
+    if (digest().epoch == 0) {
+        if (const auto error = load()) return to_failure(*error);
+    }
+    if (const auto error = settle_life()) return to_failure(*error);
+    started_ = true;
+    return std::nullopt;
+}
+
+/// Finds out which life this is and writes it down. Without a digest only the server knows how many there were.
+std::optional<Error> Agent::Core::load() {
+    std::unique_lock lock(mutex_);
+    auto loaded = file_.load();
+    lock.unlock();
+    if (!loaded) return loaded.error();
+    Digest next;
+    if (*loaded) {
+        next = std::move(**loaded);
+        if (next.id != client->holder)
+            return Error{"invalid_argument", "the digest is of the agent '" + next.id + "', not of this one"};
+        ++next.epoch;
+    } else {
+        const auto known = register_life(std::nullopt);
+        if (!known) return known.error();
+        next.id = client->holder;
+        next.session = random_hex(8);
+        next.epoch = known->created ? known->epoch : known->epoch + 1;
+    }
+    if (auto saved = save(std::move(next)); !saved) return saved.error();
+    return std::nullopt;
+}
+
+/// The priority of the first life is that of every later one (G5).
+Result<AgentKnown> Agent::Core::register_life(std::optional<std::uint64_t> epoch) {
+    const auto kept = digest().priority;
+    return asks->register_agent({client->holder, kept ? kept : options_.priority, epoch}, client->timeout);
+}
+
+/// Registers the life that is written down, and asks what is left of the one before (R3).
+std::optional<Error> Agent::Core::settle_life() {
+    Digest life = digest();
+    client->epoch->set(life.epoch);
+    const auto known = register_life(life.epoch);
+    if (!known) return known.error();
+    if (life.priority != known->priority) {
+        life.priority = known->priority;
+        if (auto saved = save(std::move(life)); !saved) return saved.error();
+    }
+    const auto verified = verify();
+    if (!verified) return verified.error();
+    const std::lock_guard lock(mutex_);
+    left_.clear();
+    std::transform(verified->begin(), verified->end(), std::back_inserter(left_), to_left_behind);
+    return std::nullopt;
+}
+
+std::optional<Failure> Agent::Core::begin_next_life() {
+    let_go_of_left_behind();
+    Digest next = digest();
+    ++next.epoch;
+    if (auto saved = save(std::move(next)); !saved) return to_failure(saved.error());
+    if (const auto error = settle_life()) return to_failure(*error);
+    return std::nullopt;
+}
+
+Result<void> Agent::Core::save(Digest digest) {
+    const std::lock_guard lock(mutex_);
+    if (auto saved = file_.save(digest); !saved) return saved;
+    digest_ = std::move(digest);
+    return {};
+}
+
+std::optional<Failure> Agent::Core::save_checkpoint(std::string checkpoint) {
+    if (const auto checked = check_checkpoint(checkpoint); !checked) return to_failure(checked.error());
+    if (auto failure = start()) return failure;
+    const std::lock_guard lock(mutex_);
+    Digest next = digest_;
+    next.checkpoint = std::move(checkpoint);
+    if (const auto saved = file_.save(next); !saved) return to_failure(saved.error());
+    digest_ = std::move(next);
+    return std::nullopt;
+}
+
+std::optional<Failure> Agent::Core::save_pending(std::vector<Intent> intents) {
+    const std::lock_guard lock(mutex_);
+    Digest next = digest_;
+    next.pending = std::move(intents);
+    if (const auto saved = file_.save(next); !saved) return to_failure(saved.error());
+    digest_ = std::move(next);
+    return std::nullopt;
+}
+
+Digest Agent::Core::digest() const {
+    const std::lock_guard lock(mutex_);
+    return digest_;
+}
+
+std::vector<LeftBehind> Agent::Core::left_behind() const {
+    const std::lock_guard lock(mutex_);
+    return left_;
+}
+
+void Agent::Core::leave_behind(const std::vector<Grant>& grants) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& grant : grants)
+        left_.push_back({grant.id, grant.resource, false, {}});
+}
+
+/// As well as it can: what the server does not hear of ends by itself.
+void Agent::Core::let_go_of_left_behind() {
+    NamedLeases names{client->holder, {}, client->epoch->get(), digest().session};
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& left : std::exchange(left_, {}))
+            names.leases.push_back({left.lease, {}});
+    }
+    if (names.leases.empty()) return;
+    [[maybe_unused]] const auto told = client->transport->release(names, std::min(client->timeout, release_max));
+}
+
+Result<std::vector<VerifiedLease>> Agent::Core::verify() const {
+    return asks->verify_all({client->holder, {}, client->epoch->get()}, client->timeout);
+}
+
+std::optional<Failure> Agent::Core::declare_restart() {
+    if (auto failure = start()) return failure;
+    const auto told = client->transport->declare_restart({client->holder, {}, client->epoch->get()}, client->timeout);
+    if (!told) return to_failure(told.error());
+    {
+        const std::lock_guard lock(mutex_);
+        restarting_ = true;
+    }
+    stop({.outcome = Outcome::refused, .code = "agent_restarting", .message = "this agent is about to restart"});
+    return std::nullopt;
+}
+
+bool Agent::Core::restarting() const {
+    const std::lock_guard lock(mutex_);
+    return restarting_;
+}
+
+void Agent::Core::stop(const Failure& why) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!stopped_) stopped_ = why;
+        changed_.notify_all();
+    }
+    asks->stop();
+}
+
+std::optional<Failure> Agent::Core::stopped() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+}
+
+/// In small steps, because a condition variable does not count suspend and this clock does.
+void Agent::Core::sleep_until(HolderInstant instant, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stopped_ && !stop.stop_requested()) {
+        const HolderInstant now = holder_clock_now();
+        if (now >= instant) return;
+        changed_.wait_for(lock, stop, std::min<Duration>(instant - now, 1s), [this] { return stopped_.has_value(); });
+    }
+}
+
+bool Agent::Core::enter() {
+    const std::lock_guard lock(mutex_);
+    return !std::exchange(working_, true);
+}
+
+void Agent::Core::leave() {
+    const std::lock_guard lock(mutex_);
+    working_ = false;
+}
+
+}  // namespace holdfast

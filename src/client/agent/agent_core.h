@@ -1,0 +1,80 @@
+#pragma once
+
+#include <holdfast/agent.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "client/agent/digest_file.h"
+#include "client/client_core.h"
+#include "client/transport.h"
+
+namespace holdfast {
+
+/// A failure of the world or a refusal, as a program is told of it.
+Failure to_failure(const Error& error);
+
+/// One life after another of an agent: its digest, its registration, and what its earlier lives left behind. What
+/// depends on the digest is done only once that is on disk.
+struct Agent::Core {
+    Core(std::shared_ptr<Client::Core> client, AgentOptions options);
+
+    std::optional<Failure> start();
+    /// Lets go of what is left behind and registers in the next epoch (G5).
+    std::optional<Failure> begin_next_life();
+
+    std::optional<Failure> save_checkpoint(std::string checkpoint);
+    std::optional<Failure> save_pending(std::vector<Intent> intents);
+    Digest digest() const;
+    std::uint64_t epoch() const { return client->epoch->get().value_or(0); }
+
+    std::vector<LeftBehind> left_behind() const;
+    void leave_behind(const std::vector<Grant>& grants);
+    void let_go_of_left_behind();
+
+    Result<std::vector<VerifiedLease>> verify() const;
+
+    std::optional<Failure> declare_restart();
+    bool restarting() const;
+
+    /// Ends what is under way, for good; the first reason counts.
+    void stop(const Failure& why);
+    std::optional<Failure> stopped() const;
+    /// Sleeps, unless it is or gets stopped.
+    void sleep_until(HolderInstant instant, const std::stop_token& stop);
+
+    /// One manifest at a time. False if another is being worked on.
+    bool enter();
+    void leave();
+
+    const std::shared_ptr<Client::Core> client;
+    const std::shared_ptr<Transport> asks;  ///< for what may take long: stop() ends it
+
+ private:
+    std::optional<Error> load();
+    Result<AgentKnown> register_life(std::optional<std::uint64_t> epoch);
+    std::optional<Error> settle_life();
+    Result<void> save(Digest digest);
+
+    const AgentOptions options_;
+    std::mutex starting_;
+    bool started_ = false;
+
+    mutable std::mutex mutex_;  ///< guards all below
+    DigestFile file_;
+    Digest digest_;
+    std::vector<LeftBehind> left_;
+    bool working_ = false;
+    bool restarting_ = false;
+    std::optional<Failure> stopped_;
+    std::condition_variable_any changed_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,273 @@
+#include "client/sessions/lease_manager_core.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/rendezvous.h"
+#include "client/sessions/instance_id.h"
+
+namespace holdfast {
+
+namespace {
+
+Failure refused(std::string code, std::string message) {
+    return {.outcome = Outcome::refused, .code = std::move(code), .message = std::move(message)};
+}
+
+RendezvousHash hash_of(PreferenceHash hash) {
+    return hash == PreferenceHash::fnv1a ? RendezvousHash::fnv1a : RendezvousHash::xxh64;
+}
+
+/// An instant of the holder's clock by the wall clock, for display.
+std::chrono::system_clock::time_point wall_time_of(HolderInstant instant, HolderInstant now) {
+    return std::chrono::system_clock::now() -
+           std::chrono::duration_cast<std::chrono::system_clock::duration>(now - instant);
+}
+
+SessionLeases::Rules lease_rules(const std::string& instance, const LeaseManagerOptions& options) {
+    const OwnershipTimings& timings = options.timings;
+    return {.instance = instance,
+            .ttl = timings.lease_ttl,
+            .renew_every = timings.renew_every,
+            .look_every = timings.refresh_every,
+            .try_every = timings.try_every,
+            .chance = timings.chance.count() > 0 ? timings.chance : timings.refresh_every,
+            .hash = hash_of(options.hash)};
+}
+
+}  // namespace
+
+LeaseManager::Core::Core(LeaseManagerOptions given, const RedisAddress& address)
+    : options(std::move(given)),
+      instance(options.instance_id.empty() ? fresh_instance_id() : options.instance_id),
+      commands_(instance, options.timings.lease_ttl, options.timings.node_ttl),
+      connection_(address),
+      leases_(lease_rules(instance, options), holder_clock_now()),
+      roll_({instance, options.timings.heartbeat_every, options.timings.refresh_every}, holder_clock_now()),
+      random_(random_seed()) {}
+
+LeaseManager::Core::~Core() {
+    stop(0s);
+}
+
+std::shared_ptr<LeaseManager::Core> LeaseManager::Core::make(LeaseManagerOptions options) {
+    const auto destroy_unless_forked = [](const Core* core) {
+        if (core->born == forks()) delete core;
+    };
+    const auto address = parse_redis(default_redis(options.redis));  // a bad one is told by start()
+    return {new Core(std::move(options), address ? *address : RedisAddress{}), destroy_unless_forked};
+}
+
+std::optional<Failure> LeaseManager::Core::start() {
+    if (auto problem = problem_of(options)) return problem;
+    const Lock lock(mutex_);
+    if (started_ || retired_) return refused("already_started", "a lease manager is started once");
+    try {
+        talker_ = std::thread([this] { talk(); });
+        watcher_ = std::thread([this] { watch(); });
+    } catch (const std::system_error& error) {
+        stopping_ = watch_over_ = true;
+        talk_alarm_.ring();
+        return refused("no_thread", std::string("cannot start a thread: ") + error.what());
+    }
+    started_ = true;
+    return std::nullopt;
+}
+
+void LeaseManager::Core::retire() {
+    const Lock lock(mutex_);
+    if (std::exchange(retired_, true)) return;
+    farewell_due_ = true;
+    const HolderInstant now = holder_clock_now();
+    leases_.retire(now);
+    changed(now);
+}
+
+bool LeaseManager::Core::stop(Duration patience) {
+    retire();
+    Lock lock(mutex_);
+    stopping_ = true;
+    patience_ends_ = holder_clock_now() + patience;
+    talk_alarm_.ring();
+    const auto longest = patience + options.timings.timeout + 100ms;
+    if (talker_.joinable()) settled_.wait_for(lock, longest, [this] { return talk_over_; });
+    connection_.stop();
+    watch_over_ = true;
+    watch_alarm_.ring();
+    std::thread talker = std::exchange(talker_, {});
+    const bool from_a_callback = watcher_.get_id() == std::this_thread::get_id();  // joined by the destructor then
+    std::thread watcher = from_a_callback ? std::thread{} : std::exchange(watcher_, {});
+    lock.unlock();
+    if (talker.joinable()) talker.join();
+    if (watcher.joinable()) watcher.join();
+    lock.lock();
+    for (const std::string& session : leases_.sessions())  // what was not handed over must not be used either
+        table_.remove(session);
+    return handed_over_;
+}
+
+std::optional<Failure> LeaseManager::Core::problem_with(const std::string& session) const {
+    if (options.any_session_id ? is_plain_session_id(session) : is_uuid(session)) return std::nullopt;
+    const std::string shown = session.substr(0, 64);
+    if (options.any_session_id)
+        return refused("invalid_session", "'" + shown +
+                                              "' is no session id: it must have 1 to 256 bytes, no blanks and no "
+                                              "control characters");
+    return refused("invalid_session", "'" + shown +
+                                          "' is no session id: it must be a UUID, as in "
+                                          "123e4567-e89b-12d3-a456-426614174000, unless any id is allowed");
+}
+
+std::optional<Failure> LeaseManager::Core::add(const std::vector<std::string>& sessions) {
+    for (const std::string& session : sessions)
+        if (auto problem = problem_with(session)) return problem;
+    const Lock lock(mutex_);
+    if (retired_) return refused("stopped", "this lease manager was stopped");
+    std::size_t fresh = 0;
+    for (const std::string& session : sessions)
+        fresh += leases_.find(session) == nullptr ? 1 : 0;
+    if (leases_.size() + fresh > options.sessions_max)
+        return refused("too_many_sessions", "these would be more than the " + std::to_string(options.sessions_max) +
+                                                " sessions that one instance may look after");
+    const HolderInstant now = holder_clock_now();
+    for (const std::string& session : sessions)
+        leases_.want(session, now);
+    changed(now);
+    return std::nullopt;
+}
+
+Taken LeaseManager::Core::try_acquire(const std::string& session, const std::stop_token& stop) {
+    const auto cancelled = [] {
+        return Taken{false, Failure{.outcome = Outcome::cancelled,
+                                    .code = "cancelled",
+                                    .message = "the program broke the attempt off"}};
+    };
+    if (stop.stop_requested()) return cancelled();
+    if (auto problem = problem_with(session)) return {false, std::move(problem)};
+    Lock lock(mutex_);
+    if (retired_ || !started_) return {false, refused("stopped", "this lease manager is not running")};
+    const auto* known = leases_.find(session);
+    if (known == nullptr && leases_.size() >= options.sessions_max)
+        return {false, refused("too_many_sessions", "this instance looks after too many sessions already")};
+    const HolderInstant now = holder_clock_now();
+    const bool was_tried_for = leases_.is_tried_for(session);
+    leases_.ask_for(session, now);
+    changed(now);
+    if (is_owned(session)) return {true, {}};
+    known = leases_.find(session);
+    const std::uint64_t before = known != nullptr ? known->verdicts : 0;
+    settled_.wait_for(lock, stop, options.timings.timeout * 2, [&] {
+        const auto* one = leases_.find(session);
+        return talk_over_ || one == nullptr || one->held() || one->verdicts != before;
+    });
+    if (stop.stop_requested()) {
+        if (!was_tried_for) leases_.let_go(session, holder_clock_now());
+        changed(holder_clock_now());
+        return cancelled();
+    }
+    if (is_owned(session)) return {true, {}};
+    return {false, why_not(session)};
+}
+
+Failure LeaseManager::Core::why_not(const std::string& session) const {
+    const auto* known = leases_.find(session);
+    if (known == nullptr) return refused("stopped", "this session was let go of");
+    if (known->state == Ownership::other) {
+        Failure failure{.outcome = Outcome::busy, .code = "busy", .message = known->owner + " owns it"};
+        failure.conflicts.push_back({.resource = session, .holder = known->owner});
+        return failure;
+    }
+    if (known->unanswered || known->verdicts == 0) {
+        if (trouble_) return *trouble_;
+        return {.outcome = Outcome::unreachable,
+                .code = "unreachable",
+                .message = "no answer from " + connection_.address().shown()};
+    }
+    if (holder_clock_now() < closed_until_ && trouble_) return *trouble_;
+    if (known->preferred.empty())
+        return {.outcome = Outcome::busy, .code = "not_preferred", .message = "it is not known yet who lives"};
+    return {.outcome = Outcome::busy,
+            .code = "not_preferred",
+            .message = "it is free, and its preferred owner " + known->preferred + " has its chance first"};
+}
+
+void LeaseManager::Core::release(const std::string& session) {
+    const Lock lock(mutex_);
+    const HolderInstant now = holder_clock_now();
+    leases_.let_go(session, now);
+    changed(now);
+}
+
+bool LeaseManager::Core::is_owned(std::string_view session) const noexcept {
+    return born == forks() && table_.held_by(session, holder_clock_now);
+}
+
+std::shared_ptr<OwnedUntil> LeaseManager::Core::begin_poll(const std::string& session) {
+    const Lock lock(mutex_);
+    auto until = table_.get(session);
+    if (born != forks() || until == nullptr || !until->held_by(holder_clock_now)) return nullptr;
+    return leases_.begin_poll(session, holder_clock_now()) ? until : nullptr;
+}
+
+void LeaseManager::Core::end_poll(const std::string& session) {
+    const Lock lock(mutex_);
+    const HolderInstant now = holder_clock_now();
+    leases_.end_poll(session, now);
+    changed(now);
+}
+
+std::vector<std::string> LeaseManager::Core::owned_sessions() const {
+    const Lock lock(mutex_);
+    auto owned = leases_.owned();
+    std::erase_if(owned, [this](const std::string& session) { return !is_owned(session); });
+    return owned;
+}
+
+std::vector<std::string> LeaseManager::Core::live_nodes() const {
+    const Lock lock(mutex_);
+    return {leases_.live().begin(), leases_.live().end()};
+}
+
+std::string LeaseManager::Core::preferred_owner(const std::string& session) const {
+    const Lock lock(mutex_);
+    return std::string(holdfast::preferred_owner(leases_.live(), session, hash_of(options.hash)));
+}
+
+SessionInfo LeaseManager::Core::info_of(const std::string& session, const SessionLeases::Session& known,
+                                        HolderInstant now) const {
+    const bool held = known.held() && now < known.end;
+    SessionInfo info{.session = session,
+                     .state = known.held() && !held ? Ownership::unknown : known.state,
+                     .owner = known.owner,
+                     .preferred = known.preferred,
+                     .remaining = held ? known.end - now : Duration{0},
+                     .polls = known.polls,
+                     .handing_over = known.handing};
+    if (held) {
+        info.acquired_at = wall_time_of(known.acquired, now);
+        info.renewed_at = wall_time_of(known.renewed, now);
+    }
+    return info;
+}
+
+SessionInfo LeaseManager::Core::info(const std::string& session) const {
+    const Lock lock(mutex_);
+    const auto* known = leases_.find(session);
+    if (known != nullptr) return info_of(session, *known, holder_clock_now());
+    SessionInfo unknown{.session = session};
+    unknown.preferred = holdfast::preferred_owner(leases_.live(), session, hash_of(options.hash));
+    return unknown;
+}
+
+std::vector<SessionInfo> LeaseManager::Core::sessions() const {
+    const Lock lock(mutex_);
+    const HolderInstant now = holder_clock_now();
+    std::vector<SessionInfo> all;
+    for (const std::string& session : leases_.sessions())
+        all.push_back(info_of(session, *leases_.find(session), now));
+    return all;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <holdfast/lease_manager.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "client/alarm.h"
+#include "client/forks.h"
+#include "client/sessions/lease_commands.h"
+#include "client/sessions/node_roll.h"
+#include "client/sessions/owned_table.h"
+#include "client/sessions/resp_connection.h"
+#include "client/sessions/session_leases.h"
+
+namespace holdfast {
+
+/// What makes the pure parts real: one thread talks to the store, all that is due in one round trip; another ends what
+/// is past its deadline and calls back, and never waits for the network.
+struct LeaseManager::Core {
+    Core(LeaseManagerOptions options, const RedisAddress& address);
+    ~Core();
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+    static std::shared_ptr<Core> make(LeaseManagerOptions options);
+
+    std::optional<Failure> start();
+    void retire();
+    bool stop(Duration patience);
+
+    std::optional<Failure> add(const std::vector<std::string>& sessions);
+    Taken try_acquire(const std::string& session, const std::stop_token& stop);
+    void release(const std::string& session);
+    bool is_owned(std::string_view session) const noexcept;
+    std::shared_ptr<OwnedUntil> begin_poll(const std::string& session);
+    void end_poll(const std::string& session);
+
+    std::vector<std::string> owned_sessions() const;
+    std::vector<std::string> live_nodes() const;
+    std::string preferred_owner(const std::string& session) const;
+    SessionInfo info(const std::string& session) const;
+    std::vector<SessionInfo> sessions() const;
+
+    const LeaseManagerOptions options;
+    const std::string instance;
+    const std::uint32_t born = forks();
+
+ private:
+    using Lock = std::unique_lock<std::mutex>;
+    struct News {
+        std::optional<OwnershipChange> change;
+        std::optional<Failure> trouble;  ///< if there is no change
+    };
+
+    // Of the thread that talks to the store; with the lock held.
+    void talk();
+    bool is_done(HolderInstant now) const;
+    void round(Lock& lock);
+    bool connect(Lock& lock);
+    std::optional<Error> greet(Lock& lock);
+    void exchange(Lock& lock);
+    void hear_roll(HolderInstant now);
+    void repeat_in_full(Lock& lock, const std::vector<LeaseRequest>& requests);
+    void failed(const Error& error, HolderInstant now);
+    void answer(const LeaseRequest& request, const resp::Value& value, HolderInstant now);
+    void nobody_answered(const std::vector<LeaseRequest>& requests, HolderInstant now);
+
+    void watch();
+    void apply_changes(HolderInstant now);
+    void tell(std::optional<Failure> trouble);
+    void changed(HolderInstant now);
+    std::optional<Failure> problem_with(const std::string& session) const;
+    Failure why_not(const std::string& session) const;
+    SessionInfo info_of(const std::string& session, const SessionLeases::Session& known, HolderInstant now) const;
+
+    const LeaseCommands commands_;
+    RespConnection connection_;
+    Alarm talk_alarm_;
+    Alarm watch_alarm_;
+    OwnedTable table_;
+    mutable std::mutex mutex_;
+    std::condition_variable_any settled_;  ///< a verdict came, or the talk is over
+    SessionLeases leases_;
+    NodeRoll roll_;
+    Random random_;
+    std::vector<News> news_;
+    std::optional<Failure> trouble_;  ///< as told last
+    std::optional<Ask> refused_;      ///< what the store answered with an error last
+    bool started_ = false;
+    bool retired_ = false;
+    bool farewell_due_ = false;
+    bool stopping_ = false;
+    bool talk_over_ = false;
+    bool watch_over_ = false;
+    bool connected_ = false;
+    bool release_unanswered_ = false;  ///< since it was retired
+    bool handed_over_ = false;
+    HolderInstant patience_ends_{};
+    HolderInstant retry_at_{};
+    HolderInstant closed_until_{};
+    int failures_ = 0;
+    std::thread talker_;
+    std::thread watcher_;
+};
+
+/// What is wrong with the options, if anything.
+std::optional<Failure> problem_of(const LeaseManagerOptions& options);
+
+struct Poll::State {
+    std::shared_ptr<LeaseManager::Core> core;
+    std::shared_ptr<OwnedUntil> until;
+    std::uint64_t turn = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,225 @@
+#include "client/sessions/resp_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <optional>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include "base/clock.h"
+#include "codec/resp/resp_command.h"
+
+namespace holdfast {
+
+struct RespConnection::Impl {
+    explicit Impl(RedisAddress given) : address(std::move(given)), bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        if (bell < 0) throw std::system_error(errno, std::generic_category(), "cannot make a bell for a connection");
+    }
+    ~Impl() {
+        if (socket >= 0) ::close(socket);
+        ::close(bell);
+    }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
+    std::optional<Error> connect(HolderInstant until);
+    std::optional<Error> connect_to(const addrinfo& place, HolderInstant until);
+    std::optional<Error> greet(HolderInstant until);
+    std::optional<Error> wait(short events, HolderInstant until);
+    Result<std::vector<resp::Value>> exchange(const Batch& batch, HolderInstant until);
+    std::optional<Error> send_some(std::string_view& unsent);
+    std::optional<Error> receive_some();
+    std::optional<Error> read_values(std::vector<resp::Value>& values, std::size_t wanted);
+    void reset();
+    bool is_alive() const;
+    Error unreachable(std::string_view why) const {
+        return {"unreachable", "no answer from " + address.shown() + ": " + std::string(why)};
+    }
+
+    const RedisAddress address;
+    const int bell;
+    std::atomic<bool> stopped = false;
+    int socket = -1;
+    std::string received;
+    std::size_t used = 0;  ///< of what was received
+    resp::ValueReader reader;
+};
+
+/// With a linger of zero the kernel throws away what it has not sent: a late release could end a newer lease.
+void RespConnection::Impl::reset() {
+    if (socket < 0) return;
+    const linger none{1, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    ::close(socket);
+    socket = -1;
+    received.clear();
+    used = 0;
+    reader = {};
+}
+
+/// False too if the store has closed it since, or says something that it was not asked for.
+bool RespConnection::Impl::is_alive() const {
+    if (socket < 0) return false;
+    char next = 0;
+    const auto got = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 ? errno == EAGAIN || errno == EINTR : got > 0 && next == '>';
+}
+
+std::optional<Error> RespConnection::Impl::wait(short events, HolderInstant until) {
+    for (;;) {
+        if (stopped) return Error{"cancelled", "the connection was stopped"};
+        const HolderInstant now = holder_clock_now();
+        if (now >= until) return unreachable("it took too long");
+        std::array<pollfd, 2> watched{pollfd{socket, events, 0}, pollfd{bell, POLLIN, 0}};
+        const int ready =
+            ::poll(watched.data(), watched.size(), static_cast<int>(std::min<Duration>(until - now, 1h) / 1ms) + 1);
+        if (ready < 0 && errno != EINTR) return unreachable(std::strerror(errno));
+        if (ready > 0 && watched[0].revents != 0) return std::nullopt;
+    }
+}
+
+std::optional<Error> RespConnection::Impl::connect(HolderInstant until) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int failed = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+    if (failed != 0) return unreachable(::gai_strerror(failed));
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> places{found, &::freeaddrinfo};
+    std::optional<Error> error = unreachable("the name has no address");
+    for (const addrinfo* place = found; place != nullptr && error; place = place->ai_next)
+        error = connect_to(*place, until);
+    return error ? error : greet(until);
+}
+
+std::optional<Error> RespConnection::Impl::connect_to(const addrinfo& place, HolderInstant until) {
+    reset();
+    socket = ::socket(place.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket < 0) return unreachable(std::strerror(errno));
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int why = ::connect(socket, place.ai_addr, place.ai_addrlen) == 0 ? 0 : errno;
+    if (why == EINPROGRESS) {
+        if (auto error = wait(POLLOUT, until)) return error;
+        socklen_t size = sizeof why;
+        ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &why, &size);
+    }
+    if (why != 0) return unreachable(std::strerror(why));
+    return std::nullopt;
+}
+
+std::optional<Error> RespConnection::Impl::greet(HolderInstant until) {
+    Batch batch;
+    if (!address.password.empty()) {
+        if (address.user.empty())
+            resp::write_command(batch.bytes, {"AUTH", address.password});
+        else
+            resp::write_command(batch.bytes, {"AUTH", address.user, address.password});
+        ++batch.commands;
+    }
+    if (address.database != 0) {
+        resp::write_command(batch.bytes, {"SELECT", std::to_string(address.database)});
+        ++batch.commands;
+    }
+    if (batch.commands == 0) return std::nullopt;
+    const auto answers = exchange(batch, until);
+    if (!answers) return answers.error();
+    for (const resp::Value& answer : *answers)
+        if (answer.is_error()) return Error{"refused", address.shown() + " refused: " + answer.text};
+    return std::nullopt;
+}
+
+Result<std::vector<resp::Value>> RespConnection::Impl::exchange(const Batch& batch, HolderInstant until) {
+    std::string_view unsent = batch.bytes;
+    std::vector<resp::Value> values;
+    values.reserve(batch.commands);
+    for (;;) {
+        if (auto error = read_values(values, batch.commands)) return *error;
+        if (unsent.empty() && values.size() == batch.commands) return values;
+        // Reads while it writes: a store that answers faster than it is asked must not block on a full socket.
+        if (auto error = wait(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT), until)) return *error;
+        if (auto error = send_some(unsent)) return *error;
+        if (auto error = receive_some()) return *error;
+    }
+}
+
+std::optional<Error> RespConnection::Impl::send_some(std::string_view& unsent) {
+    if (unsent.empty()) return std::nullopt;
+    const auto sent = ::send(socket, unsent.data(), unsent.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return unreachable(std::strerror(errno));
+    if (sent > 0) unsent.remove_prefix(static_cast<std::size_t>(sent));
+    return std::nullopt;
+}
+
+std::optional<Error> RespConnection::Impl::receive_some() {
+    std::array<char, 32 * 1024> chunk;
+    const auto got = ::recv(socket, chunk.data(), chunk.size(), 0);
+    if (got == 0) return unreachable("it closed the connection");
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (got < 0) return unreachable(std::strerror(errno));
+    received.erase(0, std::exchange(used, 0));
+    received.append(chunk.data(), static_cast<std::size_t>(got));
+    return std::nullopt;
+}
+
+std::optional<Error> RespConnection::Impl::read_values(std::vector<resp::Value>& values, std::size_t wanted) {
+    for (;;) {
+        switch (reader.read(std::string_view(received).substr(used))) {
+            case resp::ValueReader::Outcome::more:
+                return std::nullopt;
+            case resp::ValueReader::Outcome::malformed:
+                return unreachable("this is not the Redis protocol: " + std::string(reader.error()));
+            case resp::ValueReader::Outcome::value:
+                break;
+        }
+        used += reader.size();
+        if (reader.value().type == resp::Value::Type::push) continue;
+        if (values.size() == wanted) return unreachable("there are more answers than commands");
+        values.push_back(std::move(reader.value()));
+    }
+}
+
+RespConnection::RespConnection(RedisAddress address) : impl_(std::make_unique<Impl>(std::move(address))) {}
+RespConnection::~RespConnection() = default;
+
+Result<bool> RespConnection::open(Duration timeout) {
+    if (impl_->stopped) return Error{"cancelled", "the connection was stopped"};
+    if (impl_->is_alive()) return false;
+    impl_->reset();
+    if (const auto error = impl_->connect(holder_clock_now() + timeout)) {
+        impl_->reset();
+        return *error;
+    }
+    return true;
+}
+
+Result<std::vector<resp::Value>> RespConnection::exchange(const Batch& batch, Duration timeout) {
+    HOLDFAST_ASSERT(impl_->socket >= 0);
+    auto answers = impl_->exchange(batch, holder_clock_now() + timeout);
+    if (!answers) impl_->reset();
+    return answers;
+}
+
+void RespConnection::reset() {
+    impl_->reset();
+}
+
+void RespConnection::stop() {
+    impl_->stopped = true;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto told = ::write(impl_->bell, &one, sizeof one);
+}
+
+const RedisAddress& RespConnection::address() const {
+    return impl_->address;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "consensus/log_messages.h"
+#include "store/quorum/messages.h"
+#include "store/quorum/peer_lives.h"
+
+namespace holdfast::peer {
+
+/// What one node says to another about leases or about the log. Which life of which node speaks to which is the
+/// connection's to know (proto/peer.proto).
+using Message = std::variant<core::QuorumMessage, core::LogMessage>;
+
+inline constexpr std::size_t frame_bytes_most = 16 * 1024 * 1024;
+inline constexpr std::size_t messages_most = 1 << 18;  ///< in one frame
+inline constexpr std::size_t members_most = 7;
+inline constexpr std::size_t reserved_most = 8192;         ///< in one record
+inline constexpr std::size_t seen_most = 16'384;           ///< entries in one Seen
+inline constexpr std::size_t decrees_most = 16'384;        ///< in one message of the log
+inline constexpr Duration future_most = 30 * 24h;          ///< of what a record has still to run
+inline constexpr Duration past_most = 100 * 365 * 24h;     ///< of since when something has been
+inline constexpr std::uint64_t ballot_limit = 1ULL << 63;  ///< of a ballot's counter and an index of the log
+
+/// Messages to the bytes of frames. Frames are concatenable: what is appended to a frame becomes part of it. Keeps its
+/// memory from one message to the next.
+class Encoder {
+ public:
+    Encoder();
+    ~Encoder();
+
+    /// Appends the message to the frame. Error `too_large`, with nothing appended, if it has no room even in a frame of
+    /// its own.
+    Result<void> append(const Message& message, std::string& frame);
+    Result<void> append(const core::QuorumMessage& message, std::string& frame);
+    Result<void> append(const core::LogMessage& message, std::string& frame);
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A frame's keepalive: zero for none.
+void append_ping(std::uint64_t number, std::string& frame);
+void append_pong(std::uint64_t number, std::string& frame);
+/// With a ping: how long this node takes part in no decision (Q10).
+void append_silence(std::uint64_t ms, std::string& frame);
+/// With a ping: by member, the latest lives that this node has written down (Q12).
+void append_lives(const std::vector<core::LifeMark>& lives, std::string& frame);
+
+struct Frame {
+    std::vector<Message> messages;
+    std::uint64_t ping = 0;
+    std::uint64_t pong = 0;
+    std::uint64_t silent_for_ms = 0;
+    std::vector<core::LifeMark> lives;
+    std::size_t rejected = 0;  ///< messages that say what cannot be, or go over a limit; they count as lost
+    std::string why_rejected;  ///< the first of them
+};
+
+/// The bytes of frames to messages. Whatever the bytes, what comes out is within every limit: known predicates, tokens
+/// below 2^53, texts as long as lease/limits.h allows, times that can be added up. Messages of a kind that is not known
+/// here are skipped. Keeps its memory from one frame to the next.
+class Decoder {
+ public:
+    Decoder();
+    ~Decoder();
+
+    /// Error `malformed` or `too_large`, if it is no frame at all.
+    Result<Frame> decode(std::string_view bytes);
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::peer

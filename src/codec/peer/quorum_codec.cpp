@@ -1,0 +1,83 @@
+#include "codec/peer/message_codec.h"
+#include "codec/peer/peer_messages.h"
+
+namespace holdfast::peer {
+namespace {
+
+core::Prepare get(const pb::Prepare& from, Check& check) {
+    core::Prepare prepare;
+    // Of nobody's register: how a node that lost its memory tells where its ballots begin (quorum_store.cpp).
+    if (!from.resource().empty()) read_resource(from.resource(), prepare.resource, check);
+    prepare.ballot = read(from.ballot(), check);
+    return prepare;
+}
+
+core::Accept get(const pb::Accept& from, Check& check) {
+    core::Accept accept;
+    read_resource(from.resource(), accept.resource, check);
+    accept.ballot = read(from.ballot(), check);
+    accept.next = read(from.next(), check);
+    read(from.record(), accept.record, check);
+    return accept;
+}
+
+core::Vote get(const pb::Vote& from, Check& check) {
+    core::Vote vote;
+    vote.ballot = read(from.ballot(), check);
+    vote.accepting = from.accepting();
+    vote.granted = from.granted();
+    vote.promised = read(from.promised(), check);
+    check.that(from.highest_token() < core::token_limit, "a token is out of range");
+    vote.highest_token = from.highest_token();
+    vote.accepted = read(from.accepted(), check);
+    read(from.record(), vote.record, check);
+    return vote;
+}
+
+core::Look get(const pb::Look& from, Check& check) {
+    core::Look look;
+    look.number = from.number();
+    check.that(from.kind() >= pb::OVERLAPPING && from.kind() <= pb::OF_HOLDER_OR_RESERVED, "there is no such look");
+    look.kind = static_cast<core::Look::Kind>(from.kind() - 1);
+    read_resource(from.name(), look.name, check);
+    check.that(from.most() <= seen_most, "a look asks for too much");
+    look.most = from.most();
+    return look;
+}
+
+core::Seen get(const pb::Seen& from, Check& check) {
+    core::Seen seen;
+    seen.number = from.number();
+    seen.cut = from.cut();
+    const auto count = static_cast<std::size_t>(from.entries_size());
+    if (!check.that(count <= seen_most, "too much was seen")) return seen;
+    seen.entries.reserve(count);
+    for (const pb::Seen::Entry& entry : from.entries()) {
+        core::Seen::Entry& added = seen.entries.emplace_back();
+        read_resource(entry.resource(), added.resource, check);
+        read(entry.record(), added.record, check);
+        if (check.fails()) return seen;
+    }
+    return seen;
+}
+
+}  // namespace
+
+std::optional<core::QuorumMessage> read_quorum(const pb::Message& from, Check& check) {
+    switch (from.kind_case()) {
+        case pb::Message::kPrepare:
+            return get(from.prepare(), check);
+        case pb::Message::kAccept:
+            return get(from.accept(), check);
+        case pb::Message::kVote:
+            return get(from.vote(), check);
+        case pb::Message::kLook:
+            return get(from.look(), check);
+        case pb::Message::kSeen:
+            return get(from.seen(), check);
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace holdfast::peer

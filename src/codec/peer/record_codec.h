@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lease/limits.h"
+#include "peer.pb.h"
+#include "store/cas/travelling.h"
+#include "store/quorum/ballot.h"
+
+namespace holdfast::peer {
+
+/// Takes note of the first thing in a message that cannot be.
+class Check {
+ public:
+    /// Returns `holds`.
+    bool that(bool holds, std::string_view what) {
+        if (!holds && why_.empty()) why_ = what;
+        return holds;
+    }
+    bool fails() const { return !why_.empty(); }
+    const std::string& why() const { return why_; }
+
+ private:
+    std::string why_;
+};
+
+/// With its namespace: `@namespace/resource`.
+inline constexpr std::size_t full_name_bytes = core::limits::resource_bytes + core::limits::namespace_bytes + 2;
+
+// Readers leave `to` in any state if the check fails. What writes all this is quorum_writer.h.
+
+core::Ballot read(const pb::Ballot& from, Check& check);
+
+void read(const pb::Record& from, core::TravellingRecord& to, Check& check);
+
+void read_resource(const std::string& from, std::string& to, Check& check);
+core::NodeIndex read_node(std::uint32_t from, Check& check);
+
+}  // namespace holdfast::peer

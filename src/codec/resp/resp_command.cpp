@@ -1,0 +1,181 @@
+#include "codec/resp/resp_command.h"
+
+#include "codec/resp/inline_words.h"
+#include "codec/resp/resp_number.h"
+
+namespace holdfast::resp {
+namespace {
+
+/// What a connection may keep for its next command. A rare large one does not cost memory for good.
+constexpr std::size_t words_kept_most = 256;
+constexpr std::size_t inline_bytes_kept_most = 4 << 10;
+
+/// A line that announces a number: `*3` or `$5`.
+struct Header {
+    enum class State : std::uint8_t { whole, cut, bad };
+
+    State state = State::cut;
+    std::int64_t number = 0;
+    std::size_t next = 0;  // behind the end of the line
+};
+
+/// Reads the header whose type is at `at`. Strict, as parse_integer() is, and written out, as every word of every
+/// command begins with one. It tells a bad one from its first bad byte on, so the pieces it comes in do not matter.
+[[gnu::always_inline]] inline Header read_header(std::string_view input, std::size_t at) {
+    constexpr std::ptrdiff_t digits_most = 18;  // no number overflows
+    const char* const end = input.data() + input.size();
+    const char* next = input.data() + at + 1;
+    const bool negative = next != end && *next == '-';
+    if (negative) ++next;
+    const char* const digits = next;
+    std::int64_t number = 0;
+    while (next != end && *next >= '0' && *next <= '9' && next - digits < digits_most)
+        number = number * 10 + (*next++ - '0');
+    if (next == end) return {};
+    const bool leading_zero = next != digits && *digits == '0' && (negative || next - digits > 1);
+    if (*next != '\r' || next == digits || leading_zero) return {.state = Header::State::bad};
+    if (++next == end) return {};
+    if (*next != '\n') return {.state = Header::State::bad};
+    return {Header::State::whole, negative ? -number : number, static_cast<std::size_t>(next + 1 - input.data())};
+}
+
+}  // namespace
+
+void CommandReader::start_over() {
+    at_ = scanned_ = expected_ = 0;
+    done_ = false;
+    found_.clear();
+    if (found_.capacity() > words_kept_most) found_ = {};
+    if (words_.capacity() > words_kept_most) words_ = {};
+    if (unquoted_.capacity() > inline_bytes_kept_most) unquoted_ = {};
+}
+
+CommandReader::Step CommandReader::fail(std::string_view why) {
+    error_ = why;
+    done_ = true;
+    return Step::malformed;
+}
+
+CommandReader::Outcome CommandReader::finish(std::string_view input) {
+    words_.resize(found_.size());
+    for (std::size_t i = 0; i < found_.size(); ++i)
+        words_[i] = {input.data() + found_[i].begin, found_[i].size};
+    done_ = true;
+    return Outcome::command;
+}
+
+CommandReader::Outcome CommandReader::read(std::string_view input) {
+    if (done_) start_over();
+    wants_ = 0;
+    if (input.empty()) return Outcome::more;
+    return input[0] == '*' ? read_array(input) : read_inline(input);
+}
+
+/// The number of a header of up to three digits that is all there, with `at` behind it; -1 for any other.
+[[gnu::always_inline]] inline int read_short_header(const char*& at, const char* end) {
+    if (end - at < 4) return -1;
+    int number = at[1] - '0';
+    if (number < 0 || number > 9) return -1;
+    const char* next = at + 2;
+    for (int more = 0; more < 2 && next != end && *next >= '0' && *next <= '9' && number != 0; ++more)
+        number = number * 10 + (*next++ - '0');
+    if (end - next < 2 || next[0] != '\r' || next[1] != '\n') return -1;
+    at = next + 2;
+    return number;
+}
+
+/// A command that is all there, and short, as nearly every one is. False: nothing is known, look closer.
+bool CommandReader::read_whole(std::string_view input) {
+    const char* at = input.data();
+    const char* const end = at + input.size();
+    const int count = read_short_header(at, end);
+    if (count <= 0) return false;
+    words_.resize(static_cast<std::size_t>(count));
+    for (std::string_view& word : words_) {
+        if (at == end || *at != '$') return false;
+        const int size = read_short_header(at, end);
+        if (size < 0 || end - at < size + 2 || at[size] != '\r' || at[size + 1] != '\n') return false;
+        word = {at, static_cast<std::size_t>(size)};
+        at += size + 2;
+    }
+    at_ = static_cast<std::size_t>(at - input.data());
+    done_ = true;
+    return true;
+}
+
+CommandReader::Outcome CommandReader::read_array(std::string_view input) {
+    if (at_ == 0 && read_whole(input)) return Outcome::command;
+    Step step = at_ == 0 ? read_count(input) : Step::done;
+    while (step == Step::done && found_.size() < expected_)
+        step = read_word(input);
+    if (step == Step::done) return finish(input);
+    return step == Step::more ? Outcome::more : Outcome::malformed;
+}
+
+CommandReader::Step CommandReader::read_count(std::string_view input) {
+    const Header header = read_header(input, 0);
+    if (header.state == Header::State::cut) return Step::more;
+    if (header.state == Header::State::bad || header.number > static_cast<std::int64_t>(words_most))
+        return fail("invalid multibulk length");
+    expected_ = header.number > 0 ? static_cast<std::size_t>(header.number) : 0;
+    at_ = header.next;
+    return Step::done;
+}
+
+CommandReader::Step CommandReader::read_word(std::string_view input) {
+    if (at_ >= input.size()) return Step::more;
+    if (input[at_] != '$') return fail(std::string("expected '$', got '") + input[at_] + '\'');
+    const Header header = read_header(input, at_);
+    if (header.state == Header::State::cut) return Step::more;
+    if (header.state == Header::State::bad || header.number < 0) return fail("invalid bulk length");
+    if (header.number > static_cast<std::int64_t>(command_bytes_most)) return fail("invalid bulk length");
+    const std::size_t end = header.next + static_cast<std::size_t>(header.number);
+    if (end > command_bytes_most) return fail("the command is too large");
+    if (input.size() < end + 2) {
+        wants_ = end + 2 - input.size();
+        return Step::more;
+    }
+    if (input[end] != '\r' || input[end + 1] != '\n') return fail("expected a line end after a word");
+    found_.push_back({static_cast<std::uint32_t>(header.next), static_cast<std::uint32_t>(header.number)});
+    at_ = end + 2;
+    return Step::done;
+}
+
+CommandReader::Outcome CommandReader::read_inline(std::string_view input) {
+    const std::string_view head = input.substr(0, inline_bytes_most);
+    const std::size_t end = head.find('\n', scanned_);
+    if (end == std::string_view::npos) {
+        scanned_ = head.size();
+        if (head.size() < inline_bytes_most) return Outcome::more;
+        fail("too big inline request");
+        return Outcome::malformed;
+    }
+    const std::size_t text_end = end > 0 && head[end - 1] == '\r' ? end - 1 : end;
+    if (!split_inline(head.substr(0, text_end), unquoted_, words_)) fail("unbalanced quotes in request");
+    if (!done_ && words_.size() > words_most) fail("too many words in request");
+    if (done_) return Outcome::malformed;
+    at_ = end + 1;
+    done_ = true;
+    return Outcome::command;
+}
+
+void write_command(std::string& out, std::span<const std::string_view> words) {
+    append_header(out, '*', words.size());
+    for (const std::string_view word : words) {
+        append_header(out, '$', word.size());
+        out += word;
+        out += "\r\n";
+    }
+}
+
+void write_command(std::string& out, std::initializer_list<std::string_view> words) {
+    write_command(out, std::span(words.begin(), words.size()));
+}
+
+std::string command_of(std::initializer_list<std::string_view> words) {
+    std::string out;
+    write_command(out, words);
+    return out;
+}
+
+}  // namespace holdfast::resp

@@ -1,0 +1,114 @@
+#include "consensus/disk/log_file.h"
+
+#include <algorithm>
+
+#include "statefile/sqlite_file.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::int64_t application_id = 0x486f6c4c;  // "HolL"
+
+constexpr const char* schema = R"sql(
+    PRAGMA application_id = 0x486f6c4c;
+    PRAGMA user_version = 1;
+    BEGIN;
+    CREATE TABLE marks (one INTEGER PRIMARY KEY CHECK (one = 1), promised_term INTEGER NOT NULL,
+                        promised_node INTEGER NOT NULL, committed INTEGER NOT NULL);
+    CREATE TABLE decrees (place INTEGER PRIMARY KEY, term INTEGER NOT NULL, node INTEGER NOT NULL, value BLOB NOT NULL);
+    CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), place INTEGER NOT NULL, state BLOB NOT NULL);
+    INSERT INTO marks VALUES (1, 0, 0, 0);
+    COMMIT;
+)sql";
+
+const SqliteFile log_file{
+    "the log",
+    application_id,
+    schema,
+    {},
+    "; nothing was changed. A member that forgets what it promised can undo what was acknowledged: do not put an older "
+    "copy in its place, but see docs/cluster.md for a directory that is lost (docs/operations.md for a server alone)"};
+
+bool is_ballot(std::int64_t term, std::int64_t node) {
+    return term >= 0 && static_cast<core::Token>(term) < core::token_limit && node >= 0 && node <= 255;
+}
+
+core::LogBallot ballot_of(std::int64_t term, std::int64_t node) {
+    return {static_cast<core::Token>(term), static_cast<core::NodeIndex>(node)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LogFile>> LogFile::open(const std::string& path) {
+    auto database = open_file(log_file, path);
+    if (!database) return database.error();
+    std::unique_ptr<LogFile> file(new LogFile(std::move(*database)));
+    file->read_found();
+    file->read_decrees();
+    if (file->database_->failure()) return with_advice(log_file, *file->database_->failure());
+    return file;
+}
+
+void LogFile::read_found() {
+    Statement marks(*database_, "SELECT promised_term, promised_node, committed FROM marks");
+    if (!marks.step()) return corrupt("its marks are missing");
+    if (!is_ballot(marks.number(0), marks.number(1)) || marks.number(2) < 0) return corrupt("its marks");
+    found_.promised = ballot_of(marks.number(0), marks.number(1));
+    found_.committed = static_cast<core::LogIndex>(marks.number(2));
+    Statement snapshot(*database_, "SELECT place, state FROM snapshot");
+    if (!snapshot.step()) return;
+    if (snapshot.number(0) < 1) return corrupt("its snapshot");
+    found_.snapshot = {static_cast<core::LogIndex>(snapshot.number(0)), std::string(snapshot.bytes(1))};
+    found_.committed = std::max(found_.committed, found_.snapshot->index);
+}
+
+void LogFile::read_decrees() {
+    core::LogIndex last = found_.snapshot ? found_.snapshot->index : 0;
+    Statement decrees(*database_, "SELECT place, term, node, value FROM decrees ORDER BY place");
+    while (decrees.step()) {
+        const auto place = static_cast<core::LogIndex>(decrees.number(0));
+        if (place != last + 1) return corrupt("entry " + std::to_string(last + 1) + " is missing");
+        if (!is_ballot(decrees.number(1), decrees.number(2))) return corrupt("entry " + std::to_string(place));
+        found_.decrees.push_back(
+            {place, ballot_of(decrees.number(1), decrees.number(2)), std::string(decrees.bytes(3))});
+        last = place;
+    }
+    if (!database_->failure() && found_.committed > last) corrupt("entry " + std::to_string(last + 1) + " is missing");
+}
+
+void LogFile::corrupt(const std::string& what) {
+    database_->fail({"state_corrupt", database_->named() + " is damaged (" + what + ")"});
+}
+
+Result<void> LogFile::write(const std::vector<core::LogWrite>& writes) {
+    Transaction transaction(*database_);
+    for (const core::LogWrite& write : writes)
+        write_one(write);
+    return transaction.commit();
+}
+
+void LogFile::write_one(const core::LogWrite& write) {
+    if (write.promised) {
+        Statement promise(*database_, "UPDATE marks SET promised_term = ?1, promised_node = ?2");
+        promise.bind(1, static_cast<std::int64_t>(write.promised->term)).bind(2, write.promised->node).execute();
+    }
+    Statement accept(*database_, "INSERT OR REPLACE INTO decrees VALUES (?1, ?2, ?3, ?4)");
+    for (const core::LogDecree& decree : write.decrees)
+        accept.bind(1, static_cast<std::int64_t>(decree.index))
+            .bind(2, static_cast<std::int64_t>(decree.ballot.term))
+            .bind(3, decree.ballot.node)
+            .bind_blob(4, decree.value)
+            .execute();
+    if (write.committed) {
+        Statement commit(*database_, "UPDATE marks SET committed = ?1");
+        commit.bind(1, static_cast<std::int64_t>(*write.committed)).execute();
+    }
+    if (!write.snapshot) return;
+    Statement snapshot(*database_, "INSERT OR REPLACE INTO snapshot VALUES (1, ?1, ?2)");
+    const auto place = static_cast<std::int64_t>(write.snapshot->index);
+    snapshot.bind(1, place).bind_blob(2, write.snapshot->state).execute();
+    Statement truncate(*database_, "DELETE FROM decrees WHERE place <= ?1");
+    truncate.bind(1, place).execute();
+}
+
+}  // namespace holdfast

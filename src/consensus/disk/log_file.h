@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "consensus/log_messages.h"
+#include "statefile/sqlite.h"
+
+namespace holdfast {
+
+/// The file with one node's part of the replicated log. Blocking; for one thread at a time.
+class LogFile {
+ public:
+    /// Opens it, and creates it if there is none. A file that is damaged, empty, not ours or written by a newer version
+    /// is refused (`state_corrupt`, `state_too_new`) and left as it is: to start afresh over it would take back
+    /// promises and entries that others count on (L1). REQUIRES: the directory is locked (StateDir).
+    static Result<std::unique_ptr<LogFile>> open(const std::string& path);
+
+    /// What was there at the start. Once: it moves out.
+    core::LogFound take_found() { return std::move(found_); }
+
+    /// All of them in one transaction, in this order; durable once it returns success, else none of them is.
+    Result<void> write(const std::vector<core::LogWrite>& writes);
+
+ private:
+    explicit LogFile(std::unique_ptr<Sqlite> database) : database_(std::move(database)) {}
+
+    void read_found();
+    void read_decrees();
+    void write_one(const core::LogWrite& write);
+    void corrupt(const std::string& what);
+
+    std::unique_ptr<Sqlite> database_;
+    core::LogFound found_;
+};
+
+}  // namespace holdfast

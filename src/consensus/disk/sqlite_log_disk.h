@@ -1,0 +1,64 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "consensus/disk/log_file.h"
+#include "consensus/log_messages.h"
+
+namespace holdfast {
+
+/// The log's disk: a LogFile and a thread that writes to it, so that a disk that stalls never stalls the loop (L2,
+/// Q13).
+///
+/// Writes happen in the order of the calls, and those that wait go into one transaction; answers come on the loop, in
+/// that order. At most `most_waiting` writes wait; more are answered with `storage_failed`. A write that fails takes
+/// those that were asked for before its answer was heard along with it: nothing is written over a gap.
+class SqliteLogDisk final : public core::LogDisk {
+ public:
+    static constexpr std::size_t most_waiting = 1024;
+
+    struct Parts {
+        std::unique_ptr<LogFile> file;
+        std::function<void(Callback<>)> post;               ///< runs a function on the loop; callable from any thread
+        std::function<void(const Error&)> on_failure = {};  ///< on the loop, for every write that failed
+    };
+    /// What `post` was given and has not run by the time the disk goes does nothing any more.
+    explicit SqliteLogDisk(Parts parts);
+    ~SqliteLogDisk() override;
+
+    void write(core::LogWrite write, Callback<Result<void>> done) override;
+
+    void drain() override;
+    void stop() override;
+
+ private:
+    struct Job {
+        core::LogWrite write;
+        Callback<Result<void>> done;
+    };
+
+    void post(Callback<> function);
+    void run();
+    void answer_all(std::deque<Job> jobs, const Result<void>& outcome);
+    void hear_of_failure(std::deque<Job> failed, const Error& error);
+
+    std::unique_ptr<LogFile> file_;
+    std::function<void(Callback<>)> post_;
+    std::function<void(const Error&)> on_failure_;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;
+    bool failed_ = false;  ///< until the loop has heard of it
+    bool working_ = false;
+    bool stopped_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::thread worker_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "consensus/log_entries.h"
+#include "consensus/log_submissions.h"
+#include "consensus/log_takeover.h"
+#include "consensus/log_writer.h"
+#include "consensus/replicated_log.h"
+
+namespace holdfast::core {
+
+/// The acceptor's and the learner's part is in replicated_log.cpp, the leader's in log_leader.cpp.
+struct ReplicatedLog::Impl {
+    enum class Role : std::uint8_t { follower, preparing, leading };
+
+    /// A follower as its leader sees it.
+    struct Follower {
+        LogIndex next = 1;        ///< the first that was not sent
+        LogIndex lacks_from = 1;  ///< as far as is known; if it is silent, from here once more
+        Instant resend_at{};
+        Duration patience{};      ///< grows while nothing comes back
+        LogIndex durable_to = 0;  ///< as it told under this ballot
+        LogIndex told_committed = 0;
+        std::size_t bytes_in_flight = 0;
+        LogIndex installing = 0;  ///< a snapshot up to here is on its way; nothing else until it is there
+        bool heard_of = false;
+        bool disk_fails = false;  ///< as it told last
+    };
+
+    /// Something that is said once the disk has what it is about.
+    struct Promised {
+        LogIndex from = 1;
+    };
+    struct Accepted {};
+    struct Reply {
+        std::variant<Promised, Accepted> what;
+        NodeIndex to = 0;
+        LogBallot ballot;
+        std::uint64_t after = 0;  ///< LogWriter::asked()
+    };
+
+    explicit Impl(Parts given);
+
+    // ---- every node: accept, commit, apply ----
+    void receive(NodeIndex from, const LogPrepare& message);
+    void receive(NodeIndex from, const LogAccept& message);
+    void receive(NodeIndex from, const LogInstall& message);
+    void receive(NodeIndex from, const LogSubmitted& message);
+    void follow_ballot(NodeIndex leading, LogBallot ballot);
+    void reply_when_durable(Reply reply);
+    void send_replies();
+    void send_reply(const Reply& reply);
+    LogPromise promise_of(const Reply& reply, LogIndex from) const;
+    LogIndex durable_to() const;
+    void fetch_missing(bool again);
+    void accept(std::string value);
+    void install(LogSnapshot snapshot);
+    void commit(LogIndex index);
+    void apply_committed();
+    void fold();
+    void on_durable(const LogWrite& write);
+    void on_disk_failed(const Error& error);
+    void report_disk_failure();
+
+    // ---- the leader: take over, append, bring the others along ----
+    void lead(Token term);
+    void stop_leading();
+    void ask_for_promises();
+    void receive(NodeIndex from, const LogPromise& message);
+    void receive(NodeIndex from, const LogAccepted& message);
+    void receive(NodeIndex from, const LogFetch& message);
+    void receive(NodeIndex from, const LogSubmit& message);
+    bool has_majority(std::size_t nodes) const { return nodes >= std::size_t{parts.members} / 2 + 1; }
+    void take_over_if_promised();
+    void take_over();
+    std::string newest(const LogTakeover& learnt, LogIndex index) const;
+    void append_queued();
+    bool has_room_for(std::size_t bytes) const;
+    void commit_what_a_majority_has();
+    bool disks_fail() const;
+    void refuse_if_disks_fail();
+    void bring_along(NodeIndex node, Follower& follower);
+    void send_entries(NodeIndex node, Follower& follower);
+    void resend(Instant now);
+
+    void append(std::string value, LogSubmissions::Done done);
+    /// At the end of every turn: starts writing, and says what can be said.
+    void settle();
+    void say(LogSubmissions::Answer answer);
+
+    Parts parts;
+    Instant now{};
+    LogEntries entries;
+    LogWriter writer;
+    LogSubmissions submissions;
+    Role role = Role::follower;
+    std::optional<NodeIndex> leader;
+    LogIndex applied = 0;
+    std::size_t bytes_since_snapshot = 0;
+    std::vector<Reply> replies;
+    LogIndex fetched_from = 0;
+    Instant fetch_again_at{};
+    bool answering = false;
+    std::optional<Error> disk_failure;  ///< of the last write
+
+    std::optional<LogTakeover> takeover;
+    LogIndex recovered_to = 0;
+    std::size_t bytes_not_committed = 0;
+    std::uint64_t own_promise_after = 0;  ///< LogWriter::asked()
+    Instant prepare_again_at{};
+    std::map<NodeIndex, Follower> followers;
+    bool said_that_disks_fail = false;
+};
+
+}  // namespace holdfast::core

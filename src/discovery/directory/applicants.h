@@ -1,0 +1,37 @@
+#pragma once
+
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "discovery/directory/directory.h"
+#include "lease/policy.h"
+
+namespace holdfast::core {
+
+/// Identities that were refused for want of an approval, so that an admin sees whom to approve. The oldest make room.
+class Applicants {
+ public:
+    void refused(Directory::Waiting applicant, Instant now);
+    /// Those that need not wait any more are gone.
+    void reconsider(const Policy& policy);
+    void advance(Instant now);
+    Instant next_due() const;
+
+    std::vector<Directory::Waiting> all() const;  ///< latest last
+    std::size_t size() const { return by_identity_.size(); }
+
+ private:
+    struct Entry {
+        Directory::Waiting applicant;
+        Instant seen_at;
+    };
+    std::list<Entry> entries_;  // latest last
+    std::map<std::string, std::list<Entry>::iterator, std::less<>> by_identity_;
+
+    void drop(std::list<Entry>::iterator entry);
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "discovery/directory/applicants.h"
+#include "discovery/directory/directory.h"
+#include "discovery/directory/replay_guard.h"
+#include "discovery/directory/service_book.h"
+#include "discovery/directory/service_limits.h"
+#include "discovery/directory/stand_bys.h"
+#include "discovery/directory/update_rules.h"
+#include "discovery/directory/verifiers.h"
+
+namespace holdfast::core {
+
+/// The parts of the directory. Updates are in updates.cpp, looks in directory.cpp.
+struct Directory::Impl : std::enable_shared_from_this<Impl> {
+    explicit Impl(Parts given);
+    void begin();
+    void end();
+
+    /// An update on its way through the store.
+    struct Call {
+        std::weak_ptr<Impl> directory;
+        discovery::Update update;  ///< with the name in its one form
+        std::string identity;
+        Caller caller;
+        std::optional<IpPrefix> from;
+        std::variant<EnterTerms, RenewTerms, Token> terms;  ///< Token: leaves
+        Callback<discovery::UpdateResponse> reply;
+    };
+
+    // Updates, in the order in which they are looked at.
+    struct Signed {
+        std::string_view text, public_key, signature;
+    };
+    void update(discovery::Update update, const Signed& by, const Caller& caller,
+                Callback<discovery::UpdateResponse> reply);
+    std::optional<Code> refuse_form(discovery::Update& update, std::string& why);
+    std::optional<Code> refuse_signed(const discovery::Update& update, const Signed& by, std::string& identity);
+    std::optional<Code> over_limit(const Call& call) const;
+    void start(const std::shared_ptr<Call>& call);
+    void decide(QuickDesk& desk, const Call& call) const;
+    void decided(Call& call, const QuickAnswer& answer);
+    void note_applicant(const Call& call);
+    EnterTerms enter_terms(const Call& call) const;
+    RenewTerms renew_terms(const Call& call) const;
+    discovery::UpdateResponse response(const QuickAnswer& answer, std::string name) const;
+    discovery::UpdateResponse refusal(Code code, std::string message = {}) const;
+
+    // Looks.
+    ServiceEntry entry(std::string_view name, const Service& service) const;
+    bool is_shown(const Service& service) const { return !service.hidden && !service.ended && is_alive(service); }
+    bool is_alive(const Service& service) const { return authority.now() < service.expires_at; }
+    std::optional<Code> hidden_as(std::string_view name, const Service& service) const;
+    /// What an admin said about it, for the one that it is about; empty if nothing.
+    std::string reason_of(Code code, std::string_view name, std::string_view identity,
+                          const std::optional<IpPrefix>& from) const;
+    ServicePage page(const ServiceQuery& query) const;
+    void load_page();
+    void loaded(const Answer<ListPage>& answer);
+
+    // What comes from elsewhere.
+    void on_lease(EventKind kind, std::string_view resource, const Lease& lease);
+    void on_policy();
+    /// Tells and releases what is to be told and released. Not from within a call of the store.
+    void settle();
+    void release(const ServiceBook::ToRelease& what);
+    void tell(const Notice& notice);
+    void tell_who_may_retry();
+    /// True if the policy is not in the way any more.
+    bool may_have(const StandBys::Refusal& refusal) const;
+    bool anything_to_do() const { return book.anything_to_do() || stand_bys.anyone_ready(); }
+    /// When a lease was renewed, by what it says itself.
+    Instant renewed_at(const Lease& lease) const { return std::min(authority.now(), lease.expires_at - lease.ttl); }
+
+    std::int64_t time_ms() const { return wall_ms + to_ms(authority.now() - started_at); }
+
+    Authority& authority;
+    const std::uint64_t life;
+    const std::int64_t wall_ms;
+    const Instant started_at;
+    const std::function<void(const Withdrawal&)> withdraw;
+    const std::function<void(const RetryNotice&)> may_retry;
+    const std::uint32_t node;
+    Random random;
+    std::string relay_address;
+    ServiceBook book;
+    ReplayGuard nonces;
+    Verifiers verifiers{limits::verifiers};
+    Applicants applicants;
+    StandBys stand_bys;
+    AddressBans address_bans;
+    std::map<std::uint64_t, Watcher> watchers;
+    std::uint64_t last_watch = 0;
+    std::map<std::uint64_t, std::size_t> entering;  ///< registrations under way, by connection
+    std::size_t entering_all = 0;
+    std::uint64_t updates = 0, refused = 0;
+    Events::Subscription following = 0;
+    bool settling = false;
+
+    // All that is in the store is looked at once, and where other nodes write to it from time to time.
+    struct Waiter {
+        ServiceQuery query;
+        Callback<Answer<ServicePage>> reply;
+    };
+    Instant load_at{};  ///< the next page, or the next time
+    std::string load_after;
+    bool loading = false;
+    bool known_all = false;
+    std::vector<Waiter> waiting_for_all;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,59 @@
+#include "discovery/directory/update_rules.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "discovery/directory/service_limits.h"
+
+namespace holdfast::core {
+namespace {
+
+void refuse(QuickDesk& desk, Code code, Duration retry_in) {
+    desk.answer().refused = code;
+    desk.answer().retry_in = retry_in;
+}
+
+/// D3: not allowed, which is another thing than not found.
+void refuse_for(QuickDesk& desk, const Lease& in_the_way) {
+    const bool own = in_the_way.holder == desk.holder();
+    const Duration left = in_the_way.expires_at - desk.now();
+    refuse(desk, own ? Code::superseded : Code::name_taken, std::min(limits::stand_by, std::max<Duration>(left, 1s)));
+}
+
+}  // namespace
+
+void enter_service(QuickDesk& desk, const EnterTerms& terms) {
+    // Before who has the name: that is the business of those that may have it.
+    if (const auto barred = bar_to(desk.policy(), desk.holder(), desk.resource()))
+        return refuse(desk, *barred, limits::stand_by);
+    Advert advert = terms.advert;
+    for (const Lease& lease : desk.record().leases) {
+        const bool own = lease.holder == desk.holder() || mutant("name_of_another_taken");
+        const bool chased =
+            own && terms.returning && *terms.returning != lease.token && !mutant("returning_takes_over");
+        if (!own || chased) return refuse_for(desk, lease);
+        if (const auto first = advert_of(lease).first_seen_ms; first > 0) advert.first_seen_ms = first;
+    }
+    desk.replace(Predicate::mutates, terms.ttl, to_json(advert));
+}
+
+void renew_service(QuickDesk& desk, const RenewTerms& terms) {
+    const Lease* lease = desk.record().find(terms.token);
+    const auto& leases = desk.record().leases;
+    if (lease == nullptr && !leases.empty()) return refuse_for(desk, leases.front());
+    if (lease != nullptr && lease->holder != desk.holder()) return refuse_for(desk, *lease);
+    if (lease != nullptr && terms.unreachable) {
+        desk.answer().refused = Code::unknown_lease;
+        return;
+    }
+    if (desk.renew(terms.token, terms.ttl)) desk.answer().retry_in = limits::stand_by;
+}
+
+void leave_service(QuickDesk& desk, Token token) {
+    const Lease* lease = desk.record().find(token);
+    if (lease == nullptr) return;
+    if (lease->holder != desk.holder()) return refuse_for(desk, *lease);
+    desk.release(token);
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,236 @@
+#include "discovery/protocol.h"
+
+#include "codec/frame.h"
+#include "discovery/protocol_codec.h"
+
+namespace holdfast::discovery {
+namespace {
+
+void write(const PublisherHello& hello, pb::RelayMessage& to) {
+    to.mutable_publisher_hello()->set_version(hello.version);
+    to.mutable_publisher_hello()->set_knows_may_retry(hello.knows_may_retry);
+}
+
+void write(const RelayHello& hello, pb::RelayMessage& to) {
+    to.mutable_relay_hello()->set_version(hello.version);
+    to.mutable_relay_hello()->set_relay(hello.relay);
+    to.mutable_relay_hello()->set_time_ms(hello.time_ms);
+}
+
+void write(const SignedUpdate& update, pb::RelayMessage& to) {
+    pb::SignedUpdate& wire = *to.mutable_update();
+    wire.set_request(update.request);
+    wire.set_public_key(update.public_key);
+    wire.set_signature(update.signature);
+    wire.set_number(update.number);
+}
+
+void write(const UpdateResponse& response, pb::RelayMessage& to) {
+    pb::LeaseUpdateResponse& wire = *to.mutable_response();
+    wire.set_number(response.number);
+    wire.set_code(response.code);
+    wire.set_message(response.message);
+    wire.set_name(response.name);
+    wire.set_token(response.token);
+    wire.set_ttl_ms(to_wire_ms(response.ttl));
+    wire.set_expires_in_ms(to_wire_ms(response.expires_in));
+    wire.set_renew_in_ms(to_wire_ms(response.renew_in));
+    wire.set_time_ms(response.time_ms);
+    wire.set_relay(response.relay);
+    wire.set_retry_in_ms(to_wire_ms(response.retry_in));
+}
+
+void write(const StreamOffer& offer, pb::RelayMessage& to) {
+    to.mutable_offer()->set_ticket(offer.ticket);
+    to.mutable_offer()->set_name(offer.name);
+    to.mutable_offer()->set_consumer(offer.consumer);
+}
+
+void write(const StreamRefused& refused, pb::RelayMessage& to) {
+    to.mutable_refused()->set_ticket(refused.ticket);
+    to.mutable_refused()->set_message(refused.message);
+    to.mutable_refused()->set_not_held(refused.not_held);
+}
+
+void write(const Withdrawn& withdrawn, pb::RelayMessage& to) {
+    to.mutable_withdrawn()->set_name(withdrawn.name);
+    to.mutable_withdrawn()->set_token(withdrawn.token);
+    to.mutable_withdrawn()->set_code(withdrawn.code);
+    to.mutable_withdrawn()->set_message(withdrawn.message);
+}
+
+void write(const MayRetry& may_retry, pb::RelayMessage& to) {
+    to.mutable_may_retry()->set_name(may_retry.name);
+    to.mutable_may_retry()->set_within_ms(to_wire_ms(may_retry.within));
+}
+
+void write(const StreamRequest& request, pb::RelayMessage& to) {
+    to.mutable_request()->set_version(request.version);
+    to.mutable_request()->set_name(request.name);
+}
+
+void write(const StreamAccept& accept, pb::RelayMessage& to) {
+    to.mutable_accept()->set_version(accept.version);
+    to.mutable_accept()->set_ticket(accept.ticket);
+}
+
+void write(const StreamOpened&, pb::RelayMessage& to) {
+    to.mutable_opened();
+}
+
+void write(const StreamFailed& failed, pb::RelayMessage& to) {
+    to.mutable_failed()->set_code(failed.code);
+    to.mutable_failed()->set_message(failed.message);
+    to.mutable_failed()->set_relay(failed.relay);
+}
+
+void read_ticket(std::string& from, std::string& to, Check& check) {
+    if (check.that(from.size() == ticket_bytes, "a ticket has not its length")) to = std::move(from);
+}
+
+std::uint64_t read_token(std::uint64_t from, Check& check) {
+    check.that(from < token_limit, "a token is out of range");
+    return from;
+}
+
+std::int64_t read_time_ms(std::int64_t from, Check& check) {
+    check.that(from >= 0 && from < time_ms_limit, "a time is out of range");
+    return from;
+}
+
+RelayHello read(pb::RelayHello& from, Check& check) {
+    return {.version = from.version(), .relay = from.relay(), .time_ms = read_time_ms(from.time_ms(), check)};
+}
+
+SignedUpdate read(pb::SignedUpdate& from, Check& check) {
+    SignedUpdate update;
+    update.request = std::move(*from.mutable_request());
+    check.text(*from.mutable_public_key(), key_bytes_most, update.public_key);
+    check.text(*from.mutable_signature(), key_bytes_most, update.signature);
+    update.number = from.number();
+    return update;
+}
+
+UpdateResponse read(pb::LeaseUpdateResponse& from, Check& check) {
+    UpdateResponse response;
+    response.number = from.number();
+    check.text(*from.mutable_code(), code_bytes_most, response.code);
+    check.text(*from.mutable_message(), message_bytes_most, response.message);
+    check.text(*from.mutable_name(), name_bytes_most, response.name);
+    response.token = read_token(from.token(), check);
+    response.ttl = from_wire_ms(from.ttl_ms(), check);
+    response.expires_in = from_wire_ms(from.expires_in_ms(), check);
+    response.renew_in = from_wire_ms(from.renew_in_ms(), check);
+    response.retry_in = from_wire_ms(from.retry_in_ms(), check);
+    response.time_ms = read_time_ms(from.time_ms(), check);
+    response.relay = from.relay();
+    return response;
+}
+
+StreamOffer read(pb::StreamOffer& from, Check& check) {
+    StreamOffer offer;
+    read_ticket(*from.mutable_ticket(), offer.ticket, check);
+    check.text(*from.mutable_name(), name_bytes_most, offer.name);
+    check.text(*from.mutable_consumer(), address_bytes_most, offer.consumer);
+    return offer;
+}
+
+StreamRefused read(pb::StreamRefused& from, Check& check) {
+    StreamRefused refused;
+    read_ticket(*from.mutable_ticket(), refused.ticket, check);
+    check.text(*from.mutable_message(), message_bytes_most, refused.message);
+    refused.not_held = from.not_held();
+    return refused;
+}
+
+Withdrawn read(pb::Withdrawn& from, Check& check) {
+    Withdrawn withdrawn;
+    check.text(*from.mutable_name(), name_bytes_most, withdrawn.name);
+    withdrawn.token = read_token(from.token(), check);
+    check.text(*from.mutable_code(), code_bytes_most, withdrawn.code);
+    check.text(*from.mutable_message(), message_bytes_most, withdrawn.message);
+    return withdrawn;
+}
+
+MayRetry read(pb::MayRetry& from, Check& check) {
+    MayRetry may_retry;
+    check.text(*from.mutable_name(), name_bytes_most, may_retry.name);
+    may_retry.within = from_wire_ms(from.within_ms(), check);
+    return may_retry;
+}
+
+StreamRequest read(pb::StreamRequest& from, Check& check) {
+    StreamRequest request{.version = from.version()};
+    check.text(*from.mutable_name(), name_bytes_most, request.name);
+    return request;
+}
+
+StreamAccept read(pb::StreamAccept& from, Check& check) {
+    StreamAccept accept{.version = from.version()};
+    read_ticket(*from.mutable_ticket(), accept.ticket, check);
+    return accept;
+}
+
+StreamFailed read(pb::StreamFailed& from, Check& check) {
+    StreamFailed failed;
+    check.text(*from.mutable_code(), code_bytes_most, failed.code);
+    check.text(*from.mutable_message(), message_bytes_most, failed.message);
+    check.text(*from.mutable_relay(), address_bytes_most, failed.relay);
+    return failed;
+}
+
+Message read(pb::RelayMessage& from, Check& check) {
+    switch (from.kind_case()) {
+        case pb::RelayMessage::kPublisherHello:
+            return PublisherHello{from.publisher_hello().version(), from.publisher_hello().knows_may_retry()};
+        case pb::RelayMessage::kRelayHello:
+            return read(*from.mutable_relay_hello(), check);
+        case pb::RelayMessage::kUpdate:
+            return read(*from.mutable_update(), check);
+        case pb::RelayMessage::kResponse:
+            return read(*from.mutable_response(), check);
+        case pb::RelayMessage::kOffer:
+            return read(*from.mutable_offer(), check);
+        case pb::RelayMessage::kRefused:
+            return read(*from.mutable_refused(), check);
+        case pb::RelayMessage::kWithdrawn:
+            return read(*from.mutable_withdrawn(), check);
+        case pb::RelayMessage::kMayRetry:
+            return read(*from.mutable_may_retry(), check);
+        case pb::RelayMessage::kRequest:
+            return read(*from.mutable_request(), check);
+        case pb::RelayMessage::kAccept:
+            return read(*from.mutable_accept(), check);
+        case pb::RelayMessage::kOpened:
+            return StreamOpened{};
+        case pb::RelayMessage::kFailed:
+            return read(*from.mutable_failed(), check);
+        case pb::RelayMessage::KIND_NOT_SET:
+            break;
+    }
+    check.that(false, "a message of no known kind");
+    return StreamOpened{};
+}
+
+}  // namespace
+
+void append_frame(const Message& message, std::string& out) {
+    pb::RelayMessage wire;
+    std::visit([&](const auto& one) { write(one, wire); }, message);
+    const std::size_t bytes = wire.ByteSizeLong();
+    HOLDFAST_ASSERT(bytes <= frame_bytes_most);
+    append_frame_length(bytes, out);
+    wire.AppendToString(&out);
+}
+
+Result<Message> decode(std::string_view body) {
+    pb::RelayMessage wire;
+    if (body.size() > frame_bytes_most || !wire.ParseFromArray(body.data(), static_cast<int>(body.size())))
+        return Error{"malformed", "the message cannot be read"};
+    Check check;
+    Message message = read(wire, check);
+    if (check.fails()) return check.error();
+    return message;
+}
+
+}  // namespace holdfast::discovery

@@ -1,0 +1,229 @@
+#include "discovery/publisher/advert.h"
+
+#include "base/assert.h"
+#include "base/text.h"
+#include "lease/skew_margin.h"
+
+namespace holdfast::discovery {
+namespace {
+
+constexpr HolderInstant never = HolderInstant::max();
+/// Renewals of many that registered together drift apart by so much.
+constexpr double renewal_jitter = 0.1;
+
+Happening happening_of(const std::string& code) {
+    return code_in(code) == core::Code::superseded ? Happening::superseded : Happening::standing_by;
+}
+
+std::string because(const UpdateResponse& response) {
+    return response.message.empty() ? response.code : response.message;
+}
+
+}  // namespace
+
+std::string Advert::label() const {
+    return name().empty() ? "the service without a name" : name();
+}
+
+Update Advert::ask(std::uint32_t number, HolderInstant now) {
+    HOLDFAST_ASSERT(wants_to_ask(now));
+    Update update;
+    update.name = name();
+    if (given_up_) {
+        update.action = Action::unregister;
+        update.name = given_up_->name;
+        update.token = given_up_->token;
+        given_up_.reset();
+    } else if (lease_) {
+        update.action = stopping_ ? Action::unregister : Action::renew;
+        update.token = lease_->token;
+    } else {
+        update.action = Action::enter;
+        update.name = what_.name;
+        update.returning = returning_;
+        update.token = returning_ ? last_token_ : 0;
+        update.address = what_.address;
+        update.alpn = what_.alpn;
+        update.metadata = what_.metadata;
+    }
+    update.ttl = what_.ttl;
+    pending_ = Pending{number, update.action, now};
+    return update;
+}
+
+void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events) {
+    HOLDFAST_ASSERT(pending_);
+    const Pending asked = *pending_;
+    pending_.reset();
+    if (asked.action == Action::unregister) {
+        events.push_back({.what = Happening::unregistered,
+                          .service = name(),
+                          .message = label() + " is not advertised any more",
+                          .token = last_token_});
+        lease_.reset();
+        due_ = never;
+        return;
+    }
+    if (response.code == "ok") return granted(response, asked.sent_at, now, random, events);
+    refused(response, now, random, events);
+    if (stopping_) due_ = lease_ ? now : never;
+}
+
+/// The lease counts from when it was asked for (T3).
+void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, HolderInstant now, Random& random,
+                     PublisherEvents& events) {
+    const bool renewed = lease_ && lease_->token == response.token;
+    lease_ = Held{response.name, response.token, sent_at + response.expires_in - skew_margin(response.expires_in)};
+    last_token_ = response.token;
+    renew_every_ = std::max<Duration>(response.renew_in, 100ms);
+    const double share = 1 - renewal_jitter * random.unit();
+    due_ = stopping_
+               ? now
+               : sent_at + Duration{static_cast<Duration::rep>(static_cast<double>(response.renew_in.count()) * share)};
+    failures_ = 0;
+    if (!renewed)
+        tell(was_held_ ? Happening::taken_again : Happening::registered, response, {}, events);
+    else if (in_trouble_)
+        tell(Happening::recovered, response, {}, events);
+    in_trouble_ = false;
+    told_.clear();
+    returning_ = true;
+    was_held_ = true;
+    settle(now, events);
+}
+
+void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events) {
+    const Duration wait = response.retry_in;
+    ++failures_;
+    refused_as_ = response.name;
+    const Remedy remedy = remedy_for(response.code);
+    switch (remedy) {
+        case Remedy::sign_again:
+            due_ = failures_ <= 2 ? now : now + soon.after(failures_, random);
+            return;
+        case Remedy::register_again:
+            lose(because(response), response.code, events);
+            if (failures_ == 1)
+                due_ = now;
+            else
+                retry(soon, wait, now, random);
+            return;
+        case Remedy::stand_by:
+            if (code_in(response.code) == core::Code::superseded) returning_ = true;
+            lose(because(response), response.code, events);
+            return tell(happening_of(response.code), response, retry(standing_by, wait, now, random), events);
+        case Remedy::ask_soon:
+        case Remedy::ask_slowly: {
+            // A lease is served until its end, whatever becomes of its renewals: others cannot have the name before.
+            in_trouble_ = lease_.has_value();
+            const Pace& pace = remedy == Remedy::ask_soon ? soon : slowly;
+            const Duration next = lease_ ? renew_again(now) : retry(pace, wait, now, random);
+            return tell(Happening::refused, response, next, events);
+        }
+        case Remedy::give_up:
+            return give_up(response, now, events);
+    }
+}
+
+void Advert::give_up(const UpdateResponse& response, HolderInstant now, PublisherEvents& events) {
+    given_up_ = lease_;
+    lose(because(response), response.code, events);
+    gave_up_ = true;
+    due_ = given_up_ ? now : never;
+    tell(Happening::gave_up, response, {}, events);
+}
+
+Duration Advert::retry(const Pace& pace, Duration at_least, HolderInstant now, Random& random) {
+    const Duration wait = std::max(pace.after(failures_, random), std::min(at_least, pace.most));
+    due_ = now + wait;
+    return wait;
+}
+
+/// As often as any renewal, so that the relay hears that the service is still served.
+Duration Advert::renew_again(HolderInstant now) {
+    due_ = now + renew_every_;
+    return renew_every_;
+}
+
+void Advert::lose(const std::string& why, const std::string& code, PublisherEvents& events) {
+    if (!lease_) return;
+    events.push_back({.what = Happening::lost,
+                      .service = lease_->name,
+                      .code = code,
+                      .message = lease_->name + " is not held any more: " + why,
+                      .token = lease_->token});
+    lease_.reset();
+    in_trouble_ = false;
+}
+
+/// Each state is told once, not at every try.
+void Advert::tell(Happening what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events) {
+    PublisherEvent event{.what = what, .service = name(), .code = response.code, .retry_in = retry_in};
+    if (response.code == "ok") {
+        event.code.clear();
+        event.token = response.token;
+        event.message = label() +
+                        (what == Happening::registered    ? " is registered"
+                         : what == Happening::taken_again ? " is registered again"
+                                                          : " is renewed again, after trouble") +
+                        ", with token " + std::to_string(response.token);
+    } else {
+        if (told_ == response.code) return;
+        told_ = response.code;
+        event.message = label() + ": " + because(response);
+        if (retry_in > Duration{0}) event.message += "; trying again in " + format_duration(retry_in);
+    }
+    events.push_back(std::move(event));
+}
+
+void Advert::on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events) {
+    if (!lease_ || lease_->token != withdrawn.token) return;
+    pending_.reset();  // what was asked about this lease has its answer
+    refused(UpdateResponse{.code = withdrawn.code, .message = withdrawn.message, .name = withdrawn.name}, now, random,
+            events);
+    // Hidden by an admin it is still held, and shown again if that is lifted in time.
+    if (!lease_ || remedy_for(withdrawn.code) == Remedy::ask_slowly) return;
+    lose(withdrawn.code, withdrawn.code, events);
+    due_ = now;
+}
+
+void Advert::on_may_retry(const MayRetry& may_retry, HolderInstant now, Random& random) {
+    if (may_retry.name != name() && may_retry.name != refused_as_) return;
+    if (pending_ || stopping_ || gave_up_ || failures_ == 0) return;
+    failures_ = 0;
+    const double share = random.unit();
+    const Duration wait{static_cast<Duration::rep>(static_cast<double>(may_retry.within.count()) * share)};
+    due_ = std::min(due_, now + wait);
+}
+
+void Advert::on_connection_lost(HolderInstant now, PublisherEvents& events) {
+    const bool asked = pending_.has_value();
+    pending_.reset();
+    if (gave_up_) {
+        given_up_.reset();
+        due_ = never;
+        return;
+    }
+    if (lease_ || asked) due_ = now;
+    lose("the connection to the relay is gone", "", events);
+    if (stopping_) due_ = never;
+}
+
+void Advert::settle(HolderInstant now, PublisherEvents& events) {
+    if (!lease_ || now < lease_->until) return;
+    lose("its time was over before it was renewed", "", events);
+    due_ = stopping_ ? never : now;
+}
+
+void Advert::stop(HolderInstant now) {
+    stopping_ = true;
+    due_ = lease_ ? now : never;
+}
+
+HolderInstant Advert::next_due() const {
+    HolderInstant next = pending_ ? pending_->sent_at + answer_timeout : due_;
+    if (lease_) next = std::min(next, lease_->until);
+    return next;
+}
+
+}  // namespace holdfast::discovery

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "discovery/publisher/dial.h"
+
+namespace holdfast::discovery {
+
+/// A publisher's control connection: messages both ways. After close() nobody hears of it any more.
+class Control : public std::enable_shared_from_this<Control> {
+ public:
+    struct Listener {
+        std::function<void(const Message&)> on_message;
+        std::function<void(const std::string& why)> on_closed;  ///< once
+    };
+
+    Control(Socket socket, Listener listener) : socket_(std::move(socket)), listener_(std::move(listener)) {}
+
+    void start() { read(); }
+    void send(const Message& message);
+    void close();
+
+ private:
+    void read();
+    void on_read(std::size_t bytes);
+    void write();
+    void failed(const std::string& why);
+
+    Socket socket_;
+    Listener listener_;
+    std::string input_;
+    std::size_t have_ = 0;
+    std::string waiting_;  ///< to be sent; bounded by what may be unanswered, one message for each service
+    std::string sending_;
+    bool closed_ = false;
+};
+
+}  // namespace holdfast::discovery

@@ -1,0 +1,218 @@
+#include "discovery/publisher/dial.h"
+
+#include <array>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <memory>
+#include <netinet/tcp.h>
+
+#include "codec/frame.h"
+#include "discovery/publisher/host_port.h"
+
+namespace holdfast::discovery {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr int detours_most = 2;
+constexpr int keep_alive_seconds = 30;  // of silence before a dead peer is looked for
+constexpr int keep_alive_every_seconds = 10;
+
+void tune(Socket& socket) {
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+    const int bare = socket.native_handle();
+    ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPIDLE, &keep_alive_seconds, sizeof keep_alive_seconds);
+    ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPINTVL, &keep_alive_every_seconds, sizeof keep_alive_every_seconds);
+}
+
+/// An attempt at a connection, with an end.
+class Attempt : public std::enable_shared_from_this<Attempt> {
+ public:
+    using Done = std::function<void(Result<Socket>)>;
+
+    Attempt(boost::asio::io_context& loop, ServerAddress address, Done done)
+        : address_(std::move(address)), resolver_(loop), socket_(loop), timer_(loop), done_(std::move(done)) {}
+
+    void start(Duration timeout) {
+        timer_.expires_after(timeout);
+        timer_.async_wait([self = shared_from_this()](error_code error) {
+            if (!error) self->finish("no connection in time");
+        });
+        resolver_.async_resolve(
+            address_.host, std::to_string(address_.port),
+            [self = shared_from_this()](error_code error, const tcp::resolver::results_type& found) {
+                self->resolved(error, found);
+            });
+    }
+
+ private:
+    void resolved(error_code error, const tcp::resolver::results_type& found) {
+        if (!done_) return;
+        if (error) return finish(error.message());
+        boost::asio::async_connect(socket_, found,
+                                   [self = shared_from_this()](error_code failed, const tcp::endpoint&) {
+                                       self->finish(failed ? failed.message() : std::string());
+                                   });
+    }
+
+    void finish(const std::string& why) {
+        if (!done_) return;
+        const Done done = std::exchange(done_, {});
+        timer_.cancel();
+        resolver_.cancel();
+        if (why.empty()) {
+            tune(socket_);
+            return done(std::move(socket_));
+        }
+        error_code ignored;
+        socket_.close(ignored);
+        done(Error{"unreachable", "cannot connect to " + address_.authority() + ": " + why});
+    }
+
+    const ServerAddress address_;
+    tcp::resolver resolver_;
+    Socket socket_;
+    boost::asio::steady_timer timer_;
+    Done done_;
+};
+
+/// The first words on a connection to a relay. Reads no more than the answer: what follows is the stream's.
+class Opening : public std::enable_shared_from_this<Opening> {
+ public:
+    using Done = std::function<void(StreamResult)>;
+
+    Opening(Socket socket, const Message& first, Done done)
+        : socket_(std::move(socket)), timer_(socket_.get_executor()), done_(std::move(done)) {
+        append_frame(first, said_);
+    }
+
+    void start(Duration timeout) {
+        timer_.expires_after(timeout);
+        timer_.async_wait([self = shared_from_this()](error_code error) {
+            if (!error) self->fail("no_answer", "the relay did not answer in time");
+        });
+        boost::asio::async_write(socket_, boost::asio::buffer(said_),
+                                 [self = shared_from_this()](error_code error, std::size_t) {
+                                     if (error) return self->fail("unreachable", error.message());
+                                     self->read_length();
+                                 });
+    }
+
+ private:
+    void read_length() {
+        read(frame_header_bytes, [this] { read_body(); });
+    }
+
+    void read_body() {
+        std::size_t bytes = 0;
+        for (const char byte : heard_)
+            bytes = bytes << 8 | static_cast<unsigned char>(byte);
+        if (bytes > frame_bytes_most) return fail("malformed", not_a_relay(heard_));
+        read(bytes, [this] { judge(); });
+    }
+
+    void read(std::size_t bytes, std::function<void()> then) {
+        heard_.resize(bytes);
+        boost::asio::async_read(socket_, boost::asio::buffer(heard_),
+                                [self = shared_from_this(), then = std::move(then)](error_code error, std::size_t) {
+                                    if (error) return self->fail("unreachable", "the relay closed the connection");
+                                    then();
+                                });
+    }
+
+    void judge() {
+        const auto message = decode(heard_);
+        if (!message) return fail("malformed", "what answers is not a relay: " + message.error().message);
+        if (const auto* failed = std::get_if<StreamFailed>(&*message)) return finish(*failed);
+        if (!std::holds_alternative<StreamOpened>(*message)) return fail("malformed", "what answers is not a relay");
+        finish(std::move(socket_));
+    }
+
+    void fail(std::string code, std::string message) {
+        finish(StreamFailed{.code = std::move(code), .message = std::move(message)});
+    }
+
+    void finish(StreamResult result) {
+        if (!done_) return;
+        const Done done = std::exchange(done_, {});
+        timer_.cancel();
+        error_code ignored;
+        if (socket_.is_open()) socket_.close(ignored);
+        done(std::move(result));
+    }
+
+    Socket socket_;
+    boost::asio::steady_timer timer_;
+    std::string said_;
+    std::string heard_;
+    Done done_;
+};
+
+/// Follows a service from relay to relay.
+struct Search {
+    boost::asio::io_context& loop;
+    std::string name;
+    Duration timeout;
+    std::function<void(StreamResult)> done;
+    int detours = 0;
+};
+
+void ask(const ServerAddress& relay, const std::shared_ptr<Search>& search) {
+    dial_stream(search->loop, relay, StreamRequest{.name = search->name}, search->timeout,
+                [search](StreamResult result) {
+                    const auto* failed = std::get_if<StreamFailed>(&result);
+                    if (failed == nullptr || failed->code != "elsewhere" || search->detours == detours_most)
+                        return search->done(std::move(result));
+                    const auto next = parse_host_port(failed->relay, relay_port);
+                    if (!next) return search->done(std::move(result));
+                    ++search->detours;
+                    ask(*next, search);
+                });
+}
+
+}  // namespace
+
+void dial(boost::asio::io_context& loop, const ServerAddress& address, Duration timeout,
+          std::function<void(Result<Socket>)> done) {
+    std::make_shared<Attempt>(loop, address, std::move(done))->start(timeout);
+}
+
+void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, const Message& first, Duration timeout,
+                 std::function<void(StreamResult)> done) {
+    dial(loop, relay, timeout, [first, timeout, done = std::move(done)](Result<Socket> socket) {
+        if (!socket) return done(StreamFailed{.code = socket.error().code, .message = socket.error().message});
+        std::make_shared<Opening>(std::move(*socket), first, done)->start(timeout);
+    });
+}
+
+void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
+                  Duration timeout, std::function<void(StreamResult)> done) {
+    const ServerAddress first = relays.front();
+    relays.erase(relays.begin());
+    if (relays.empty()) return ask(first, std::make_shared<Search>(Search{loop, name, timeout, std::move(done)}));
+    const auto try_next = [&loop, relays = std::move(relays), name, timeout,
+                           done = std::move(done)](StreamResult result) {
+        const auto* failed = std::get_if<StreamFailed>(&result);
+        const bool is_away = failed != nullptr && (failed->code == "unreachable" || failed->code == "stopping");
+        if (!is_away) return done(std::move(result));
+        dial_service(loop, relays, name, timeout, done);
+    };
+    ask(first, std::make_shared<Search>(Search{loop, name, timeout, try_next}));
+}
+
+std::string not_a_relay(std::string_view first_bytes) {
+    if (first_bytes.starts_with("HTTP"))
+        return "what answers speaks HTTP and is not a relay; the relay of a server has a port of its own, three above "
+               "its HTTP port unless 'serve --relay' says otherwise";
+    if (first_bytes.starts_with("-ERR") || first_bytes.starts_with("-NOA"))
+        return "what answers speaks the protocol of Redis and is not a relay; the relay of a server has a port of its "
+               "own, two above its RESP port unless 'serve --relay' says otherwise";
+    return "what answers is not a relay";
+}
+
+}  // namespace holdfast::discovery

@@ -1,0 +1,369 @@
+#include "discovery/relay/relay_door.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+
+#include "discovery/relay/relay_desk.h"
+#include "discovery/relay/relay_metrics.h"
+#include "discovery/relay/session_roll.h"
+#include "net/listener.h"
+
+namespace holdfast {
+
+using boost::asio::ip::tcp;
+using relay::RelaySession;
+using relay::SessionRoll;
+using Clock = std::chrono::steady_clock;
+using Role = RelaySession::Role;
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 64 * 1024;
+constexpr int updates_per_turn = 32;   // each checks a signature
+constexpr int updates_per_clock = 16;  // in a long turn the clock is read again (T2)
+constexpr int updates_of_one = 8;      // of one connection, before the others have their turn
+constexpr std::size_t closed_per_turn = 64;
+constexpr Duration linger_for = 2s;  // so that who was told why can read it
+constexpr auto stop_grace = 2s;
+constexpr Duration sweep_every = 500ms;
+
+}  // namespace
+
+struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Impl> {
+    Impl(boost::asio::io_context& loop_given, core::Directory& directory_given, prometheus::Registry& registry,
+         RelayDoorOptions options_given, DoorTurn turn_given)
+        : loop(loop_given),
+          directory(directory_given),
+          options(std::move(options_given)),
+          turn(std::move(turn_given)),
+          poller(loop),
+          pump([this](std::vector<std::uint64_t> ids) { on_streams_ended(std::move(ids)); }),
+          desk(std::make_shared<relay::RelayDesk>(directory, options.streams, *this, pump)),
+          metrics(registry),
+          listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
+          sweep_timer(loop),
+          stop_timer(loop),
+          roll({options.stranger_timeout, options.publisher_timeout, linger_for}),
+          buffer(buffer_bytes, '\0') {}
+
+    Result<std::string> listen();
+    void admit(tcp::socket socket);
+    void refuse_banned(RelaySession& session);
+    void take_turn();
+    void turn_soon();
+    void handle(RelaySession& session);
+    void handle_messages(RelaySession& session);
+    void handle_line();
+    void handle_woken();
+    void stand_in_line(RelaySession& session);
+    void send(RelaySession& session);
+    void depart(RelaySession& session);
+    void close_departed();
+    void sweep();
+    void on_streams_ended(std::vector<std::uint64_t> ids);
+    Counts counts() const;
+    void stop(std::function<void()> done);
+    void stop_if_idle();
+    void stopped();
+    void shut();
+
+    // What the desk asks for.
+    RelaySession* find(std::uint64_t id) override { return roll.find(id); }
+    void wake(RelaySession& session) override;
+    void is_now(RelaySession& session, Role role) override;
+    int hand_over(RelaySession& session) override;
+
+    boost::asio::io_context& loop;
+    core::Directory& directory;
+    const RelayDoorOptions options;
+    const DoorTurn turn;
+    Poller poller;
+    relay::StreamPump pump;
+    std::shared_ptr<relay::RelayDesk> desk;
+    relay::RelayMetrics metrics;
+    Listener listener;
+    boost::asio::steady_timer sweep_timer, stop_timer;
+    SessionRoll roll;
+    std::string buffer;
+
+    std::deque<std::uint64_t> woken;     // can go on
+    std::deque<std::uint64_t> in_line;   // have updates beyond what a turn allows; first come, first served
+    std::deque<std::uint64_t> departed;  // to be closed, in bounded steps
+    std::vector<std::unique_ptr<RelaySession>> gone;  // kept to the end of the turn
+    std::uint64_t last_id = 0;
+    int updates_left = 0;
+    bool in_turn = false, turn_posted = false, stopping = false, is_shut = false;
+    std::function<void()> on_stopped;
+};
+
+Result<std::string> RelayDoor::Impl::listen() {
+    if (auto started = pump.start(); !started) return started.error();
+    const auto bound = listener.listen(options.address);
+    if (!bound) return bound.error();
+    directory.relay_address(options.told.empty() ? text_of(*bound) : options.told);
+    poller.start([this] { take_turn(); });
+    sweep();
+    return text_of(*bound);
+}
+
+// ---- connections ----
+
+void RelayDoor::Impl::admit(tcp::socket socket) {
+    boost::system::error_code error;
+    const tcp::endpoint peer = plain_endpoint(socket.remote_endpoint(error));
+    if (leaves_fewer_files(socket.native_handle(), files_left_by_others)) return;
+    const int bare = error ? -1 : take_out(socket);
+    if (bare < 0) return;
+    auto made = std::make_unique<RelaySession>(bare, ++last_id, text_of(peer), poller);
+    if (!poller.add(bare, made.get())) return;
+    RelaySession& session = roll.add(std::move(made));
+    if (roll.strangers() > options.strangers_most) depart(roll.oldest_stranger());
+    if (const Error* why = options.not_yet(); why != nullptr) return desk->fail(session, why->code, why->message);
+    if (directory.address_banned(session.peer())) refuse_banned(session);
+}
+
+void RelayDoor::Impl::refuse_banned(RelaySession& session) {
+    const std::string reason = directory.reason_of_address_ban(session.peer());
+    desk->fail(session, "banned", reason.empty() ? "an admin has banned the address you come from" : reason);
+}
+
+void RelayDoor::Impl::is_now(RelaySession& session, Role role) {
+    const bool is_new_publisher = role == Role::publisher && session.role != role;
+    roll.list(session, role);
+    if (is_new_publisher && roll.publishers() > options.publishers_most)
+        desk->fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
+}
+
+int RelayDoor::Impl::hand_over(RelaySession& session) {
+    const int bare = session.release();
+    gone.push_back(roll.take(session.id()));
+    return bare;
+}
+
+/// Nobody finds it any more. Closing is left for later: renewals come first.
+void RelayDoor::Impl::depart(RelaySession& session) {
+    if (std::exchange(session.is_departed, true)) return;
+    roll.unlist(session);
+    poller.remove(session.socket());
+    departed.push_back(session.id());
+    turn_soon();
+}
+
+// ---- turns ----
+
+void RelayDoor::Impl::take_turn() {
+    if (is_shut) return;
+    in_turn = true;
+    updates_left = updates_per_turn;
+    const auto ready = poller.ready();
+    for (const Poller::Ready& one : ready)
+        if (one.input) static_cast<RelaySession*>(one.who)->receive(buffer, one.broken);
+    turn.begins();  // after the last byte was received, so that nothing is granted from before it was asked (T3)
+    desk->now = Clock::now();
+    handle_line();
+    for (const Poller::Ready& one : ready)
+        handle(*static_cast<RelaySession*>(one.who));
+    handle_woken();
+    close_departed();
+    turn.ends();
+    in_turn = false;
+    gone.clear();
+    if (!woken.empty() || !in_line.empty() || !departed.empty()) turn_soon();
+}
+
+void RelayDoor::Impl::turn_soon() {
+    if (in_turn || turn_posted || is_shut) return;
+    turn_posted = true;
+    boost::asio::post(loop, [self = shared_from_this()] {
+        self->turn_posted = false;
+        self->take_turn();
+    });
+}
+
+void RelayDoor::Impl::wake(RelaySession& session) {
+    if (std::exchange(session.is_woken, true)) return;
+    woken.push_back(session.id());
+    turn_soon();
+}
+
+void RelayDoor::Impl::stand_in_line(RelaySession& session) {
+    if (std::exchange(session.is_in_line, true)) return;
+    in_line.push_back(session.id());
+}
+
+/// Before those that have come since, who would else overtake them for as long as there are too many.
+void RelayDoor::Impl::handle_line() {
+    for (std::size_t left = in_line.size(); left > 0 && updates_left > 0; --left) {
+        RelaySession* session = find(in_line.front());
+        in_line.pop_front();
+        if (session == nullptr) continue;
+        session->is_in_line = false;
+        handle(*session);
+    }
+}
+
+/// Those that are woken meanwhile too.
+void RelayDoor::Impl::handle_woken() {
+    for (std::size_t left = woken.size() + roll.all().size(); left > 0 && !woken.empty(); --left) {
+        RelaySession* session = find(woken.front());
+        woken.pop_front();
+        if (session == nullptr) continue;
+        session->is_woken = false;
+        handle(*session);
+    }
+}
+
+void RelayDoor::Impl::handle(RelaySession& session) {
+    if (!session.is_open() || session.is_departed) return;
+    handle_messages(session);
+    if (!session.is_open()) return;  // handed over
+    send(session);
+}
+
+void RelayDoor::Impl::handle_messages(RelaySession& session) {
+    int updates = 0;
+    while (session.role == Role::stranger || session.role == Role::publisher) {
+        if (session.under_way >= RelaySession::under_way_most || !session.has_input() || session.is_in_line) return;
+        if (updates == updates_of_one || (updates_left <= 0 && session.role == Role::publisher))
+            return stand_in_line(session);
+        auto message = session.next_message();
+        if (!message) return desk->fail(session, "malformed", message.error().message);
+        if (!*message) return;
+        if (!desk->handle(session, std::move(**message))) continue;
+        ++updates;
+        if (--updates_left % updates_per_clock == 0) turn.begins();
+    }
+}
+
+void RelayDoor::Impl::send(RelaySession& session) {
+    if (!session.send()) return depart(session);
+    if (session.role == Role::consumer) return session.look_for_more();  // it may have sent all it has to say
+    const bool all_said = session.unsent() == 0 && session.under_way == 0;
+    if (session.has_ended() && !session.is_woken && !session.is_in_line && all_said) return depart(session);
+    if (session.role == Role::leaving && session.unsent() == 0) session.end_sending();
+    session.look_for_more();
+}
+
+void RelayDoor::Impl::close_departed() {
+    for (std::size_t i = 0; i < closed_per_turn && !departed.empty(); ++i) {
+        auto session = roll.take(departed.front());
+        departed.pop_front();
+        if (!session) continue;
+        desk->forget(*session);
+        session->close();
+        gone.push_back(std::move(session));
+    }
+    stop_if_idle();
+}
+
+// ---- time ----
+
+/// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
+void RelayDoor::Impl::sweep() {
+    for (RelaySession* session : roll.overdue(4 * closed_per_turn))
+        depart(*session);
+    turn.begins();
+    desk->advance(Clock::now(), 4 * closed_per_turn);
+    turn.ends();
+    metrics.tell(counts(), desk->book());
+    const Duration shortest =
+        std::min({options.stranger_timeout, options.publisher_timeout, options.streams.ticket_life});
+    sweep_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, sweep_every));
+    sweep_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (!cancelled && !self->is_shut) self->sweep();
+    });
+}
+
+RelayDoor::Counts RelayDoor::Impl::counts() const {
+    return {roll.strangers(), roll.publishers(), desk->book().counts(), desk->book().carried()};
+}
+
+// ---- the end ----
+
+/// On the pump's thread.
+void RelayDoor::Impl::on_streams_ended(std::vector<std::uint64_t> ids) {
+    boost::asio::post(loop, [weak = weak_from_this(), ids = std::move(ids)] {
+        const auto self = weak.lock();
+        if (!self || self->is_shut) return;
+        for (const std::uint64_t id : ids)
+            self->desk->stream_ended(id);
+        self->stop_if_idle();
+    });
+}
+
+void RelayDoor::Impl::stop(std::function<void()> done) {
+    listener.close();
+    on_stopped = std::move(done);
+    stopping = true;
+    desk->stop();
+    for (const auto& [id, session] : roll.all()) {
+        if (session->is_departed) continue;
+        if (session->role == Role::consumer) desk->fail(*session, "stopping", "the relay is about to stop");
+        if (session->role != Role::leaving) depart(*session);
+    }
+    stop_timer.expires_after(stop_grace);
+    stop_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
+        if (!cancelled && !self->is_shut) self->stopped();
+    });
+    stop_if_idle();
+}
+
+void RelayDoor::Impl::stop_if_idle() {
+    if (stopping && desk->book().counts().open == 0 && roll.leaving() == 0) stopped();
+}
+
+void RelayDoor::Impl::stopped() {
+    stop_timer.cancel();
+    sweep_timer.cancel();
+    pump.cut_all();
+    // Not from within: done() may destroy the door.
+    boost::asio::post(loop, [self = shared_from_this()] {
+        if (const auto done = std::exchange(self->on_stopped, nullptr)) done();
+    });
+}
+
+void RelayDoor::Impl::shut() {
+    is_shut = true;
+    on_stopped = nullptr;
+    desk->leave();
+    listener.close();
+    for (auto* timer : {&sweep_timer, &stop_timer})
+        timer->cancel();
+    for (const auto& entry : roll.all())
+        entry.second->close();
+    roll.clear();
+    poller.stop();
+    pump.stop();
+}
+
+RelayDoor::RelayDoor(boost::asio::io_context& loop, core::Directory& directory, prometheus::Registry& metrics,
+                     RelayDoorOptions options, DoorTurn turn)
+    : impl_(std::make_shared<Impl>(loop, directory, metrics, std::move(options), std::move(turn))) {}
+
+RelayDoor::~RelayDoor() {
+    impl_->shut();
+}
+
+Result<std::string> RelayDoor::listen() {
+    return impl_->listen();
+}
+
+void RelayDoor::withdraw(const core::Withdrawal& withdrawal) {
+    impl_->desk->withdraw(withdrawal);
+}
+
+void RelayDoor::may_retry(const core::RetryNotice& notice) {
+    impl_->desk->may_retry(notice);
+}
+
+void RelayDoor::stop(std::function<void()> done) {
+    impl_->stop(std::move(done));
+}
+
+RelayDoor::Counts RelayDoor::counts() const {
+    return impl_->counts();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,154 @@
+#include "election/candidate.h"
+
+#include <algorithm>
+
+#include "lease/skew_margin.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr Duration wait_for_a_turn = 60s;  // then it asks anew
+constexpr Duration pause_after_failure = 200ms;
+
+}  // namespace
+
+std::string leader_resource(std::string_view group) {
+    return "leader:" + std::string(group);
+}
+
+/// Held by a weak pointer in answers, which may come when the candidate is gone.
+struct Candidate::Impl : std::enable_shared_from_this<Impl> {
+    explicit Impl(Parts given) : parts(std::move(given)), resource(leader_resource(parts.group)) {}
+
+    void advance(Instant time);
+    void ask();
+    void renew();
+    void leads(const Lease& lease);
+    void cease();
+    void give_back(Token token);
+
+    template <class Method>
+    auto later(Method method) {
+        return [weak = weak_from_this(), method](auto&& answer) {
+            if (const auto self = weak.lock()) method(*self, std::forward<decltype(answer)>(answer));
+        };
+    }
+
+    Parts parts;
+    std::string resource;
+    Instant now;
+    std::optional<Token> term;
+    Instant deadline;       // of leading, by the own clock
+    Instant act_at;         // asks or renews then
+    bool asked = false;     // an acquire is under way
+    bool renewing = false;  // likewise a renewal
+    bool withdrawn = false;
+    Authority::WaitTicket ticket = 0;
+};
+
+void Candidate::Impl::advance(Instant time) {
+    now = time;
+    if (term && now >= deadline) cease();
+    if (withdrawn || now < act_at) return;
+    if (term)
+        renew();
+    else
+        ask();
+}
+
+void Candidate::Impl::ask() {
+    if (asked) return;
+    asked = true;
+    AcquireRequest request;
+    request.caller.node = parts.node;
+    request.caller.acts_for = owner_of(resource);
+    request.holder = parts.id;
+    request.session = parts.group;
+    request.intents = {{resource, Predicate::mutates}};
+    request.ttl = parts.ttl;
+    request.wait = wait_for_a_turn;
+    request.reason = "leads " + parts.group;
+    ticket = parts.authority.acquire(std::move(request), later([](Impl& self, const AcquireAnswer& answer) {
+                                         self.asked = false;
+                                         self.ticket = 0;
+                                         const auto* got = std::get_if<AcquireGranted>(&answer);
+                                         if (got != nullptr) return self.leads(got->leases.front().lease);
+                                         self.act_at = self.now + pause_after_failure;
+                                     }));
+}
+
+/// The lease's instants are on this process's own clock, which was read before any acceptor's began to count (Q6), so
+/// they may be gone by here.
+void Candidate::Impl::leads(const Lease& lease) {
+    if (withdrawn) return give_back(lease.token);
+    deadline = lease.expires_at - skew_margin(lease.ttl);
+    act_at = std::max(now, lease.expires_at - lease.ttl) + lease.ttl / 3;
+    if (now >= deadline || term == lease.token) return;
+    term = lease.token;
+    parts.on_lead(lease.token);
+}
+
+void Candidate::Impl::renew() {
+    if (renewing) return;
+    renewing = true;
+    RenewRequest request;
+    request.caller.node = parts.node;
+    request.holder = parts.id;
+    request.leases = {{{resource, *term}, std::nullopt}};
+    parts.authority.renew(
+        std::move(request), later([asked_for = *term](Impl& self, std::vector<RenewAnswer> answers) {
+            self.renewing = false;
+            if (self.term != asked_for) return;
+            if (const auto* renewed = std::get_if<RenewedLease>(&answers.front().result))
+                return self.leads(renewed->held.lease);
+            const Code code = std::get<Refused>(answers.front().result).code;
+            self.act_at = self.now + pause_after_failure;
+            if (code != Code::storage_failed && code != Code::unavailable && code != Code::store_unavailable)
+                self.cease();
+        }));
+}
+
+/// A lease that may still be there is given back, so that nobody waits for its end.
+void Candidate::Impl::cease() {
+    const Token was = *term;
+    term.reset();
+    act_at = now;
+    parts.on_cease();
+    give_back(was);
+}
+
+void Candidate::Impl::give_back(Token token) {
+    ReleaseRequest request{{}, {resource, token}, parts.id};
+    request.caller.acts_for = owner_of(resource);
+    parts.authority.release(std::move(request), [](const Answer<ReleaseAnswer>&) {});
+}
+
+Candidate::Candidate(Parts parts) : impl_(std::make_shared<Impl>(std::move(parts))) {}
+
+Candidate::~Candidate() {
+    withdraw();
+}
+
+void Candidate::advance(Instant now) {
+    impl_->advance(now);
+}
+
+Instant Candidate::next_due() const {
+    if (impl_->withdrawn) return Instant::max();
+    const bool waits = impl_->asked || impl_->renewing;
+    const Instant act = waits ? Instant::max() : impl_->act_at;
+    return impl_->term ? std::min(impl_->deadline, act) : act;
+}
+
+std::optional<Token> Candidate::term() const {
+    return impl_->term;
+}
+
+void Candidate::withdraw() {
+    if (impl_->withdrawn) return;
+    impl_->withdrawn = true;
+    if (impl_->ticket != 0) impl_->parts.authority.cancel(impl_->ticket);
+    if (impl_->term) impl_->cease();
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "keys/controller/key.h"
+#include "keys/controller/spawn.h"
+
+namespace holdfast::core {
+
+enum class Severity : std::uint8_t { soft, hard };
+
+/// Something a drone is to do: start a backend under a key, or end one.
+struct Order {
+    std::uint64_t number = 0;
+    std::string backend;
+    struct Start {
+        Key key;
+        Token token = 0;
+        Duration ttl{};
+        Instant expires_at;
+        KeyTimeline timeline;
+        Spawn spawn;
+    };
+    std::optional<Start> start;  ///< none: end it
+    Severity how = Severity::soft;
+    bool sent = false;  ///< at least once: the drone may have carried it out
+};
+
+/// The orders for one life of a drone, in the order in which they were given. Each is sent again and again until the
+/// drone says that it is done, or until it has no point any more.
+class Orders {
+ public:
+    bool full() const;
+    std::size_t size() const { return orders_.size(); }
+
+    void start(std::uint64_t number, std::string backend, Order::Start start);
+    /// Once per backend; a hard one takes the place of a soft one.
+    void terminate(std::uint64_t number, const std::string& backend, Severity how);
+
+    void done(const std::vector<std::uint64_t>& numbers);
+    /// Nothing is to be done about this backend any more.
+    void forget(const std::string& backend);
+    /// Drops what is to be started under a key that has run out.
+    void drop_expired(Instant now);
+
+    /// The order to start this backend, if it is not done.
+    const Order* start_of(const std::string& backend) const;
+
+    /// Those to be sent now, as many as one answer holds. They count as sent.
+    std::vector<Order> take(Instant now);
+
+    /// The backends whose start was never sent: nothing can have been started by it.
+    std::vector<std::string> unsent_starts() const;
+
+ private:
+    std::map<std::uint64_t, Order> orders_;  // numbers rise
+};
+
+}  // namespace holdfast::core

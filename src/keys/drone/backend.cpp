@@ -1,0 +1,194 @@
+#include "keys/drone/backend.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace holdfast::drone {
+namespace {
+
+constexpr Duration first_probe_pause = 50ms;
+constexpr Duration probe_pause_max = 1s;
+/// Between two tries to renew; less if the time left is short.
+constexpr Duration retry_pause_max = 2s;
+constexpr Duration retry_pause_min = 100ms;
+
+/// What a controller says can only be too early (K3); what is later than the key could last is nonsense.
+KeyDeadlines drawn_in(const SpawnOrder& order, HolderInstant now) {
+    KeyDeadlines drawn = order.deadlines;
+    drawn.hard = std::min(drawn.hard, now + order.ttl * 5 / 6);
+    drawn.soft = std::min(drawn.soft, drawn.hard);
+    drawn.renew = std::min(drawn.renew, drawn.soft);
+    return drawn;
+}
+
+}  // namespace
+
+std::string_view to_string(BackendState state) {
+    static constexpr std::array<std::string_view, 7> names{"loading",     "starting",         "waiting",   "ready",
+                                                           "terminating", "hard_terminating", "terminated"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+std::string_view to_string(EndReason reason) {
+    static constexpr std::array<std::string_view, 7> names{"exited", "terminated", "key_lost", "start_timed_out",
+                                                           "idle",   "lifetime",   "internal"};
+    return names[static_cast<std::size_t>(reason)];
+}
+
+Backend::Backend(SpawnOrder order, HolderInstant now)
+    : order_(std::move(order)),
+      deadlines_(drawn_in(order_, now)),
+      renew_at_(deadlines_.renew),
+      start_by_(now + order_.start_timeout),
+      probe_pause_(first_probe_pause) {}
+
+Backend::Needs Backend::step(HolderInstant now) {
+    Needs needs = take_step(now);
+    if (!state_since_) state_since_ = now;
+    return needs;
+}
+
+Backend::Needs Backend::take_step(HolderInstant now) {
+    Needs needs;
+    if (is_terminated()) return needs;
+    if (!gone_ && !launched_) {
+        if (now >= deadlines_.soft) refuse(EndReason::key_lost, "the key had run out before anything could be started");
+        needs.launch = launched_ = !gone_;
+    }
+    if (gone_) {
+        enter(BackendState::terminated);
+        needs.ended = true;
+        return needs;
+    }
+    if (const auto why = over(now)) stop(*why, deadlines_.hard);
+    if (stopping() && now >= *kill_at_) enter(BackendState::hard_terminating);
+    if (std::exchange(stop_untold_, false)) needs.stop_by = kill_at_;
+    if (std::exchange(deadlines_moved_, false) && !stopping())
+        needs.deadlines = WorkDeadlines{deadlines_.soft, deadlines_.hard};
+    needs.probe = probe_due(now);
+    probing_ = probing_ || needs.probe;
+    return needs;
+}
+
+HolderInstant Backend::renewal_at() const {
+    return may_be_renewed() && !stopping() && !renewing_ ? renew_at_ : HolderInstant::max();
+}
+
+HolderInstant Backend::next_due() const {
+    if (gone_) return is_terminated() ? HolderInstant::max() : HolderInstant::min();
+    if (!launched_ || stop_untold_ || deadlines_moved_) return HolderInstant::min();
+    if (stopping()) return state_ == BackendState::hard_terminating ? HolderInstant::max() : *kill_at_;
+    HolderInstant next = deadlines_.soft;
+    if (state_ < BackendState::ready) next = std::min(next, start_by_);
+    if (state_ == BackendState::waiting && !probing_) next = std::min(next, probe_at_);
+    if (lifetime_end_) next = std::min(next, *lifetime_end_);
+    if (idle_since_) next = std::min(next, *idle_since_ + *order_.idle_max);
+    return next;
+}
+
+void Backend::refuse(EndReason reason, std::string message) {
+    reason_ = reason;
+    message_ = std::move(message);
+    gone_ = true;
+    launched_ = true;
+}
+
+void Backend::starting(std::uint16_t port) {
+    port_ = port;
+    enter(BackendState::starting);
+}
+
+void Backend::running(HolderInstant now) {
+    if (order_.lifetime) lifetime_end_ = now + *order_.lifetime;
+    probe_at_ = now;
+    enter(BackendState::waiting);
+    if (order_.ready.by == Readiness::By::started) probed(true, now);
+}
+
+void Backend::not_started(std::string message) {
+    if (gone_) return;
+    if (!reason_) reason_ = EndReason::internal;
+    message_ = std::move(message);
+    gone_ = true;
+}
+
+void Backend::ended(const Ending& ending) {
+    if (gone_) return;
+    if (!reason_) reason_ = ending.forced ? EndReason::key_lost : EndReason::exited;
+    exit_code_ = ending.exit_code;
+    gone_ = true;
+}
+
+void Backend::probed(bool answered, HolderInstant now) {
+    probing_ = false;
+    probe_at_ = now + probe_pause_;
+    probe_pause_ = std::min(probe_pause_ * 3 / 2, probe_pause_max);
+    if (!answered || state_ != BackendState::waiting) return;
+    if (order_.idle_max) idle_since_ = now;
+    enter(BackendState::ready);
+}
+
+void Backend::connections(bool any, HolderInstant now) {
+    if (any && idle_since_) idle_since_ = now;
+}
+
+void Backend::terminate(How how, HolderInstant now) {
+    if (!gone_) stop(EndReason::terminated, how == How::hard ? now : deadlines_.hard);
+}
+
+void Backend::renewed(const KeyDeadlines& deadlines) {
+    renewing_ = false;
+    if (stopping() || gone_) return;
+    deadlines_ = deadlines;
+    renew_at_ = deadlines.renew;
+    deadlines_moved_ = true;
+}
+
+void Backend::not_renewed(HolderInstant now) {
+    renewing_ = false;
+    renew_at_ = now + std::clamp<Duration>((deadlines_.soft - now) / 5, retry_pause_min, retry_pause_max);
+}
+
+void Backend::renew_at_once(HolderInstant now) {
+    renew_at_ = now;
+}
+
+void Backend::lost(HolderInstant now) {
+    renewing_ = false;
+    if (gone_) return;
+    lost_ = true;
+    stop(EndReason::key_lost, now + grace_when_lost);
+}
+
+void Backend::enter(BackendState state) {
+    if (state <= state_) return;
+    state_ = state;
+    state_since_.reset();
+    ++version_;
+}
+
+void Backend::stop(EndReason reason, HolderInstant kill_at) {
+    kill_at = std::min({kill_at, deadlines_.hard, kill_at_.value_or(HolderInstant::max())});
+    if (!launched_) return refuse(reason, "it was to stop before it was started");
+    if (kill_at_ == kill_at) return;
+    if (!reason_) reason_ = reason;
+    kill_at_ = kill_at;
+    stop_untold_ = true;
+    enter(BackendState::terminating);
+}
+
+std::optional<EndReason> Backend::over(HolderInstant now) const {
+    if (stopping()) return std::nullopt;
+    if (now >= deadlines_.soft) return EndReason::key_lost;
+    if (state_ < BackendState::ready && now >= start_by_) return EndReason::start_timed_out;
+    if (lifetime_end_ && now >= *lifetime_end_) return EndReason::lifetime;
+    if (idle_since_ && now >= *idle_since_ + *order_.idle_max) return EndReason::idle;
+    return std::nullopt;
+}
+
+bool Backend::probe_due(HolderInstant now) const {
+    return state_ == BackendState::waiting && !probing_ && now >= probe_at_;
+}
+
+}  // namespace holdfast::drone

@@ -1,0 +1,82 @@
+#include "keys/drone/controller_talk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::drone {
+namespace {
+
+/// After a call that failed.
+constexpr Duration retry_pause = 1s;
+constexpr Duration heartbeat_min = 100ms;
+constexpr Duration heartbeat_max = 30s;
+
+}  // namespace
+
+bool ControllerTalk::heartbeat_due(HolderInstant now, bool news) const {
+    if (heartbeat_under_way_ || now < not_before_) return false;
+    return now >= heartbeat_at_ || (news && reached_);
+}
+
+void ControllerTalk::meet(const std::string& life) {
+    if (life == life_) return;
+    life_ = life;
+    done_.clear();  // another life numbers its orders anew
+    heard_.clear();
+}
+
+bool ControllerTalk::heartbeat_answered(const HeartbeatAsk& ask, const HeartbeatAnswer& answer, HolderInstant now) {
+    const bool was_reached = std::exchange(reached_, true);
+    heartbeat_under_way_ = false;
+    failure_.clear();
+    meet(answer.controller);
+    for (const BackendReport& report : ask.backends)
+        heard_[report.id] = std::max(heard_[report.id], report.version);
+    drain_ = answer.drain;
+    send_all_ = answer.send_all;
+    heartbeat_at_ = now + std::clamp<Duration>(answer.heartbeat_in, heartbeat_min, heartbeat_max);
+    if (send_all_) heartbeat_at_ = now;
+    if (send_all_ && ask.all) not_before_ = now + retry_pause;  // it had all, and asks again: no storm
+    return !was_reached;
+}
+
+bool ControllerTalk::heartbeat_failed(const Error& error, HolderInstant now) {
+    heartbeat_under_way_ = false;
+    reached_ = false;
+    heartbeat_at_ = not_before_ = now + retry_pause;
+    return std::exchange(failure_, error.code) != error.code;
+}
+
+bool ControllerTalk::has_heard(const std::string& backend, std::uint64_t version) const {
+    const auto found = heard_.find(backend);
+    return found != heard_.end() && found->second >= version;
+}
+
+void ControllerTalk::forget(const std::string& backend, bool heard) {
+    heard_.erase(backend);
+    if (!heard) send_all_ = true;  // what is not named then has ended
+}
+
+OrdersAsk ControllerTalk::orders_sent(HolderInstant now) {
+    orders_under_way_ = true;
+    return {.controller = 0, .clock = now, .controller_life = life_, .done = done_, .wait = orders_wait};
+}
+
+void ControllerTalk::orders_answered(const OrdersAsk& ask, const OrdersAnswer& answer, HolderInstant now) {
+    orders_under_way_ = false;
+    orders_at_ = now;
+    if (answer.controller != life_) return hurry(now);  // it does not know us yet; it says so to the next heartbeat
+    std::erase_if(done_, [&](std::uint64_t number) {
+        return std::find(ask.done.begin(), ask.done.end(), number) != ask.done.end();
+    });
+    for (const Order& order : answer.orders)
+        if (std::find(done_.begin(), done_.end(), order.number) == done_.end()) done_.push_back(order.number);
+}
+
+void ControllerTalk::orders_failed(const OrdersAsk&, const Error& error, HolderInstant now) {
+    orders_under_way_ = false;
+    orders_at_ = now + retry_pause;
+    if (error.code == "unknown_drone") hurry(now);
+}
+
+}  // namespace holdfast::drone

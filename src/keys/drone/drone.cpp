@@ -1,0 +1,193 @@
+#include "keys/drone/drone.h"
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "client/server_address.h"
+#include "keys/drone/backend_processes.h"
+#include "keys/drone/caller.h"
+#include "keys/drone/drone_core.h"
+#include "keys/drone/drone_state.h"
+#include "keys/drone/messages.h"
+#include "keys/drone/own_address.h"
+#include "keys/drone/ports.h"
+#include "keys/drone/probe.h"
+#include "supervise/signals.h"
+
+namespace holdfast::drone {
+namespace {
+
+/// The longest sleep: a machine that was suspended must not sleep on.
+constexpr Duration turn_max = 1s;
+/// While something is being killed from here.
+constexpr Duration restless_turn = 20ms;
+constexpr Duration look_for_connections_every = 1s;
+constexpr Duration call_timeout = 5s;
+constexpr std::size_t probers = 8;
+
+class Drone {
+ public:
+    struct Parts {
+        const DroneOptions& options;
+        const DroneListener& listener;
+        const DroneState& state;
+        const OwnAddress& address;
+        SignalInbox& signals;
+    };
+
+    explicit Drone(Parts parts)
+        : parts_(parts),
+          servers_(split_servers(parts_.options.controllers)),
+          identity_{parts_.state.id,     parts_.state.life,       parts_.state.earlier_lives,
+                    parts_.options.pool, parts_.options.capacity, parts_.address.handed_out},
+          core_({servers_.size(), parts_.options.capacity}, holder_clock_now()),
+          logs_({.directory = parts_.state.logs}),
+          processes_({.inbox = inbox_,
+                      .logs = logs_,
+                      .records = parts_.state.records,
+                      .cgroup = parts_.state.cgroup,
+                      .drone = parts_.state.id,
+                      .host = parts_.address.bind,
+                      .mask = parts_.signals.mask_before()}),
+          probers_(probers),
+          renewals_(parts_.options.controllers) {
+        for (const std::string& server : servers_) {
+            heartbeats_.push_back(std::make_unique<Caller>(server));
+            orders_.push_back(std::make_unique<Caller>(server));
+        }
+    }
+
+    Result<void> run() {
+        for (;;) {
+            hear();
+            const HolderInstant now = holder_clock_now();
+            for (const Effect& effect : core_.step(now))
+                std::visit([this](const auto& what) { carry_out(what); }, effect);
+            if (core_.finished(now)) break;
+            wait();
+        }
+        if (core_.usurped()) return Error{"stale_drone", "another drone runs with the id " + identity_.id};
+        return {};
+    }
+
+ private:
+    void hear() {
+        while (const auto signal = parts_.signals.take())
+            if (*signal != SIGPIPE) stop(*signal);
+        for (const auto& task : inbox_.take())
+            task();
+        const HolderInstant now = holder_clock_now();
+        for (const auto& event : processes_.attend(now))
+            std::visit([&](const auto& what) { on(event.backend, what, now); }, event.what);
+        look_for_connections(now);
+    }
+
+    void stop(int signal) {
+        const How how = core_.stopping() ? How::hard : How::soft;
+        parts_.listener.info("signal " + std::to_string(signal) + ": " + (how == How::hard ? "killing " : "stopping ") +
+                             std::to_string(core_.running()) + " backend(s)");
+        core_.stop(how, holder_clock_now());
+    }
+
+    void on(const std::string& backend, const BackendProcesses::Starting& starting, HolderInstant) {
+        core_.on_starting(backend, starting.port);
+    }
+    void on(const std::string& backend, const BackendProcesses::Running&, HolderInstant now) {
+        core_.on_running(backend, now);
+    }
+    void on(const std::string& backend, const BackendProcesses::NotStarted& failed, HolderInstant) {
+        core_.on_not_started(backend, failed.message);
+    }
+    void on(const std::string& backend, const Ending& ending, HolderInstant) { core_.on_ended(backend, ending); }
+
+    void look_for_connections(HolderInstant now) {
+        if (now < connections_at_) return;
+        connections_at_ = now + look_for_connections_every;
+        if (const auto watched = core_.watched_ports(); !watched.empty())
+            core_.on_connections(busy_ports(watched), now);
+    }
+
+    void carry_out(const SendHeartbeat& what) {
+        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t) {
+            inbox_.post([this, ask, read = answer ? read_heartbeat(*answer) : Result<HeartbeatAnswer>(answer.error())] {
+                core_.on_heartbeat(ask, read, holder_clock_now());
+            });
+        };
+        heartbeats_[what.ask.controller]->call(heartbeat_request(identity_, what.ask), call_timeout, done);
+    }
+    void carry_out(const SendOrders& what) {
+        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t) {
+            inbox_.post([this, ask, read = answer ? read_orders(*answer) : Result<OrdersAnswer>(answer.error())] {
+                core_.on_orders(ask, read, holder_clock_now());
+            });
+        };
+        const Duration timeout = what.ask.wait + call_timeout;
+        orders_[what.ask.controller]->call(orders_request(identity_, what.ask), timeout, done);
+    }
+    void carry_out(const SendRenewal& what) {
+        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t server) {
+            auto read = answer ? read_renewal(ask, *answer) : Result<std::vector<RenewReply>>(answer.error());
+            inbox_.post([this, ask, renewal = RenewAnswer{server, std::move(read)}] {
+                core_.on_renewal(ask, renewal, holder_clock_now());
+            });
+        };
+        renewals_.call(renew_request(identity_, what.ask), what.ask.timeout, done);
+    }
+    void carry_out(const Launch& what) { processes_.launch(what); }
+    void carry_out(const MoveDeadlines& what) { processes_.move_deadlines(what.backend, what.deadlines); }
+    void carry_out(const StopBackend& what) { processes_.stop(what.backend, what.kill_at); }
+    void carry_out(const Probe& what) {
+        const auto post = [this, id = what.backend](bool answered) {
+            inbox_.post([this, id, answered] { core_.on_probe(id, answered, holder_clock_now()); });
+        };
+        const bool begun =
+            probers_.submit([post, host = identity_.address, what] { post(answers(host, what.port, what.ready)); });
+        if (!begun) post(false);
+    }
+    void carry_out(const Note& what) { (what.warning ? parts_.listener.warn : parts_.listener.info)(what.text); }
+
+    void wait() {
+        const HolderInstant now = holder_clock_now();
+        HolderInstant until = std::min(now + turn_max, core_.next_due());
+        if (processes_.is_restless()) until = std::min(until, now + restless_turn);
+        if (until <= now) return;
+        std::vector<pollfd> watched{{parts_.signals.fd(), POLLIN, 0}, {inbox_.fd(), POLLIN, 0}};
+        for (const int fd : processes_.fds())
+            watched.push_back({fd, POLLIN, 0});
+        ::poll(watched.data(), watched.size(), static_cast<int>(to_ms_up(until - now)));
+    }
+
+    const Parts parts_;
+    const std::vector<std::string> servers_;
+    const Identity identity_;
+    Inbox inbox_;
+    DroneCore core_;
+    LogPump logs_;
+    BackendProcesses processes_;
+    HolderInstant connections_at_{};
+    // Those below have threads that post to the inbox; they end first.
+    Workers probers_;
+    Caller renewals_;
+    std::vector<std::unique_ptr<Caller>> heartbeats_;
+    std::vector<std::unique_ptr<Caller>> orders_;
+};
+
+}  // namespace
+
+Result<void> run_drone(const DroneOptions& options, const DroneListener& listener) {
+    const auto address = own_address(options.address, split_servers(options.controllers));
+    if (!address) return address.error();
+    SignalInbox signals{{SIGTERM, SIGINT, SIGHUP, SIGPIPE}};
+    const auto state = open_drone_state(options, listener);
+    if (!state) return state.error();
+    Drone drone{{options, listener, **state, *address, signals}};
+    listener.info("drone " + (*state)->id + " in pool " + options.pool + ", state in " + (*state)->directory.path());
+    if (address->warning) listener.warn(*address->warning);
+    listener.ready();
+    return drone.run();
+}
+
+}  // namespace holdfast::drone

@@ -1,0 +1,196 @@
+#include "keys/drone/drone_core.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::drone {
+namespace {
+
+constexpr std::size_t ended_ids_max = 20'000;
+/// How many that have ended are kept for a controller that does not answer.
+constexpr std::size_t unheard_max = 1'000;
+/// How long a drone that stops waits to be heard.
+constexpr Duration linger = 5s;
+
+BackendReport report_of(const std::string& id, const Backend& backend, HolderInstant now) {
+    const SpawnOrder& order = backend.order();
+    BackendReport report{.id = id, .key = order.key, .token = order.token, .ttl = order.ttl};
+    report.state = backend.state();
+    report.state_for = std::max<Duration>(now - backend.state_since().value_or(now), Duration::zero());
+    report.reason = backend.reason();
+    report.exit_code = backend.exit_code();
+    report.message = backend.message();
+    report.port = backend.port();
+    const Duration left = backend.deadlines().hard - now;
+    // A server that lost its memory would take back what it named here, and with it lose the bar.
+    if (backend.may_be_renewed() && left > Duration::zero()) report.holds_for = left;
+    report.version = backend.version();
+    return report;
+}
+
+int rank_of(const Backend& backend) {
+    return backend.is_terminated() ? 2 : backend.gone() ? 1 : 0;
+}
+
+/// By then nobody holds the key any more, and a repeated order comes too late.
+HolderInstant key_end(const Backend& backend) {
+    return backend.deadlines().hard + backend.order().ttl;
+}
+
+}  // namespace
+
+DroneCore::DroneCore(Settings settings, HolderInstant now)
+    : settings_(settings), ended_(ended_ids_max), talks_(settings.controllers, ControllerTalk{now}) {}
+
+std::vector<Effect> DroneCore::step(HolderInstant now) {
+    for (auto& [id, backend] : backends_)
+        take_needs(id, backend, now);
+    renew_due(now);
+    drop_ended();
+    if (stopping_ && running() == 0) linger_until_ = std::min(linger_until_, now + linger);
+    for (std::size_t controller = 0; controller < talks_.size(); ++controller)
+        talk_to(controller, now);
+    return std::exchange(effects_, {});
+}
+
+void DroneCore::take_needs(const std::string& id, Backend& backend, HolderInstant now) {
+    const Backend::Needs needs = backend.step(now);
+    const KeyDeadlines& deadlines = backend.deadlines();
+    if (needs.launch) effects_.push_back(Launch{backend.order(), {deadlines.soft, deadlines.hard}});
+    if (needs.deadlines) effects_.push_back(MoveDeadlines{id, *needs.deadlines});
+    if (needs.stop_by) {
+        note("backend " + id + " is to stop: " + std::string(to_string(*backend.reason())));
+        effects_.push_back(StopBackend{id, *needs.stop_by});
+    }
+    if (needs.probe) effects_.push_back(Probe{id, backend.port(), backend.order().ready});
+    if (!needs.ended) return;
+    const std::string why = backend.message().empty() ? "" : ": " + backend.message();
+    note("backend " + id + " has ended (" + std::string(to_string(*backend.reason())) + ")" + why);
+}
+
+void DroneCore::renew_due(HolderInstant now) {
+    if (renewal_under_way_) return;
+    RenewAsk ask{.clock = now};
+    Duration shortest = 15s;
+    for (auto& [id, backend] : backends_) {
+        if (now < backend.renewal_at()) continue;
+        backend.renewing();
+        ask.backends.push_back(id);
+        ask.leases.push_back(lease_of(backend.order().key, backend.order().token));
+        shortest = std::min(shortest, backend.deadlines().soft - now);
+    }
+    if (ask.leases.empty()) return;
+    ask.timeout = std::clamp<Duration>(shortest / 3, 200ms, 5s);  // so that a lost answer leaves time for another try
+    renewal_under_way_ = true;
+    effects_.push_back(SendRenewal{std::move(ask)});
+}
+
+void DroneCore::talk_to(std::size_t controller, HolderInstant now) {
+    ControllerTalk& talk = talks_[controller];
+    const bool reassert = wants_reassertion(controller);
+    if (talk.heartbeat_due(now, reassert || has_news_for(talk))) {
+        effects_.push_back(SendHeartbeat{heartbeat_for(controller, now)});
+        talk.heartbeat_sent();
+    }
+    if (now < talk.next_orders()) return;
+    OrdersAsk ask = talk.orders_sent(now);
+    ask.controller = controller;
+    effects_.push_back(SendOrders{std::move(ask)});
+}
+
+HeartbeatAsk DroneCore::heartbeat_for(std::size_t controller, HolderInstant now) const {
+    const ControllerTalk& talk = talks_[controller];
+    HeartbeatAsk ask{.controller = controller, .clock = now, .draining = draining(), .all = talk.wants_all()};
+    const bool reassert = wants_reassertion(controller) && !talk.life().empty();
+    if (reassert) ask.reassert = talk.life();
+    ask.all = ask.all || reassert;
+    // What may run comes first, so that a heartbeat that says it names all has every one of those: what is not named is
+    // taken for dead.
+    for (const int rank : {0, 1, 2})
+        for (const auto& [id, backend] : backends_) {
+            if (rank_of(backend) != rank || ask.backends.size() >= ControllerTalk::reports_max) continue;
+            const bool wanted = !talk.has_heard(id, backend.version()) || (ask.all && !backend.is_terminated());
+            if (wanted) ask.backends.push_back(report_of(id, backend, now));
+        }
+    return ask;
+}
+
+bool DroneCore::has_news_for(const ControllerTalk& talk) const {
+    return std::any_of(backends_.begin(), backends_.end(),
+                       [&](const auto& entry) { return !talk.has_heard(entry.first, entry.second.version()); });
+}
+
+bool DroneCore::wants_reassertion(std::size_t controller) const {
+    return std::any_of(reassertions_.begin(), reassertions_.end(), [&](const auto& entry) {
+        const Backend* backend = find(entry.first);
+        return entry.second.controller == controller && backend != nullptr && backend->may_be_renewed();
+    });
+}
+
+/// What has ended stays until every controller that is there has heard of it.
+void DroneCore::drop_ended() {
+    std::size_t terminated = backends_.size() - running();
+    for (auto at = backends_.begin(); at != backends_.end();) {
+        const auto& [id, backend] = *at;
+        const bool drop = backend.is_terminated() && (everyone_knows(id, backend) || terminated > unheard_max);
+        if (!drop) {
+            ++at;
+            continue;
+        }
+        --terminated;
+        for (ControllerTalk& talk : talks_)
+            talk.forget(id, talk.life().empty() || talk.has_heard(id, backend.version()));
+        ended_.add(id, key_end(backend));
+        reassertions_.erase(id);
+        at = backends_.erase(at);
+    }
+}
+
+bool DroneCore::everyone_knows(const std::string& id, const Backend& backend) const {
+    return std::all_of(talks_.begin(), talks_.end(), [&](const ControllerTalk& talk) {
+        return talk.life().empty() || talk.has_heard(id, backend.version());
+    });
+}
+
+HolderInstant DroneCore::next_due() const {
+    HolderInstant next = linger_until_;
+    for (const auto& [id, backend] : backends_) {
+        next = std::min(next, backend.next_due());
+        if (!renewal_under_way_) next = std::min(next, backend.renewal_at());
+    }
+    for (const ControllerTalk& talk : talks_)
+        next = std::min({next, talk.next_heartbeat(), talk.next_orders()});
+    return next;
+}
+
+bool DroneCore::draining() const {
+    return stopping_ ||
+           std::any_of(talks_.begin(), talks_.end(), [](const ControllerTalk& talk) { return talk.drain(); });
+}
+
+void DroneCore::stop(How how, HolderInstant now) {
+    stopping_ = true;
+    for (auto& [id, backend] : backends_)
+        backend.terminate(how, now);
+    for (ControllerTalk& talk : talks_)
+        talk.hurry(now);
+}
+
+bool DroneCore::finished(HolderInstant now) const {
+    if (!stopping_ || running() > 0) return false;
+    if (now >= linger_until_) return true;
+    return std::all_of(talks_.begin(), talks_.end(),
+                       [&](const ControllerTalk& talk) { return !has_news_for(talk) || !talk.is_reached(); });
+}
+
+const Backend* DroneCore::find(const std::string& backend) const {
+    const auto found = backends_.find(backend);
+    return found == backends_.end() ? nullptr : &found->second;
+}
+
+std::size_t DroneCore::running() const {
+    return static_cast<std::size_t>(std::count_if(backends_.begin(), backends_.end(),
+                                                  [](const auto& entry) { return !entry.second.is_terminated(); }));
+}
+
+}  // namespace holdfast::drone

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "keys/drone/controller_talk.h"
+#include "keys/drone/ended_ids.h"
+
+namespace holdfast::drone {
+
+// What the core wants done. Each is asked for once; what becomes of it comes back by the function named.
+
+struct SendHeartbeat {
+    HeartbeatAsk ask;  ///< on_heartbeat()
+};
+struct SendOrders {
+    OrdersAsk ask;  ///< on_orders()
+};
+struct SendRenewal {
+    RenewAsk ask;  ///< on_renewal()
+};
+struct Launch {
+    SpawnOrder order;  ///< on_starting() and on_running(), or on_not_started(); on_ended() when all of it is dead
+    WorkDeadlines deadlines;  ///< as they stand
+};
+struct MoveDeadlines {
+    std::string backend;
+    WorkDeadlines deadlines;
+};
+struct StopBackend {
+    std::string backend;
+    HolderInstant kill_at;
+};
+struct Probe {
+    std::string backend;  ///< on_probe()
+    std::uint16_t port = 0;
+    Readiness ready;
+};
+/// For the log.
+struct Note {
+    bool warning = false;
+    std::string text;
+};
+using Effect = std::variant<SendHeartbeat, SendOrders, SendRenewal, Launch, MoveDeadlines, StopBackend, Probe, Note>;
+
+/// Everything a drone decides: what runs, until when, and who is still to be told. No I/O, no clock, no threads: events
+/// come in, effects go out of step(). The shell around it is drone.h.
+class DroneCore {
+ public:
+    struct Settings {
+        std::size_t controllers = 1;
+        std::size_t capacity = 100;
+    };
+    static constexpr std::size_t capacity_max = core::limits::drone_capacity;
+
+    DroneCore(Settings settings, HolderInstant now);
+
+    /// What is to be done now.
+    std::vector<Effect> step(HolderInstant now);
+    /// When to step next, if nothing happens before.
+    HolderInstant next_due() const;
+
+    void on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnswer>& answer, HolderInstant now);
+    void on_orders(const OrdersAsk& ask, const Result<OrdersAnswer>& answer, HolderInstant now);
+    void on_renewal(const RenewAsk& ask, const RenewAnswer& answer, HolderInstant now);
+
+    void on_starting(const std::string& backend, std::uint16_t port);
+    void on_running(const std::string& backend, HolderInstant now);
+    void on_not_started(const std::string& backend, std::string message);
+    void on_ended(const std::string& backend, const Ending& ending);
+    void on_probe(const std::string& backend, bool answered, HolderInstant now);
+
+    /// The ports of backends that end when nobody is connected to them.
+    std::vector<std::uint16_t> watched_ports() const;
+    /// Those of them with a connection now.
+    void on_connections(const std::vector<std::uint16_t>& busy, HolderInstant now);
+
+    /// Ends all backends; nothing new is started.
+    void stop(How how, HolderInstant now);
+    bool stopping() const { return stopping_; }
+    /// Another life of this drone was registered: all that runs here must end at once.
+    bool usurped() const { return usurped_; }
+    /// Stopped, all are dead, and whoever can be told has been.
+    bool finished(HolderInstant now) const;
+
+    /// Null if it is not known (any more).
+    const Backend* find(const std::string& backend) const;
+    /// Those that have not ended.
+    std::size_t running() const;
+
+ private:
+    struct Reassertion {
+        std::size_t controller = 0;
+        bool unknown = false;  ///< the server knows no such lease: unless it takes it back, it is lost
+    };
+
+    void carry_out(const Order& order, HolderInstant now);
+    void spawn(const SpawnOrder& order, HolderInstant now);
+    void take_needs(const std::string& id, Backend& backend, HolderInstant now);
+    void renew_due(HolderInstant now);
+    void talk_to(std::size_t controller, HolderInstant now);
+    HeartbeatAsk heartbeat_for(std::size_t controller, HolderInstant now) const;
+    bool has_news_for(const ControllerTalk& talk) const;
+    bool wants_reassertion(std::size_t controller) const;
+    void on_reply(const std::string& id, const RenewReply& reply, const RenewAsk& ask, std::size_t controller,
+                  HolderInstant now);
+    void on_refusal(const std::string& id, Backend& backend, const Error& error, std::size_t controller,
+                    HolderInstant now);
+    void settle_reassertions(const HeartbeatAsk& ask, const HeartbeatAnswer& answer, HolderInstant now);
+    void drop_ended();
+    bool everyone_knows(const std::string& id, const Backend& backend) const;
+    bool draining() const;
+    void note(std::string text) { effects_.push_back(Note{false, std::move(text)}); }
+    void warn(std::string text) { effects_.push_back(Note{true, std::move(text)}); }
+
+    const Settings settings_;
+    std::map<std::string, Backend> backends_;
+    EndedIds ended_;
+    std::vector<ControllerTalk> talks_;
+    std::map<std::string, Reassertion> reassertions_;
+    std::vector<Effect> effects_;
+    bool renewal_under_way_ = false;
+    bool stopping_ = false;
+    bool usurped_ = false;
+    HolderInstant linger_until_ = HolderInstant::max();
+};
+
+}  // namespace holdfast::drone

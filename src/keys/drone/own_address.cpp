@@ -1,0 +1,65 @@
+#include "keys/drone/own_address.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "client/server_address.h"
+#include "supervise/fd.h"
+
+namespace holdfast::drone {
+namespace {
+
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+bool is_wildcard(const std::string& host) {
+    return host == "0.0.0.0" || host == "::" || host == "*";
+}
+
+/// True for the number of an interface of this machine.
+bool can_bind(const std::string& host) {
+    sockaddr_in four{};
+    sockaddr_in6 six{};
+    const bool is_four = ::inet_pton(AF_INET, host.c_str(), &four.sin_addr) == 1;
+    if (!is_four && ::inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) != 1) return false;
+    four.sin_family = AF_INET;
+    six.sin6_family = AF_INET6;
+    const Fd socket{::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (!socket) return false;
+    const auto* address = is_four ? reinterpret_cast<const sockaddr*>(&four) : reinterpret_cast<const sockaddr*>(&six);
+    return ::bind(socket.get(), address, is_four ? sizeof four : sizeof six) == 0;
+}
+
+/// A name, or the address of a router before this machine, is no interface: then all of them.
+std::string bind_for(const std::string& host) {
+    if (host == "localhost") return "127.0.0.1";
+    if (can_bind(host)) return host;
+    return host.find(':') == std::string::npos ? "0.0.0.0" : "::";
+}
+
+}  // namespace
+
+Result<OwnAddress> own_address(const std::string& given, const std::vector<std::string>& controllers) {
+    std::string host = given;
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    if (is_wildcard(host))
+        return Error{"invalid_argument", "--address " + given + " is no host that a client can connect to; name one"};
+    const auto elsewhere = std::find_if(controllers.begin(), controllers.end(),
+                                        [](const std::string& url) { return !is_loopback(split_server(url).host); });
+    const bool is_remote = elsewhere != controllers.end();
+    if (host.empty() && is_remote)
+        return Error{"invalid_argument", "the controller " + *elsewhere +
+                                             " is on another machine, and its clients cannot reach backends at "
+                                             "127.0.0.1; say under which host they reach this one with --address HOST"};
+    if (host.empty()) host = "127.0.0.1";
+    OwnAddress own{host, bind_for(host)};
+    if (is_loopback(host))
+        own.warning = "backends are handed out as " + host +
+                      ", which only this machine reaches; for clients elsewhere, start the drone with --address HOST";
+    return own;
+}
+
+}  // namespace holdfast::drone

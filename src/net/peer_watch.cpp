@@ -1,0 +1,46 @@
+#include "net/peer_watch.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace holdfast {
+namespace {
+
+struct Probing {
+    int idle_seconds;
+    int interval_seconds;
+    int probes;
+    unsigned unacknowledged_ms;  // what was sent; 0: as the system has it
+};
+constexpr Probing usual_probing{300, 75, 9, 0};
+constexpr Probing close_probing{1, 1, 4, 5000};
+
+constexpr unsigned probes_missed_most = 1;
+constexpr unsigned silence_ms_most = 2000;  // with something unacknowledged on its way
+
+}  // namespace
+
+void watch_peer(int socket, Watch watch) {
+    const Probing& probing = watch == Watch::close ? close_probing : usual_probing;
+    const auto set = [socket](int option, const auto& value) {
+        ::setsockopt(socket, IPPROTO_TCP, option, &value, sizeof value);
+    };
+    set(TCP_KEEPCNT, probing.probes);
+    set(TCP_KEEPINTVL, probing.interval_seconds);
+    set(TCP_USER_TIMEOUT, probing.unacknowledged_ms);
+    set(TCP_KEEPIDLE, probing.idle_seconds);
+}
+
+bool peer_is_there(int socket) {
+    pollfd look{socket, POLLRDHUP, 0};
+    if (::poll(&look, 1, 0) < 0 || (look.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) return false;
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;  // no TCP: in tests
+    if (info.tcpi_probes > probes_missed_most) return false;
+    return info.tcpi_unacked == 0 || info.tcpi_last_ack_recv < silence_ms_most;
+}
+
+}  // namespace holdfast

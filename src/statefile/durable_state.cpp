@@ -1,0 +1,144 @@
+#include "statefile/durable_state.h"
+
+#include <memory>
+#include <utility>
+
+namespace holdfast {
+
+DurableState::DurableState(Parts parts)
+    : db_(parts.db),
+      post_(std::move(parts.post)),
+      on_failure_(std::move(parts.on_failure)),
+      on_written_(std::move(parts.on_written)) {}
+
+DurableState::~DurableState() {
+    stop();
+}
+
+void DurableState::start(LongestTtl longest_ttl) {
+    longest_ttl_ = longest_ttl;
+    worker_ = std::thread([this] { run(); });
+}
+
+void DurableState::reserve_tokens(core::Token ceiling, Callback<Result<void>> done) {
+    submit([ceiling](StateDb& db) { return db.reserve_tokens(ceiling); }, std::move(done));
+}
+
+void DurableState::save_policy(const core::Policy& policy, Callback<Result<void>> done) {
+    ++changes_under_way_;
+    submit([policy](StateDb& db) { return db.save_policy(policy); },
+           [this, ttl_max = policy.ttl_max, done = std::move(done)](Result<void> outcome) mutable {
+               --changes_under_way_;
+               if (outcome) longest_ttl_.policy_took_effect(ttl_max);
+               done(std::move(outcome));
+           });
+}
+
+void DurableState::save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) {
+    submit(AgentChange{agent, false}, std::move(done));
+}
+
+void DurableState::forget_agent(std::string_view id, Callback<Result<void>> done) {
+    AgentChange change{{}, true};
+    change.agent.id = id;
+    submit(std::move(change), std::move(done));
+}
+
+void DurableState::save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done) {
+    submit([directories = std::move(directories)](StateDb& db) { return db.save_founders(directories); },
+           std::move(done));
+}
+
+void DurableState::save_peer_lives(std::vector<core::LifeMark> lives, Callback<Result<void>> done) {
+    submit([lives = std::move(lives)](StateDb& db) { return db.save_peer_lives(lives); }, std::move(done));
+}
+
+void DurableState::advance(Instant now) {
+    longest_ttl_.advance(now);
+    // A policy on its way to the disk may be about to raise the maximum.
+    if (changes_under_way_ > 0) return;
+    const auto lower = longest_ttl_.may_lower_to(now);
+    if (!lower) return;
+    ++changes_under_way_;
+    submit([ttl = *lower](StateDb& db) { return db.lower_longest_ttl(ttl); },
+           [this, ttl = *lower](Result<void> outcome) {
+               --changes_under_way_;
+               if (outcome) longest_ttl_.lowered(ttl);
+           });
+}
+
+Instant DurableState::next_deadline() const {
+    return changes_under_way_ > 0 ? Instant::max() : longest_ttl_.due();
+}
+
+void DurableState::drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return jobs_.empty() && !working_; });
+}
+
+void DurableState::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+    }
+    changed_.notify_all();
+    if (worker_.joinable()) worker_.join();
+}
+
+void DurableState::submit(Work work, Callback<Result<void>> done) {
+    std::unique_lock lock(mutex_);
+    if (!stopped_ && jobs_.size() < most_waiting) {
+        jobs_.push_back({std::move(work), std::move(done)});
+        changed_.notify_all();
+        return;
+    }
+    const char* why = stopped_ ? "the server is stopping" : "too many writes wait for the disk";
+    lock.unlock();
+    answer(std::move(done), Error{"storage_failed", why});
+}
+
+void DurableState::answer(Callback<Result<void>> done, Result<void> outcome) {
+    post_([this, done = std::move(done), outcome = std::move(outcome)]() mutable {
+        if (!outcome && on_failure_) on_failure_(outcome.error());
+        if (outcome && on_written_) on_written_();
+        done(std::move(outcome));
+    });
+}
+
+/// The next job, and if it is an agent's, those right behind it.
+std::vector<DurableState::Job> DurableState::take_batch() {
+    const auto of_an_agent = [](const Job& job) { return std::holds_alternative<AgentChange>(job.work); };
+    std::vector<Job> batch;
+    do {
+        batch.push_back(std::move(jobs_.front()));
+        jobs_.pop_front();
+    } while (of_an_agent(batch.front()) && !jobs_.empty() && of_an_agent(jobs_.front()));
+    return batch;
+}
+
+Result<void> DurableState::write(std::vector<Job>& batch) {
+    if (auto* work = std::get_if<std::function<Result<void>(StateDb&)>>(&batch.front().work)) return (*work)(db_);
+    std::vector<AgentChange> changes;
+    for (Job& job : batch)
+        changes.push_back(std::move(std::get<AgentChange>(job.work)));
+    return db_.change_agents(changes);
+}
+
+void DurableState::run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [&] { return stopped_ || !jobs_.empty(); });
+        if (jobs_.empty()) return;
+        std::vector<Job> batch = take_batch();
+        working_ = true;
+        lock.unlock();
+        const Result<void> outcome = write(batch);
+        for (Job& job : batch)
+            answer(std::move(job.done), outcome);
+        lock.lock();
+        working_ = false;
+        changed_.notify_all();
+    }
+}
+
+}  // namespace holdfast

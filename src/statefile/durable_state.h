@@ -1,0 +1,87 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "statefile/longest_ttl.h"
+#include "statefile/state_db.h"
+#include "store/durable.h"
+
+namespace holdfast {
+
+/// What must survive a restart, written by a thread of its own, so that a disk that stalls never stalls the loop.
+/// Writes happen in the order of the calls; answers come on the loop, in that order. At most `most_waiting` writes
+/// wait; more are answered with `storage_failed`. Agents that wait one behind the other are written together, so that a
+/// thousand that register at once wait for the disk a few times, not a thousand.
+class DurableState final : public core::Durable {
+ public:
+    static constexpr std::size_t most_waiting = 1024;
+
+    struct Parts {
+        StateDb& db;
+        std::function<void(Callback<>)> post;               ///< runs a function on the loop; callable from any thread
+        std::function<void(const Error&)> on_failure = {};  ///< on the loop, for every write that failed
+        std::function<void()> on_written = {};              ///< likewise that succeeded
+    };
+    explicit DurableState(Parts parts);
+    ~DurableState() override;
+
+    /// Starts the worker; from here until stop() the StateDb is its own. What was asked for before waits until now.
+    /// REQUIRES: StateDb::begin() succeeded.
+    void start(LongestTtl longest_ttl);
+
+    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
+    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
+    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+
+    /// Of a node (StateDb::save_founders).
+    void save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done);
+
+    void save_peer_lives(std::vector<core::LifeMark> lives, Callback<Result<void>> done);
+
+    /// The time: lowers the longest TTL on disk once it may come down (longest_ttl.h).
+    void advance(Instant now);
+    Instant next_deadline() const;
+
+    /// Waits until everything asked for has been written and its answer is posted. REQUIRES: start() was called.
+    void drain();
+    /// As drain(), and from now on every write fails. Afterwards the caller may use the StateDb itself.
+    void stop();
+
+ private:
+    using Work = std::variant<std::function<Result<void>(StateDb&)>, AgentChange>;
+    struct Job {
+        Work work;
+        Callback<Result<void>> done;
+    };
+
+    void submit(Work work, Callback<Result<void>> done);
+    std::vector<Job> take_batch();
+    Result<void> write(std::vector<Job>& batch);
+    void answer(Callback<Result<void>> done, Result<void> outcome);
+    void run();
+
+    StateDb& db_;
+    std::function<void(Callback<>)> post_;
+    std::function<void(const Error&)> on_failure_;
+    std::function<void()> on_written_;
+
+    // Of the loop.
+    LongestTtl longest_ttl_{Duration::zero(), Duration::zero()};
+    std::size_t changes_under_way_ = 0;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;
+    bool working_ = false;
+    bool stopped_ = false;
+    std::thread worker_;
+};
+
+}  // namespace holdfast

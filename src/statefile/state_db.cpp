@@ -1,0 +1,463 @@
+#include "statefile/state_db.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "codec/record/record_codec.h"
+#include "lease/limits.h"
+#include "statefile/state_file.h"
+
+namespace holdfast {
+namespace {
+
+/// Of this directory that are remembered: a member that is away for more starts than that takes this one for a copy.
+constexpr std::int64_t max_lives = 65'536;
+
+/// All that is saved, how many columns it has and in which order its rows are read.
+struct SavedTable {
+    const char* name;
+    int columns;
+    const char* order;
+};
+constexpr std::array saved_tables{
+    SavedTable{"meta", 2, "name"},
+    SavedTable{"policy", 2, "setting"},
+    SavedTable{"bans", 3, "holder"},
+    SavedTable{"approved", 1, "identity"},
+    SavedTable{"agents", 4, "id"},
+    SavedTable{"lives", 2, "boot"},
+    SavedTable{"peer_lives", 3, "member"},
+    SavedTable{"records", 8, "rowid"},
+    SavedTable{"name_rules", 5, "name, identity"},
+};
+
+Error corrupt(const Sqlite& database, const std::string& what) {
+    return {"state_corrupt", "the state file " + database.path() + " is damaged (" + what + "); nothing was changed"};
+}
+
+/// Instants of another clock become instants of ours that are as far from now as they were from the stop: what is left
+/// of a lease is passed on undiminished, for nobody knows how long the machine was off.
+void shift(core::Lease& lease, Duration by) {
+    lease.acquired_at += by;
+    lease.expires_at += by;
+    lease.held_since += by;
+    if (lease.progress) lease.progress->since += by;
+}
+
+void shift(core::Record& record, Duration by) {
+    for (core::Lease& lease : record.leases)
+        shift(lease, by);
+    for (core::Reservation& kept : record.reserved) {
+        shift(kept.lease, by);
+        kept.until += by;
+    }
+    for (core::EndedLease& ended : record.ended)
+        ended.at += by;
+    for (core::Waiter& waiter : record.waiters)
+        waiter.until += by;
+    for (core::PastHolding& past : record.past)
+        past.until += by;
+}
+
+std::string described(const StateOwner& owner) {
+    if (owner.alone()) return "a server that is alone";
+    return "node " + owner.node + " of the cluster of " + owner.members;
+}
+
+/// What was remembered under one name means nothing under another: promises would be forgotten, and leases be unknown.
+Error other_owner(const std::string& path, const StateOwner& was, const StateOwner& is) {
+    return {"other_owner", "the state file " + path + " is that of " + described(was) + ", and this is " +
+                               described(is) + "; give it a --state-dir of its own" +
+                               (was.alone() ? "" : ", or start it with the --node and --peers it had") +
+                               ". Nothing was changed (see docs/cluster.md)"};
+}
+
+core::Ballot ballot_in(const Statement& row, int column) {
+    return {static_cast<std::uint64_t>(row.number(column)), static_cast<core::BootNumber>(row.number(column + 1)),
+            static_cast<core::NodeIndex>(row.number(column + 2))};
+}
+
+void bind_ballot(Statement& row, int parameter, const core::Ballot& ballot) {
+    row.bind(parameter, static_cast<std::int64_t>(ballot.counter));
+    row.bind(parameter + 1, ballot.boot);
+    row.bind(parameter + 2, ballot.node);
+}
+
+}  // namespace
+
+StateDb::StateDb(std::unique_ptr<Sqlite> database, ClockReading clock, StateOwner owner)
+    : database_(std::move(database)), clock_(std::move(clock)), owner_(std::move(owner)) {}
+
+Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockReading clock, StateOwner owner) {
+    auto database = open_state_file(path);
+    if (!database) return database.error();
+    std::unique_ptr<StateDb> state(new StateDb(std::move(*database), std::move(clock), std::move(owner)));
+    state->check_owner();
+    state->read_found();
+    state->read_founders();
+    state->read_lives();
+    state->read_policy();
+    state->read_agents();
+    if (state->found_.damaged) state->distrust();
+    if (state->database_->failure()) return *state->database_->failure();
+    return state;
+}
+
+void StateDb::check_owner() {
+    if (meta("starts") == 0) return;  // nobody's yet
+    const StateOwner was{meta_text("node"), meta_text("members"), {}};
+    if (database_->failure() || (was.node == owner_.node && was.members == owner_.members)) return;
+    database_->fail(other_owner(database_->path(), was, owner_));
+}
+
+void StateDb::read_found() {
+    const std::int64_t ceiling = meta("token_ceiling");
+    if (ceiling < 0 || static_cast<core::Token>(ceiling) >= core::token_limit)
+        database_->fail(corrupt(*database_, "token_ceiling"));
+    found_.token_ceiling = static_cast<core::Token>(ceiling);
+    found_.boot = static_cast<core::BootNumber>(meta("starts") + 1);
+    if (meta("starts") == 0) return;
+    const std::int64_t saved_as = meta("clean") == 1 ? meta("checksum") : 0;
+    found_.damaged = saved_as != 0 && saved_as != checksum() && !database_->failure();
+    if (meta("clean") != 1 || found_.damaged) {
+        found_.last_stop = LastStop::unclean;
+        found_.recovering_until = clock_.now + Duration{meta("longest_ttl_ns")};
+        return;
+    }
+    found_.last_stop = LastStop::clean;
+    const Instant stopped_at{Duration{meta("stopped_at_ns")}};
+    // A clock that went back is not the same clock, whatever it is called.
+    const bool same_clock = meta_text("stopped_clock") == clock_.clock && stopped_at <= clock_.now;
+    if (!same_clock) shift_ = clock_.now - stopped_at;
+    found_.recovering_until = stopped_at + Duration{meta("recovering_ns")} + shift_;
+    read_marks();
+}
+
+/// S1: whatever was saved may be altered, so nothing of it is taken up. Nor is any one number believed to be as high as
+/// it was: several of them say nearly the same, and one bit does not change two.
+void StateDb::distrust() {
+    const Duration longest = std::max({Duration{meta("longest_ttl_ns")}, found_.policy.ttl_max, owner_.longest_ttl});
+    found_.recovering_until = clock_.now + std::min(longest, core::limits::ttl_ceiling);
+    const std::int64_t highest = std::max(meta("highest_token"), meta("highest_counter"));
+    if (highest > 0 && static_cast<core::Token>(highest) < core::token_limit)
+        found_.token_ceiling = std::max(found_.token_ceiling, static_cast<core::Token>(highest));
+}
+
+/// Over every value, with its place. Never zero.
+std::int64_t StateDb::checksum() {
+    std::uint64_t sum = 1;
+    const auto add = [&](std::string_view bytes) { sum = hash_text({sum, bytes.size()}, bytes); };
+    for (const auto& [table, columns, order] : saved_tables) {
+        add(table);
+        const std::string where = std::string_view(table) == "meta" ? " WHERE name <> 'checksum'" : "";
+        Statement rows(*database_, "SELECT * FROM " + std::string(table) + where + " ORDER BY " + order);
+        while (rows.step())
+            for (int column = 0; column < columns; ++column)
+                add(rows.bytes(column));
+    }
+    return static_cast<std::int64_t>(sum >> 1U | 1U);
+}
+
+void StateDb::read_marks() {
+    found_.marks.highest_token = static_cast<core::Token>(meta("highest_token"));
+    found_.marks.highest_counter = static_cast<std::uint64_t>(meta("highest_counter"));
+    found_.marks.forgotten = {static_cast<std::uint64_t>(meta("forgotten_counter")),
+                              static_cast<core::BootNumber>(meta("forgotten_boot")),
+                              static_cast<core::NodeIndex>(meta("forgotten_node"))};
+}
+
+void StateDb::read_founders() {
+    found_.directory = static_cast<std::uint64_t>(meta("directory"));
+    const std::string list = meta_text("founders");
+    for (std::size_t begin = 0; begin < list.size();) {
+        const std::size_t comma = std::min(list.find(',', begin), list.size());
+        const auto number = parse_number(std::string_view(list).substr(begin, comma - begin));
+        if (!number) return database_->fail(corrupt(*database_, "founders"));
+        found_.founders.push_back(*number);
+        begin = comma + 1;
+    }
+}
+
+void StateDb::read_lives() {
+    Statement lives(*database_, "SELECT boot, incarnation FROM lives ORDER BY boot");
+    while (lives.step())
+        found_.lives.push_back(
+            {static_cast<core::BootNumber>(lives.number(0)), static_cast<std::uint64_t>(lives.number(1))});
+    found_.lives.push_back({found_.boot, random_seed() | 1U});
+    Statement peers(*database_, "SELECT member, boot, incarnation FROM peer_lives ORDER BY member");
+    while (peers.step()) {
+        const auto member = static_cast<std::size_t>(peers.number(0));
+        if (member != found_.peer_lives.size()) return database_->fail(corrupt(*database_, "peer_lives"));
+        found_.peer_lives.push_back(
+            {static_cast<core::BootNumber>(peers.number(1)), static_cast<std::uint64_t>(peers.number(2))});
+    }
+}
+
+void StateDb::read_policy() {
+    core::Policy& policy = found_.policy;
+    Statement settings(*database_, "SELECT setting, value FROM policy");
+    while (settings.step()) {
+        const std::string_view setting = settings.bytes(0);
+        const Duration duration{settings.number(1)};
+        if (setting == "ttl_min_ns") policy.ttl_min = duration;
+        if (setting == "ttl_max_ns") policy.ttl_max = duration;
+        if (setting == "ttl_default_ns") policy.ttl_default = duration;
+        if (setting == "wait_max_ns") policy.wait_max = duration;
+        if (setting == "hold_max_ns") policy.hold_max = duration;
+        if (setting == "idle_max_ns") policy.idle_max = duration;
+        if (setting == "leases_per_holder_max") {
+            if (settings.number(1) < 0) return database_->fail(corrupt(*database_, "leases_per_holder_max"));
+            policy.leases_per_holder_max = static_cast<std::size_t>(settings.number(1));
+        }
+        if (setting == "reject_above_max") policy.reject_above_max = settings.number(1) != 0;
+        if (setting == "manual_approval")
+            policy.approval = settings.number(1) != 0 ? core::Approval::manual : core::Approval::automatic;
+        if (setting != "name_pattern") continue;
+        auto pattern = core::NamePattern::compile(std::string(settings.bytes(1)));
+        if (!pattern) return database_->fail(corrupt(*database_, pattern.error().message));
+        policy.name_pattern = std::move(*pattern);
+    }
+    Statement bans(*database_, "SELECT holder, reason, since_wall_ms FROM bans");
+    while (bans.step())
+        policy.bans.emplace(std::string(bans.bytes(0)), core::Ban{std::string(bans.bytes(1)), bans.number(2)});
+    saved_bans_ = policy.bans;
+    Statement approved(*database_, "SELECT identity FROM approved");
+    while (approved.step())
+        policy.approved.emplace(approved.bytes(0));
+    saved_approved_ = policy.approved;
+    Statement rules(*database_, "SELECT name, identity, reserved, reason, since_wall_ms FROM name_rules");
+    while (rules.step()) {
+        const auto kind = rules.number(2) != 0 ? core::NameRule::Kind::reserved : core::NameRule::Kind::denied;
+        policy.name_rules.emplace(core::NameRuleKey{std::string(rules.bytes(0)), std::string(rules.bytes(1))},
+                                  core::NameRule{kind, std::string(rules.bytes(3)), rules.number(4)});
+    }
+    saved_name_rules_ = policy.name_rules;
+    if (auto checked = policy.check(); !checked) database_->fail(corrupt(*database_, checked.error().message));
+}
+
+void StateDb::read_agents() {
+    Statement agents(*database_, "SELECT id, priority, epoch, restarting FROM agents ORDER BY id");
+    while (agents.step()) {
+        const auto epoch = static_cast<std::uint64_t>(agents.number(2));
+        if (agents.bytes(0).empty() || epoch < 1 || epoch > core::limits::epoch_ceiling)
+            return database_->fail(corrupt(*database_, "the agent '" + std::string(agents.bytes(0)) + "'"));
+        found_.agents.push_back({std::string(agents.bytes(0)), agents.number(1), epoch, agents.number(3) != 0});
+    }
+}
+
+Result<Duration> StateDb::begin(const TakeUp& take_up) {
+    Transaction transaction(*database_);
+    Duration longest = owner_.alone() ? found_.policy.ttl_max : owner_.longest_ttl;
+    if (found_.last_stop == LastStop::unclean) {
+        longest = std::max(longest, found_.recovering_until - clock_.now);
+    } else {
+        // Whatever is alive after a clean stop is in the records, or is what a recovery still waits for.
+        longest = std::max({longest, take_up_records(take_up), found_.recovering_until - clock_.now});
+    }
+    database_->run("DELETE FROM records");
+    set_meta("longest_ttl_ns", longest.count());
+    set_meta("clean", 0);
+    set_meta("starts", found_.boot);
+    const core::LifeMark& life = found_.lives.back();
+    Statement add(*database_, "INSERT OR REPLACE INTO lives VALUES (?1, ?2)");
+    add.bind(1, life.boot).bind(2, static_cast<std::int64_t>(life.incarnation)).execute();
+    Statement drop(*database_, "DELETE FROM lives WHERE boot <= ?1");
+    drop.bind(1, std::int64_t{life.boot} - max_lives).execute();
+    set_meta_text("node", owner_.node);
+    set_meta_text("members", owner_.members);
+    if (auto committed = transaction.commit(); !committed) return committed.error();
+    return longest;
+}
+
+Duration StateDb::take_up_records(const TakeUp& take_up) {
+    Duration longest{};
+    Statement rows(*database_,
+                   "SELECT resource, record, promised_counter, promised_boot, promised_node, accepted_counter, "
+                   "accepted_boot, accepted_node FROM records");
+    while (rows.step()) {
+        auto record = decode_record(rows.bytes(1));
+        if (!record) {
+            database_->fail(corrupt(*database_, "the record of '" + std::string(rows.bytes(0)) + "'"));
+            break;
+        }
+        shift(*record, shift_);
+        if (owner_.alone()) record->waiters.clear();  // their connections ended with the process
+        core::settle(*record, clock_.now);  // what ended while nobody served has expired, on its own time (T2)
+        // What is reserved needs no wait: nobody uses it (R5).
+        for (const core::Lease& lease : record->leases)
+            longest = std::max({longest, lease.ttl, owner_.alone() ? lease.expires_at - clock_.now : Duration::zero()});
+        // An empty register still has its ballots to remember (Q5).
+        if (!record->empty() || !owner_.alone())
+            take_up(rows.bytes(0), *record, {ballot_in(rows, 2), ballot_in(rows, 5)});
+    }
+    return longest;
+}
+
+Result<void> StateDb::reserve_tokens(core::Token ceiling) {
+    Transaction transaction(*database_);
+    Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'token_ceiling' AND value < ?1");
+    raise.bind(1, static_cast<std::int64_t>(ceiling)).execute();
+    return transaction.commit();
+}
+
+Result<void> StateDb::save_policy(const core::Policy& policy) {
+    Transaction transaction(*database_);
+    Statement setting(*database_, "INSERT OR REPLACE INTO policy VALUES (?1, ?2)");
+    setting.bind_text(1, "ttl_min_ns").bind(2, policy.ttl_min.count()).execute();
+    setting.bind_text(1, "ttl_max_ns").bind(2, policy.ttl_max.count()).execute();
+    setting.bind_text(1, "ttl_default_ns").bind(2, policy.ttl_default.count()).execute();
+    setting.bind_text(1, "wait_max_ns").bind(2, policy.wait_max.count()).execute();
+    setting.bind_text(1, "hold_max_ns").bind(2, policy.hold_max.count()).execute();
+    setting.bind_text(1, "idle_max_ns").bind(2, policy.idle_max.count()).execute();
+    setting.bind_text(1, "leases_per_holder_max")
+        .bind(2, static_cast<std::int64_t>(policy.leases_per_holder_max))
+        .execute();
+    setting.bind_text(1, "reject_above_max").bind(2, policy.reject_above_max ? 1 : 0).execute();
+    setting.bind_text(1, "manual_approval").bind(2, policy.approval == core::Approval::manual ? 1 : 0).execute();
+    setting.bind_text(1, "name_pattern").bind_text(2, policy.name_pattern.text()).execute();
+    Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'longest_ttl_ns' AND value < ?1");
+    raise.bind(1, policy.ttl_max.count()).execute();
+    write_bans(policy);
+    write_approved(policy);
+    write_name_rules(policy);
+    if (auto committed = transaction.commit(); !committed) return committed;
+    saved_bans_ = policy.bans;
+    saved_approved_ = policy.approved;
+    saved_name_rules_ = policy.name_rules;
+    return {};
+}
+
+void StateDb::write_bans(const core::Policy& policy) {
+    Statement lift(*database_, "DELETE FROM bans WHERE holder = ?1");
+    for (const auto& [holder, ban] : saved_bans_)
+        if (!policy.bans.contains(holder)) lift.bind_text(1, holder).execute();
+    Statement add(*database_, "INSERT OR REPLACE INTO bans VALUES (?1, ?2, ?3)");
+    for (const auto& [holder, ban] : policy.bans) {
+        const auto saved = saved_bans_.find(holder);
+        const bool same = saved != saved_bans_.end() && saved->second.reason == ban.reason &&
+                          saved->second.since_wall_ms == ban.since_wall_ms;
+        if (!same) add.bind_text(1, holder).bind_text(2, ban.reason).bind(3, ban.since_wall_ms).execute();
+    }
+}
+
+void StateDb::write_approved(const core::Policy& policy) {
+    Statement take_back(*database_, "DELETE FROM approved WHERE identity = ?1");
+    for (const std::string& identity : saved_approved_)
+        if (!policy.approved.contains(identity)) take_back.bind_text(1, identity).execute();
+    Statement add(*database_, "INSERT OR REPLACE INTO approved VALUES (?1)");
+    for (const std::string& identity : policy.approved)
+        if (!saved_approved_.contains(identity)) add.bind_text(1, identity).execute();
+}
+
+void StateDb::write_name_rules(const core::Policy& policy) {
+    Statement lift(*database_, "DELETE FROM name_rules WHERE name = ?1 AND identity = ?2");
+    for (const auto& [about, rule] : saved_name_rules_)
+        if (!policy.name_rules.contains(about)) lift.bind_text(1, about.name).bind_text(2, about.identity).execute();
+    Statement add(*database_, "INSERT OR REPLACE INTO name_rules VALUES (?1, ?2, ?3, ?4, ?5)");
+    for (const auto& [about, rule] : policy.name_rules) {
+        const auto saved = saved_name_rules_.find(about);
+        if (saved != saved_name_rules_.end() && saved->second == rule) continue;
+        add.bind_text(1, about.name)
+            .bind_text(2, about.identity)
+            .bind(3, rule.kind == core::NameRule::Kind::reserved ? 1 : 0)
+            .bind_text(4, rule.reason)
+            .bind(5, rule.since_wall_ms)
+            .execute();
+    }
+}
+
+Result<void> StateDb::change_agents(const std::vector<AgentChange>& changes) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT OR REPLACE INTO agents VALUES (?1, ?2, ?3, ?4)");
+    Statement forget(*database_, "DELETE FROM agents WHERE id = ?1");
+    for (const auto& [agent, forgotten] : changes) {
+        if (forgotten) {
+            forget.bind_text(1, agent.id).execute();
+            continue;
+        }
+        save.bind_text(1, agent.id)
+            .bind(2, agent.priority)
+            .bind(3, static_cast<std::int64_t>(agent.epoch))
+            .bind(4, agent.restarting ? 1 : 0)
+            .execute();
+    }
+    return transaction.commit();
+}
+
+Result<void> StateDb::lower_longest_ttl(Duration ttl) {
+    Transaction transaction(*database_);
+    set_meta("longest_ttl_ns", ttl.count());
+    return transaction.commit();
+}
+
+Result<void> StateDb::save_founders(const std::vector<std::uint64_t>& directories) {
+    std::string list;
+    for (std::uint64_t directory : directories)
+        list += (list.empty() ? "" : ",") + std::to_string(directory);
+    Transaction transaction(*database_);
+    set_meta_text("founders", list);
+    return transaction.commit();
+}
+
+Result<void> StateDb::save_peer_lives(const std::vector<core::LifeMark>& lives) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT OR REPLACE INTO peer_lives VALUES (?1, ?2, ?3)");
+    for (std::size_t member = 0; member < lives.size(); ++member)
+        save.bind(1, static_cast<std::int64_t>(member))
+            .bind(2, lives[member].boot)
+            .bind(3, static_cast<std::int64_t>(lives[member].incarnation))
+            .execute();
+    return transaction.commit();
+}
+
+Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records,
+                                   const AcceptorMarks& marks) {
+    Transaction transaction(*database_);
+    Statement save(*database_, "INSERT INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+    records([&](std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
+        save.bind_text(1, resource).bind_blob(2, encode_record(record));
+        bind_ballot(save, 3, ballots.promised);
+        bind_ballot(save, 6, ballots.accepted);
+        save.execute();
+    });
+    set_meta("highest_token", static_cast<std::int64_t>(marks.highest_token));
+    set_meta("highest_counter", static_cast<std::int64_t>(marks.highest_counter));
+    set_meta("forgotten_counter", static_cast<std::int64_t>(marks.forgotten.counter));
+    set_meta("forgotten_boot", marks.forgotten.boot);
+    set_meta("forgotten_node", marks.forgotten.node);
+    set_meta_text("stopped_clock", clock.clock);
+    set_meta("stopped_at_ns", clock.now.time_since_epoch().count());
+    set_meta("recovering_ns", std::max(recovering_until - clock.now, Duration::zero()).count());
+    set_meta("clean", 1);
+    set_meta("checksum", checksum());
+    return transaction.commit();
+}
+
+std::int64_t StateDb::meta(std::string_view name) {
+    Statement read(*database_, "SELECT value FROM meta WHERE name = ?1");
+    if (read.bind_text(1, name).step()) return read.number(0);
+    if (!database_->failure()) database_->fail(corrupt(*database_, std::string(name) + " is missing"));
+    return 0;
+}
+
+std::string StateDb::meta_text(std::string_view name) {
+    Statement read(*database_, "SELECT value FROM meta WHERE name = ?1");
+    if (read.bind_text(1, name).step()) return std::string(read.bytes(0));
+    if (!database_->failure()) database_->fail(corrupt(*database_, std::string(name) + " is missing"));
+    return {};
+}
+
+void StateDb::set_meta_text(std::string_view name, std::string_view value) {
+    Statement write(*database_, "UPDATE meta SET value = ?2 WHERE name = ?1");
+    write.bind_text(1, name).bind_text(2, value).execute();
+}
+
+void StateDb::set_meta(std::string_view name, std::int64_t value) {
+    Statement write(*database_, "UPDATE meta SET value = ?2 WHERE name = ?1");
+    write.bind_text(1, name).bind(2, value).execute();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "lease/policy.h"
+#include "lease/record.h"
+#include "statefile/boot_clock.h"
+#include "statefile/sqlite.h"
+#include "store/durable.h"
+#include "store/quorum/ballot.h"
+#include "store/quorum/peer_lives.h"
+
+namespace holdfast {
+
+/// How the life before this one ended.
+enum class LastStop : std::uint8_t { none, clean, unclean };
+
+/// Whose state it is: that of a server alone, or, with the name of a node, of one member of a cluster.
+struct StateOwner {
+    std::string node;
+    std::string members;     ///< the ids of all, in their order, with commas between
+    Duration longest_ttl{};  ///< of the cluster: no member grants a lease for longer
+
+    bool alone() const { return node.empty(); }
+};
+
+/// What an acceptor must remember over a clean stop besides its registers (Q10).
+struct AcceptorMarks {
+    core::Token highest_token = 0;
+    std::uint64_t highest_counter = 0;  ///< of all ballots it has heard of
+    core::Ballot forgotten;
+};
+
+/// What a start finds: all that an authority must know of the lives before it.
+struct Found {
+    LastStop last_stop = LastStop::none;
+    bool damaged = false;                  ///< it was clean, but what it saved is not what is there: so it is unclean
+    core::Token token_ceiling = 0;         ///< every token up to here may have been issued (G3)
+    core::Policy policy;                   ///< R7: durable
+    std::vector<core::SavedAgent> agents;  ///< G5: in the order of their ids
+
+    /// S1: until here leases of earlier lives may be alive that nobody knows. Reservations (R5) are lost along with the
+    /// leases in an unclean stop, and this need not last longer for them: what is reserved is not used, so no two can
+    /// come to use it.
+    Instant recovering_until{};
+
+    core::BootNumber boot = 1;    ///< of the life that begins (Q2)
+    std::uint64_t directory = 0;  ///< a number that no other state file has
+    std::vector<std::uint64_t>
+        founders;         ///< of a node: the directories of all members; empty: it has agreed to nothing
+    AcceptorMarks marks;  ///< of a clean stop; after an unclean one nothing is known but the ceiling
+
+    std::vector<core::LifeMark> lives;       ///< of this directory, in their order, with the one that begins
+    std::vector<core::LifeMark> peer_lives;  ///< of a node, by member: the latest that were met (Q12)
+};
+
+/// An agent that is to be stored, or forgotten: then only its id counts.
+struct AgentChange {
+    core::SavedAgent agent;
+    bool forgotten = false;
+};
+
+/// The state file: token ceiling, policy, bans, agents and, between a clean stop and the next start, the live records;
+/// in a cluster with the ballots of their registers.
+///
+/// Blocking. Used by one thread at a time: the one that starts, then DurableState's worker, then the one that stops.
+/// Every call is one transaction, durable once it returns success. Errors: see sqlite.h.
+class StateDb {
+ public:
+    /// Reads what is there; `clock` is read once for the whole start (T6). Changes nothing that matters to a later
+    /// start. Error `other_owner` if somebody else has begun a life with it.
+    static Result<std::unique_ptr<StateDb>> open(const std::string& path, ClockReading clock, StateOwner owner = {});
+
+    const Found& found() const { return found_; }
+
+    /// Of a server alone the ballots are zero.
+    using TakeUp = std::function<void(std::string_view resource, const core::Record& record,
+                                      const core::RegisterBallots& ballots)>;
+    /// Begins this life: hands over the records of a clean stop, on this life's clock and settled, and marks the state
+    /// unclean until stop_cleanly(). One transaction, so that records are taken up once. Nothing may be granted before
+    /// it succeeded, and nothing said to other nodes: its boot number is durable from here on (Q2). Returns the longest
+    /// TTL that now counts (longest_ttl.h).
+    Result<Duration> begin(const TakeUp& take_up);
+
+    /// Never lowers it (G3).
+    Result<void> reserve_tokens(core::Token ceiling);
+
+    /// Raises the longest TTL along with the policy (S1).
+    Result<void> save_policy(const core::Policy& policy);
+    Result<void> lower_longest_ttl(Duration ttl);
+
+    /// The directories that founded the cluster. Nothing may be agreed to before (server/cluster_founding.h).
+    Result<void> save_founders(const std::vector<std::uint64_t>& directories);
+
+    /// By member: the latest lives of the peers. Nothing is agreed to together with a life before (Q12).
+    Result<void> save_peer_lives(const std::vector<core::LifeMark>& lives);
+
+    /// In this order. To forget one that is not there is success.
+    Result<void> change_agents(const std::vector<AgentChange>& changes);
+
+    using Records = std::function<void(const TakeUp& save)>;
+    /// Ends this life: writes the live records down and marks the state clean, with a checksum over all that is there.
+    /// Nothing may be granted, renewed or released after the clock was read. A recovery that is not over goes on in the
+    /// next life.
+    Result<void> stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records,
+                              const AcceptorMarks& marks = {});
+
+ private:
+    StateDb(std::unique_ptr<Sqlite> database, ClockReading clock, StateOwner owner);
+
+    void check_owner();
+    void read_found();
+    void distrust();
+    std::int64_t checksum();
+    void read_marks();
+    void read_founders();
+    void read_lives();
+    void read_policy();
+    void write_bans(const core::Policy& policy);
+    void write_approved(const core::Policy& policy);
+    void write_name_rules(const core::Policy& policy);
+    void read_agents();
+    Duration take_up_records(const TakeUp& take_up);
+    std::int64_t meta(std::string_view name);
+    std::string meta_text(std::string_view name);
+    void set_meta(std::string_view name, std::int64_t value);
+    void set_meta_text(std::string_view name, std::string_view value);
+
+    std::unique_ptr<Sqlite> database_;
+    ClockReading clock_;
+    StateOwner owner_;
+    Found found_;
+    Duration shift_{};  ///< from the clock of the clean stop to this life's
+    std::map<std::string, core::Ban, std::less<>> saved_bans_;
+    std::set<std::string, std::less<>> saved_approved_;
+    std::map<core::NameRuleKey, core::NameRule> saved_name_rules_;
+};
+
+}  // namespace holdfast

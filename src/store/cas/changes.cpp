@@ -1,0 +1,75 @@
+#include "store/cas/changes.h"
+
+#include <algorithm>
+
+namespace holdfast::core {
+namespace {
+
+/// Whatever goes between nodes arrives a little later than it left, and moves as a whole (Q6); what a renewal adds is
+/// more than the rounding on the way.
+constexpr Duration rounding = 1us;
+
+template <class Entries, class Same>
+bool all_still_there(const Entries& before, const Entries& after, Same same) {
+    return std::all_of(before.begin(), before.end(), [&](const auto& entry) {
+        return std::any_of(after.begin(), after.end(), [&](const auto& other) { return same(entry, other); });
+    });
+}
+
+}  // namespace
+
+LeaseChange as_change(Became became) {
+    switch (became) {
+        case Became::granted:
+            return LeaseChange::granted;
+        case Became::renewed:
+            return LeaseChange::renewed;
+        case Became::revoked:
+            return LeaseChange::revoked;
+        case Became::released:
+        case Became::expired:
+            break;
+    }
+    return LeaseChange::released;
+}
+
+bool is_renewed(const Lease& before, const Lease& after) {
+    return after.expires_at - after.acquired_at > before.expires_at - before.acquired_at + rounding;
+}
+
+Became how_it_ended(const Record& after, Token token) {
+    const EndedLease* ended = after.find_ended(token);
+    // One that left no trace was taken back before its holder was told of it.
+    const Ending how = ended == nullptr ? Ending::released : ended->how;
+    if (how == Ending::expired) return Became::expired;
+    return how == Ending::revoked ? Became::revoked : Became::released;
+}
+
+void date_grants(Record& record, const std::vector<Token>& granted,
+                 const std::function<std::int64_t(Instant)>& shown_wall_ms) {
+    if (!shown_wall_ms) return;
+    for (const Token token : granted)
+        if (Lease* lease = record.find(token)) lease->acquired_wall_ms = shown_wall_ms(lease->acquired_at);
+}
+
+bool frees_something(const Record& before, const Record& after) {
+    const auto lease = [](const Lease& a, const Lease& b) { return a.token == b.token; };
+    const auto kept = [](const Reservation& a, const Reservation& b) { return a.lease.token == b.lease.token; };
+    const auto waiter = [](const Waiter& a, const Waiter& b) { return a.id == b.id; };
+    return !all_still_there(before.leases, after.leases, lease) ||
+           !all_still_there(before.reserved, after.reserved, kept) ||
+           !all_still_there(before.waiters, after.waiters, waiter);
+}
+
+void tell_changes(const Replaced& replaced, const ClockRates& rates, StoreListener& listener) {
+    for_each_change(replaced.before, replaced.after, [&](Became became, const Lease& lease) {
+        if (became == Became::expired) return listener.on_expired(replaced.resource, lease, Duration::zero());
+        if (became != Became::granted && became != Became::renewed)
+            return listener.on_changed(replaced.resource, lease, as_change(became));
+        Lease told = lease;
+        told.expires_at = replaced.now + rates.usable(lease.expires_at - replaced.now);
+        listener.on_changed(replaced.resource, told, as_change(became));
+    });
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "store/cas/travelling.h"
+#include "store/store.h"
+
+namespace holdfast::core {
+
+/// What has become of a lease from one version of its record to the next.
+enum class Became : std::uint8_t { granted, renewed, released, revoked, expired };
+
+/// Calls `visit(Became, const Lease&)` for each lease that is not as it was: first those that are gone, as they were,
+/// then those that came or were renewed, as they are. Both records are of the same moment and in the same measure of
+/// time. A lease that came and went in between is not told of; one that is there again after it had ended counts as
+/// renewed.
+template <class Visit>
+void for_each_change(const Record& before, const Record& after, Visit visit);
+
+/// True if something is gone that may have been in somebody's way.
+bool frees_something(const Record& before, const Record& after);
+
+/// Writes into leases that are granted what the wall clock shows, for people: fronts and nodes each reckon the instant
+/// of a grant a little differently. Does nothing without a clock.
+void date_grants(Record& record, const std::vector<Token>& granted,
+                 const std::function<std::int64_t(Instant)>& shown_wall_ms);
+
+/// One record that was, and the one that is in its place; both settled, in the measure of time of whoever keeps them.
+struct Replaced {
+    std::string_view resource;
+    const Record& before;
+    const Record& after;
+    Instant now;
+};
+
+/// Tells what has become of leases by it, in the holder's measure of time.
+void tell_changes(const Replaced& replaced, const ClockRates& rates, StoreListener& listener);
+
+// ---- implementation ----
+
+/// As a listener is told of it, unless it expired: that is told apart.
+LeaseChange as_change(Became became);
+
+bool is_renewed(const Lease& before, const Lease& after);
+Became how_it_ended(const Record& after, Token token);
+
+template <class Visit>
+void for_each_change(const Record& before, const Record& after, Visit visit) {
+    for (const Lease& lease : before.leases)
+        if (after.find(lease.token) == nullptr) visit(how_it_ended(after, lease.token), lease);
+    for (const Lease& lease : after.leases) {
+        const Lease* had = before.find(lease.token);
+        if (had != nullptr && !is_renewed(*had, lease)) continue;
+        const bool known = had != nullptr || before.find_ended(lease.token) != nullptr;
+        visit(known ? Became::renewed : Became::granted, lease);
+    }
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,224 @@
+#include "store/cas/engine_store.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "lease/manifest.h"
+#include "store/cas/looks_at_engine.h"
+#include "store/cas/notice.h"
+#include "store/cas/swaps.h"
+#include "store/cas/turns.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr Duration overdue_every = 1s;
+constexpr std::size_t overdue_most = 256;
+constexpr Duration clock_every = 3s;              ///< so that what it is at the engine is always known well enough
+constexpr std::string_view clock_name = "clock";  ///< a document that nobody writes
+
+}  // namespace
+
+struct EngineStore::Impl {
+    explicit Impl(Parts parts)
+        : engine(parts.engine),
+          listener(parts.listener),
+          start(parts.last_write.start),
+          swaps({.engine = engine,
+                 .listener = listener,
+                 .hash_key = parts.hash_key,
+                 .front = parts.front,
+                 .last_write = parts.last_write,
+                 .seed = parts.seed,
+                 .give_up_after = parts.give_up_after,
+                 .records_most = parts.records_most,
+                 .last_token = std::move(parts.last_token),
+                 .token_given = std::move(parts.on_token_given),
+                 .clock = std::move(parts.clock),
+                 .stepped = std::move(parts.on_clock_stepped),
+                 .vanished = std::move(parts.on_vanished),
+                 .written = [this](const Swaps::Written& written) { on_written(written); },
+                 .shown_wall_ms = std::move(parts.shown_wall_ms)}),
+          turns({.listener = listener,
+                 .update = [this](std::string_view resource, Update& update) { swaps.update(resource, update); },
+                 .hash_key = parts.hash_key,
+                 .seed = parts.seed + 1,
+                 .at_changes = true}) {
+        if (parts.clock_offset) swaps.resume_clock(*parts.clock_offset);
+        HOLDFAST_ASSERT(parts.front > 0 && parts.front < std::uint64_t{1} << 24);
+    }
+
+    void tell(std::string_view resource, Became became, const Lease& lease) {
+        if (became == Became::expired)
+            listener.on_expired(resource, lease, std::max(Duration::zero(), swaps.now() - lease.expires_at));
+        else
+            listener.on_changed(resource, lease, as_change(became));
+    }
+
+    void on_written(const Swaps::Written& written) {
+        for_each_change(written.decision.before, written.decision.after,
+                        [&](Became became, const Lease& lease) { tell(written.resource, became, lease); });
+        if (!written.enqueued.empty()) turns.watch(written.resource, written.enqueued, swaps.now());
+        if (written.decision.freed) turns.look_now(written.resource, swaps.now());
+    }
+
+    bool on_notice(std::string_view bytes) {
+        const auto notice = decode_notice(bytes);
+        if (!notice) return !bytes.empty() && bytes[0] == record_notice_mark;
+        if (notice->write.start == start) return true;
+        swaps.heard_of(notice->resource, notice->write);
+        std::vector<Token> incomplete;
+        for (const RecordNotice::Change& change : notice->changes) {
+            Record one;
+            one.leases.push_back(change.lease);
+            const bool is_there = change.became == Became::granted || change.became == Became::renewed;
+            if (notice->cut && is_there && is_reserved(notice->resource))
+                incomplete.push_back(change.lease.token);
+            else
+                tell(notice->resource, change.became, arrive({std::move(one)}, swaps.now()).leases[0]);
+        }
+        if (!incomplete.empty()) complete(notice->resource, std::move(incomplete));
+        if (notice->freed) turns.look_now(notice->resource, swaps.now());
+        return true;
+    }
+
+    /// A notice had no room for all that these leases carry: it is in the record.
+    void complete(const std::string& resource, std::vector<Token> tokens) {
+        const auto make = [this, resource, tokens = std::move(tokens), alive = swaps.alive(),
+                           sent = swaps.now()](Result<Reading> reading) {
+            if (alive.expired()) return;
+            const Instant now = swaps.read_clock();
+            if (!reading || !swaps.take_time(sent, reading->now)) return swaps.tell();
+            const auto kept = decode_kept(reading->kept);
+            if (!kept) return;
+            const Record record = record_here(*kept, {now, reading->now}, swaps.rates());
+            for (const Token token : tokens)
+                if (const Lease* lease = record.find(token)) tell(resource, Became::renewed, *lease);
+        };
+        engine.fetch(Kind::record, resource, make);
+    }
+
+    void look_for_overdue() {
+        next_overdue = swaps.now() + overdue_every;
+        engine.overdue(overdue_most, [this, alive = swaps.alive()](const Result<std::vector<std::string>>& names) {
+            if (alive.expired() || !names) return;
+            swaps.read_clock();
+            for (const std::string& name : *names)
+                swaps.tidy(name);
+            swaps.tell();
+        });
+    }
+
+    void ask_for_time() {
+        next_clock = swaps.now() + clock_every;
+        engine.fetch(Kind::document, clock_name,
+                     [this, alive = swaps.alive(), sent = swaps.now()](const Result<Reading>& reading) {
+                         if (alive.expired() || !reading) return;
+                         swaps.read_clock();
+                         swaps.take_time(sent, reading->now);
+                         swaps.tell();
+                     });
+    }
+
+    bool advance(std::size_t steps) {
+        bool more = swaps.advance(steps);
+        const bool reachable = swaps.unreachable().empty() && !stopped;
+        if (reachable && swaps.now() >= next_overdue) look_for_overdue();
+        if (reachable && swaps.now() >= next_clock) ask_for_time();
+        if (reachable) more |= turns.advance(swaps.now(), steps);
+        return more;
+    }
+
+    Instant next_due() const {
+        const bool reachable = swaps.unreachable().empty() && !stopped;
+        if (!reachable) return swaps.next_due();
+        return std::min({swaps.next_due(), turns.next_due(), next_overdue, next_clock});
+    }
+
+    Engine& engine;
+    StoreListener& listener;
+    const std::uint64_t start;  ///< of its own writes
+    Swaps swaps;
+    Turns turns;
+    Instant next_overdue = Instant::min();
+    Instant next_clock = Instant::min();
+    bool stopped = false;
+};
+
+EngineStore::EngineStore(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+
+EngineStore::~EngineStore() = default;
+
+bool EngineStore::advance(Instant now, std::size_t steps) {
+    impl_->swaps.set_time(now);
+    const bool more = impl_->advance(steps);
+    impl_->swaps.tell();
+    return more;
+}
+
+Instant EngineStore::next_due() const {
+    return impl_->next_due();
+}
+
+void EngineStore::update(std::string_view resource, Update& update) {
+    impl_->swaps.update(resource, update);
+    impl_->swaps.tell();
+}
+
+void EngineStore::leases_of(std::string_view holder, Which which, std::size_t most,
+                            Callback<Result<std::vector<LeaseName>>> reply) {
+    look_for_leases_of(impl_->swaps, impl_->engine, holder, which, most, std::move(reply));
+}
+
+void EngineStore::list(const ListQuery& query, Callback<Result<ListPage>> reply) {
+    look_for_page(impl_->swaps, impl_->engine, query, std::move(reply));
+}
+
+std::size_t EngineStore::active_leases() const {
+    return impl_->swaps.known().leases();
+}
+
+void EngineStore::on_reachable() {
+    impl_->swaps.on_reachable();
+    impl_->next_overdue = impl_->next_clock = impl_->swaps.now();
+}
+
+void EngineStore::on_unreachable(const Error& why) {
+    impl_->swaps.on_unreachable(why);
+    impl_->swaps.tell();
+}
+
+void EngineStore::on_lost(const Error& why) {
+    impl_->swaps.on_lost(why);
+    impl_->swaps.tell();
+}
+
+bool EngineStore::on_notice(std::string_view notice) {
+    impl_->swaps.read_clock();
+    const bool ours = impl_->on_notice(notice);
+    impl_->swaps.tell();
+    return ours;
+}
+
+void EngineStore::on_time(Instant sent, EngineTime now) {
+    if (impl_->swaps.read_clock() < sent) return;
+    impl_->swaps.take_time(sent, now);
+    impl_->swaps.tell();
+}
+
+std::optional<ClockOffset> EngineStore::clock_offset() const {
+    const EngineClockBounds& clock = impl_->swaps.clock();
+    return clock.known() ? std::optional(clock.offset()) : std::nullopt;
+}
+
+void EngineStore::stop() {
+    impl_->stopped = true;
+    impl_->swaps.stop();
+    impl_->swaps.tell();
+}
+
+const EngineStore::Counts& EngineStore::counts() const {
+    return impl_->swaps.counts();
+}
+
+}  // namespace holdfast::core

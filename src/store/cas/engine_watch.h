@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/cas/document.h"
+#include "store/cas/front_memory.h"
+
+namespace holdfast::core {
+
+/// Why a front that knows nothing of an empty engine grants nothing.
+inline constexpr std::string_view store_is_empty =
+    "the store is empty, and this server does not know whether leases were lost with it (say --new-store if nothing "
+    "was "
+    "ever there)";
+
+/// What all fronts of an engine write down about it, in one document: which history it is in, for how long leases may
+/// be granted, and the last *doubt*: that leases may be held which the engine does not know of any more. Nothing may be
+/// granted then for as long as the longest lease lasts (S1), by any front, also one that starts meanwhile.
+///
+/// With each doubt the marker gets another incarnation (engine_marker.h), and the document names the earlier ones. So a
+/// front that meets another incarnation than it has seen knows whether another front has declared a doubt since, or the
+/// engine is in a history that this front knows nothing of.
+class EngineWatch {
+ public:
+    struct Parts {
+        Engine& engine;
+        std::function<WriteId()> next_write;
+        /// Nothing may be granted for this long; `why` is for people.
+        std::function<void(Duration lasts, const std::string& why)> on_doubt;
+        /// Every write that the engine has answered outlives its fail-over and its restart, the operator says.
+        bool synchronous = false;
+        /// The operator says that an empty engine has always been empty: so a doubt for that reason alone is over.
+        bool new_store = false;
+        FrontMemory remembered;  ///< from an earlier start; empty if there was none
+    };
+    explicit EngineWatch(Parts parts);
+
+    /// Reads the document. Answers with the reason for a doubt that no front has declared yet; empty if there is none.
+    void on_reachable(const EngineHello& hello, Callback<Result<std::string>> done);
+    /// Leases may have been lost, and these incarnations of the marker are over. Answers when that is written down.
+    void declare(const std::string& why, const std::vector<std::uint64_t>& over, Callback<Result<void>> done);
+    /// Whether the document, when it was last read or written, named this incarnation among those that are over.
+    bool is_over(std::uint64_t incarnation) const;
+    /// This front has waited for as long as the last doubt lasts. Fronts that start later need not, which may not be
+    /// able to tell how long ago it was declared.
+    void end_doubt();
+    /// Leases are granted for up to this long from now on. Answers when that is written down.
+    void expect_ttl(Duration longest, Callback<Result<void>> done);
+
+    Duration longest() const { return longest_; }
+
+ private:
+    struct Known {
+        std::string history;
+        Duration longest{};
+        Duration doubt{};                 ///< from when it was written
+        std::vector<std::uint64_t> over;  ///< incarnations of the marker, the latest last
+        std::string why;
+    };
+    std::string why_doubted(const Reading& reading, const std::optional<Known>& known) const;
+    static std::optional<Known> parse(std::string_view text);
+    static std::string format(const Known& known);
+
+    Parts parts_;
+    Document document_;
+    EngineHello hello_;
+    Duration longest_;
+    std::vector<std::uint64_t> over_;  ///< as in the document
+    bool seen_;                        ///< this front has seen or written the document
+};
+
+}  // namespace holdfast::core

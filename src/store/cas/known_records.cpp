@@ -1,0 +1,104 @@
+#include "store/cas/known_records.h"
+
+#include <algorithm>
+
+namespace holdfast::core {
+
+bool AnsweredLeases::any_vanished(const KeptRecord& shown, EngineTime now) const {
+    const Record& record = shown.travelling.record;
+    constexpr Duration margin = 1s;  // fronts of an engine without a clock differ by less about when a lease ends
+    const bool has_traces =
+        now - known_at < limits::ended_kept - margin && record.ended.size() < limits::ended_per_record;
+    return has_traces && std::any_of(leases.begin(), leases.end(), [&](const One& one) {
+               return one.ends - now > margin + one.ttl / 10 && record.find(one.token) == nullptr &&
+                      record.find_ended(one.token) == nullptr && record.find_reserved(one.token) == nullptr;
+           });
+}
+
+const KeptRecord* KnownRecords::find(std::string_view resource) {
+    const auto found = records_.find(resource);
+    if (found == records_.end()) return nullptr;
+    used_.splice(used_.begin(), used_, found->second.used);
+    return &found->second.record;
+}
+
+void KnownRecords::put(std::string_view resource, KeptRecord record, Place place) {
+    const auto [found, is_new] = records_.try_emplace(std::string(resource));
+    Known& known = found->second;
+    if (is_new)
+        known.used = used_.insert(used_.begin(), &found->first);
+    else
+        leave(found->first, known);
+    used_.splice(used_.begin(), used_, known.used);
+    known.record = std::move(record);
+    known.place = place;
+    if (!place.ours) known.answered.clear();
+    if (place.ours) leases_ += known.record.travelling.record.leases.size();
+    if (place.due != Instant::max()) due_.emplace(place.due, found->first);
+    if (records_.size() > most_) drop(*used_.back());
+}
+
+void KnownRecords::drop(std::string_view resource) {
+    const auto found = records_.find(resource);
+    if (found == records_.end()) return;
+    leave(found->first, found->second);
+    used_.erase(found->second.used);
+    records_.erase(found);
+}
+
+void KnownRecords::clear() {
+    records_.clear();
+    used_.clear();
+    due_.clear();
+    leases_ = 0;
+}
+
+void KnownRecords::drop_unless(std::string_view resource, WriteId write) {
+    const auto found = records_.find(resource);
+    if (found == records_.end() || found->second.record.write == write || found->second.place.replaced == write) return;
+    drop(resource);
+}
+
+void KnownRecords::note_answered(std::string_view resource, const std::vector<Token>& tokens) {
+    const auto found = records_.find(resource);
+    if (found == records_.end() || !found->second.place.ours || tokens.empty()) return;
+    std::vector<Token>& answered = found->second.answered;
+    answered.insert(answered.end(), tokens.begin(), tokens.end());
+    std::sort(answered.begin(), answered.end());
+    answered.erase(std::unique(answered.begin(), answered.end()), answered.end());
+    const Record& record = found->second.record.travelling.record;
+    std::erase_if(answered, [&](Token token) { return record.find(token) == nullptr; });
+}
+
+void KnownRecords::keep_answered(std::string_view resource, const Record& becomes) {
+    const auto found = records_.find(resource);
+    if (found == records_.end()) return;
+    std::erase_if(found->second.answered, [&](Token token) { return becomes.find(token) == nullptr; });
+}
+
+AnsweredLeases KnownRecords::answered(std::string_view resource) const {
+    const auto found = records_.find(resource);
+    if (found == records_.end()) return {};
+    const KeptRecord& record = found->second.record;
+    AnsweredLeases answered{{}, record.written_at};
+    for (const Token token : found->second.answered)
+        if (const Lease* lease = record.travelling.record.find(token))
+            answered.leases.push_back({token, lease->ttl, record.written_at + lease->expires_at.time_since_epoch()});
+    return answered;
+}
+
+const std::string* KnownRecords::take_due(Instant now) {
+    if (due_.empty() || due_.begin()->first > now) return nullptr;
+    const auto found = records_.find(due_.begin()->second);
+    due_.erase(due_.begin());
+    found->second.place.due = Instant::max();
+    return &found->first;
+}
+
+void KnownRecords::leave(const std::string& resource, Known& known) {
+    if (known.place.due != Instant::max()) due_.erase({known.place.due, resource});
+    if (known.place.ours) leases_ -= known.record.travelling.record.leases.size();
+    known.place = {};
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,76 @@
+#include "store/cas/token_blocks.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "base/mutant.h"
+#include "base/text.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr Duration blocks_pause = 200ms;
+
+/// Where tokens begin at this time. A clock that shows what no token can be is no clock.
+Token floor_at(std::int64_t wall_ms) {
+    constexpr auto most = static_cast<std::int64_t>(token_limit / TokenBlocks::per_ms);
+    return wall_ms <= 0 || wall_ms >= most ? 0 : static_cast<Token>(wall_ms) * TokenBlocks::per_ms;
+}
+
+}  // namespace
+
+TokenBlocks::TokenBlocks(Parts parts)
+    : parts_(std::move(parts)), document_({parts_.engine, parts_.next_write, "tokens"}) {}
+
+void TokenBlocks::advance(Instant now) {
+    now_ = now;
+    if (!asking_ && now >= ask_at_) reserve();
+}
+
+Instant TokenBlocks::next_due() const {
+    return asking_ ? Instant::max() : ask_at_;
+}
+
+std::optional<Token> TokenBlocks::last() const {
+    const bool usable = end_ != 0 && last_ < end_ && now_ < reserved_at_ + usable_for;
+    if (!usable && !mutant("old_token_block")) return std::nullopt;
+    return last_;
+}
+
+void TokenBlocks::given(Token token) {
+    if (token > end_) return;  // counted from its record's last one
+    last_ = std::max(last_, token);
+    if (end_ - last_ < (end_ - begin_) / 2) ask_at_ = std::min(ask_at_, now_);
+}
+
+/// Twice what the last one was used for, so that the next is not half empty before its time.
+Token TokenBlocks::size_of_next() const {
+    return std::clamp(std::bit_ceil(4 * (last_ - begin_) + 1), size_least, size_most);
+}
+
+void TokenBlocks::reserve() {
+    asking_ = true;
+    const Instant asked_at = now_;
+    const Token size = size_of_next();
+    const auto first = std::make_shared<Token>(0);
+    document_.change(
+        [this, first, size](const Reading& found) {
+            const Token highest = parse_number(found.kept.bytes).value_or(0);
+            const std::int64_t clock = found.wall_ms != 0 ? found.wall_ms : parts_.wall_ms();
+            *first = std::max(highest, floor_at(clock));
+            if (mutant("tokens_by_block"))
+                *first = highest != 0 ? highest + (Token{1} << 23) : floor_at(clock) / per_ms;
+            return std::to_string(*first + size);
+        },
+        [this, first, size, asked_at](const Result<Reading>& reserved) {
+            asking_ = false;
+            ask_at_ = now_ + (reserved ? renewed_after : blocks_pause);
+            if (!reserved || *first + size >= token_limit) return;
+            reserved_at_ = asked_at;
+            begin_ = last_ = *first;
+            end_ = *first + size;
+        });
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,205 @@
+#include "agreed/nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "store/quorum/request_numbers.h"
+
+namespace holdfast {
+
+using namespace core;
+
+Nodes::Nodes(std::size_t count, ReplicatedState::Local local)
+    : directory_(std::filesystem::temp_directory_path() / ("holdfast-nodes-" + random_hex(8))) {
+    std::filesystem::create_directory(directory_);
+    for (std::size_t i = 0; i < count; ++i)
+        nodes_.push_back(std::make_unique<Node>());
+    for (std::size_t i = 0; i < count; ++i)
+        start(i, local);
+    for (std::size_t i = 0; i < count; ++i)
+        introduce(i);
+    pass(1ms);
+}
+
+Nodes::~Nodes() {
+    for (const auto& node : nodes_) {
+        node->state->stop();
+        node->store->stop();
+    }
+    run_posted();
+    std::filesystem::remove_all(directory_);
+}
+
+void Nodes::start(std::size_t index, ReplicatedState::Local local) {
+    Node& node = *nodes_[index];
+    std::vector<std::string> members;
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        members.push_back(std::string(1, static_cast<char>('a' + i)) + "=localhost:" + std::to_string(7000 + i));
+    const auto self = static_cast<NodeIndex>(index);
+    auto opened = open_replicated_state({directory_ / ("log-" + std::to_string(index)),
+                                         [this](Callback<> function) {
+                                             const std::lock_guard lock(mutex_);
+                                             posted_.push_back(std::move(function));
+                                         }},
+                                        {.node = self,
+                                         .members = members,
+                                         .local = node.local,
+                                         .send =
+                                             [this, self](NodeIndex to, LogMessage message) {
+                                                 log_flying_.push_back({self, to, std::move(message)});
+                                             },
+                                         .on_failure = [this](const Error& error) { failures.push_back(error); },
+                                         .seed = random_seed()},
+                                        std::move(local));
+    ASSERT_TRUE(opened) << opened.error().message;
+    node.state = std::move(*opened);
+    node.authority = std::make_unique<Authority>(
+        Authority::Parts{.durable = *node.state,
+                         .policy = node.state->policy(),
+                         .tokens_issued = 0,
+                         .wall_ms = 1000,
+                         .agents = node.state->agents(),
+                         .first_request = first_request(self, static_cast<BootNumber>(node.boot)),
+                         .teller = Events::Teller::store});
+    node.store = std::make_unique<QuorumStore>(QuorumStore::Parts{
+        .config = {.node = self, .members = static_cast<std::uint8_t>(nodes_.size()), .boot = node.boot},
+        .listener = node.authority->listener(),
+        .hash_key = {1, 2},
+        .seed = index,
+        .send = [this](Envelope envelope) { flying_.push_back(std::move(envelope)); }});
+    node.authority->use(*node.store);
+    node.state->use(*node.authority);
+}
+
+void Nodes::introduce(std::size_t node) {
+    for (std::size_t other = 0; other < nodes_.size(); ++other)
+        if (other != node) nodes_[node]->store->set_peer(static_cast<NodeIndex>(other), nodes_[other]->boot);
+}
+
+void Nodes::restart(std::size_t index, ReplicatedState::Local local) {
+    Node& node = *nodes_[index];
+    node.state->stop();
+    node.store->stop();
+    run_posted();
+    node.store.reset();
+    node.authority.reset();
+    node.state.reset();
+    ++node.boot;
+    start(index, std::move(local));
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        introduce(i);
+    pass(1ms);
+}
+
+bool Nodes::run_posted() {
+    std::deque<Callback<>> posted;
+    {
+        const std::lock_guard lock(mutex_);
+        posted.swap(posted_);
+    }
+    for (Callback<>& function : posted)
+        function();
+    return !posted.empty();
+}
+
+bool Nodes::deliver() {
+    if (!flying_.empty()) {
+        const Envelope envelope = std::move(flying_.front());
+        flying_.pop_front();
+        if (carries(envelope.from, envelope.to)) nodes_[envelope.to]->store->receive(envelope);
+        return true;
+    }
+    if (log_flying_.empty()) return false;
+    const LogEnvelope envelope = std::move(log_flying_.front());
+    log_flying_.pop_front();
+    if (carries(envelope.from, envelope.to)) nodes_[envelope.to]->state->receive(envelope.from, envelope.message);
+    return true;
+}
+
+void Nodes::turn() {
+    for (const auto& node : nodes_) {
+        while (node->store->advance(now_)) {
+        }
+        node->authority->advance(now_);
+        node->state->advance(now_);
+        if (const auto wanted = node->store->acceptor().wants_ceiling())
+            node->store->acceptor().raise_token_ceiling(*wanted);
+    }
+}
+
+void Nodes::pass(Duration time) {
+    for (const Instant end = now_ + time; now_ < end; now_ += 1ms) {
+        turn();
+        bool busy = true;
+        while (busy) {
+            while (deliver())
+                turn();
+            for (const auto& node : nodes_)
+                node->state->drain();
+            busy = run_posted();
+        }
+    }
+}
+
+bool Nodes::until(const std::function<bool()>& happened) {
+    for (const Instant end = now_ + 60s; now_ < end && !happened();)
+        pass(10ms);
+    return happened();
+}
+
+void Nodes::cut_off(std::size_t node, bool is_cut) {
+    const auto index = static_cast<NodeIndex>(node);
+    if (is_cut)
+        cut_.insert(index);
+    else
+        cut_.erase(index);
+    for (std::size_t other = 0; other < nodes_.size(); ++other) {
+        if (other == node) continue;
+        nodes_[other]->state->on_peer(index, !is_cut);
+        nodes_[node]->state->on_peer(static_cast<NodeIndex>(other), !is_cut);
+    }
+}
+
+std::size_t Nodes::leader() {
+    std::set<std::optional<NodeIndex>> leaders;
+    const auto agree = [&] {
+        leaders.clear();
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            if (!cut_.contains(static_cast<NodeIndex>(i))) leaders.insert(state(i).status().leader);
+        const auto leads = *leaders.begin();
+        return leaders.size() == 1 && leads && !cut_.contains(*leads) && state(*leads).status().leads;
+    };
+    EXPECT_TRUE(until(agree)) << "nobody leads";
+    return leaders.begin()->value_or(0);
+}
+
+Answer<Policy> Nodes::change(std::size_t node, const PolicyChange& change) {
+    std::optional<Answer<Policy>> answer;
+    at(node).change_policy(change, [&](Answer<Policy> given) { answer = std::move(given); },
+                           {.address = "192.0.2.1:77"});
+    EXPECT_TRUE(until([&] { return answer.has_value(); }));
+    return std::move(*answer);
+}
+
+bool Nodes::ban(std::size_t node, const std::string& holder) {
+    std::optional<bool> banned;
+    at(node).ban(holder, {"misbehaves", 5}, [&](const Answer<Ban>& answer) { banned = !refusal_of(answer); });
+    EXPECT_TRUE(until([&] { return banned.has_value(); }));
+    return *banned;
+}
+
+Answer<AgentAnswer> Nodes::put_agent(std::size_t node, AgentRequest request) {
+    std::optional<Answer<AgentAnswer>> answer;
+    at(node).put_agent(std::move(request), [&](Answer<AgentAnswer> given) { answer = std::move(given); });
+    EXPECT_TRUE(until([&] { return answer.has_value(); }));
+    return std::move(*answer);
+}
+
+AcquireAnswer Nodes::acquire(std::size_t node, AcquireRequest request) {
+    std::optional<AcquireAnswer> answer;
+    at(node).acquire(std::move(request), [&](AcquireAnswer given) { answer = std::move(given); });
+    EXPECT_TRUE(until([&] { return answer.has_value(); }));
+    return std::move(*answer);
+}
+
+}  // namespace holdfast

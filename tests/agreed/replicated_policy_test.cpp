@@ -1,0 +1,89 @@
+#include "agreed/replicated_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "authority/desk.h"
+
+namespace holdfast {
+namespace {
+
+using core::Policy;
+
+Policy with_max(Duration ttl_max) {
+    Policy policy;
+    policy.ttl_max = ttl_max;
+    return policy;
+}
+
+struct Fixture {
+    explicit Fixture(Duration local_ttl_max, Policy agreed = {})
+        : policy({local, local_ttl_max, std::move(agreed), [this](const Result<void>& told) {
+                      ++answers;
+                      failed = !told;
+                  }}) {
+        local.hold = true;
+    }
+    core::TestDurable local;
+    int answers = 0;
+    bool failed = false;
+    PolicyInForce policy;
+};
+
+TEST(PolicyInForce, has_a_longer_maximum_in_force_only_once_the_local_state_has_it) {  // S1
+    Fixture node(5min);
+    Policy raised = with_max(1h);
+    raised.ttl_default = 10min;
+    raised.bans["mallory"] = {};
+    node.policy.agree(raised);
+    EXPECT_EQ(node.policy.in_force().ttl_max, 5min);
+    EXPECT_EQ(node.policy.in_force().ttl_default, 5min);
+    EXPECT_TRUE(node.policy.in_force().check());
+    EXPECT_TRUE(node.policy.in_force().bans.contains("mallory")) << "a ban waits for no disk";
+    EXPECT_FALSE(node.policy.complete());
+    node.local.answer_one();
+    EXPECT_EQ(node.policy.in_force().ttl_max, 1h);
+    EXPECT_EQ(node.policy.in_force().ttl_default, 10min);
+    EXPECT_TRUE(node.policy.complete());
+}
+
+TEST(PolicyInForce, has_a_shorter_maximum_in_force_at_once_and_no_longer_one_until_it_is_told_again) {
+    Fixture node(5min);
+    node.policy.agree(with_max(2min));
+    EXPECT_EQ(node.policy.in_force().ttl_max, 2min);
+    // The first may make the bound on disk come down before the second raises it.
+    node.policy.agree(with_max(5min));
+    EXPECT_EQ(node.policy.in_force().ttl_max, 2min);
+    EXPECT_EQ(node.local.held.size(), 1U) << "one at a time";
+    node.local.answer_one();
+    EXPECT_EQ(node.policy.in_force().ttl_max, 2min);
+    node.local.answer_one();
+    EXPECT_EQ(node.policy.in_force().ttl_max, 5min);
+}
+
+TEST(PolicyInForce, tells_the_local_state_again_after_a_failure_but_not_at_once) {
+    Fixture node(5min);
+    node.policy.advance(Instant{10s});
+    node.policy.agree(with_max(1h));
+    node.local.outcome = Error{"storage_failed", "disk full"};
+    node.local.answer_one();
+    EXPECT_TRUE(node.failed);
+    EXPECT_TRUE(node.local.held.empty());
+    EXPECT_EQ(node.policy.next_due(), Instant{11s});
+    node.policy.advance(Instant{11s});
+    node.local.outcome = {};
+    node.local.answer_one();
+    EXPECT_TRUE(node.policy.complete());
+    EXPECT_EQ(node.policy.next_due(), Instant::max());
+}
+
+TEST(PolicyInForce, begins_with_no_longer_maximum_than_the_local_state_has) {
+    Fixture node(5min, with_max(1h));
+    EXPECT_EQ(node.policy.in_force().ttl_max, 5min);
+    node.policy.advance(Instant{1s});
+    node.local.answer_one();
+    EXPECT_EQ(node.policy.in_force().ttl_max, 1h);
+    EXPECT_EQ(node.answers, 1);
+}
+
+}  // namespace
+}  // namespace holdfast

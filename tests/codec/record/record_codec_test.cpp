@@ -1,0 +1,108 @@
+#include "codec/record/record_codec.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+core::Lease lease_of(core::Token token, core::Predicate predicate) {
+    return {.token = token,
+            .predicate = predicate,
+            .renewable = token % 2 == 0,
+            .resumable = token % 3 == 0,
+            .metered = token % 4 < 2,
+            .ttl = 60s,
+            .acquired_at = Instant{-5s},
+            .expires_at = Instant{55s},
+            .held_since = Instant{token % 2 == 0 ? -5s : -6s},
+            .priority = token % 2 == 0 ? std::optional<core::Priority>{-7} : std::nullopt,
+            .progress = token % 3 == 0 ? std::optional<core::Progress>{{0, Instant{-1s}}} : std::nullopt,
+            .holder = "alice",
+            .session = "s1",
+            .reason = "because",
+            .metadata = R"({"a":1})",
+            .acquired_wall_ms = token % 2 == 0 ? 1'700'000'000'000 : 0};
+}
+
+TEST(RecordCodec, gives_back_every_field_of_a_record) {
+    core::Record record;
+    core::Token token = 10;
+    for (const auto predicate : core::all_predicates)
+        record.leases.push_back(lease_of(++token, predicate));
+    record.ended = {{3, core::Ending::released, Instant{1s}},
+                    {2, core::Ending::expired, Instant{-2s}},
+                    {4, core::Ending::revoked, Instant{3s}}};
+    record.reserved = {{lease_of(9, core::Predicate::deletes), Instant{70s}},
+                       {lease_of(6, core::Predicate::provides), Instant{69s}}};
+    record.past = {{"bob", Instant{-1s}, 30s}, {"carol", Instant{}, core::limits::quota_ceiling}};
+    record.last_token = token;
+    EXPECT_EQ(decode_record(encode_record(record)), record);
+}
+
+TEST(RecordCodec, keeps_who_waits) {
+    core::Record record;
+    record.leases.push_back(lease_of(7, core::Predicate::mutates));
+    record.waiters.push_back({.id = 1, .until = Instant{1s}, .holder = "bob", .session = ""});
+    record.waiters.push_back({.id = ~std::uint64_t{0},
+                              .priority = -5,
+                              .agent = true,
+                              .predicate = core::Predicate::consumes,
+                              .until = Instant{2s},
+                              .holder = "carol",
+                              .session = "s"});
+    EXPECT_EQ(decode_record(encode_record(record)), record);
+}
+
+TEST(RecordCodec, refuses_what_is_not_a_record) {
+    EXPECT_EQ(decode_record("\xff\xff not a message"), std::nullopt);
+
+    core::Record out_of_order;
+    out_of_order.leases = {lease_of(9, core::Predicate::consumes), lease_of(8, core::Predicate::consumes)};
+    EXPECT_EQ(decode_record(encode_record(out_of_order)), std::nullopt);
+
+    core::Record without_token;
+    without_token.leases = {lease_of(0, core::Predicate::mutates)};
+    EXPECT_EQ(decode_record(encode_record(without_token)), std::nullopt);
+
+    core::Record reserved_without_holder;
+    reserved_without_holder.reserved = {{lease_of(3, core::Predicate::mutates), Instant{1s}}};
+    reserved_without_holder.reserved[0].lease.holder.clear();
+    EXPECT_EQ(decode_record(encode_record(reserved_without_holder)), std::nullopt);
+
+    core::Record held_for_ever;
+    held_for_ever.past = {{"bob", Instant{}, Duration::max()}};
+    EXPECT_EQ(decode_record(encode_record(held_for_ever)), std::nullopt);
+
+    core::Record beyond_json;
+    beyond_json.last_token = core::token_limit;
+    EXPECT_EQ(decode_record(encode_record(beyond_json)), std::nullopt);
+}
+
+TEST(RecordCodec, reads_a_lease_of_a_version_that_knew_no_agents) {
+    // Token 7, PROVIDES, 60 s from 1 s to 61 s, held by alice: as that version wrote it.
+    constexpr unsigned char bytes[] = {0x0a, 0x1f, 0x08, 0x07, 0x10, 0x01, 0x20, 0x80, 0xb0, 0x9d, 0xc2, 0xdf,
+                                       0x01, 0x28, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x30, 0x80, 0x88, 0x91, 0xbe,
+                                       0xc6, 0x03, 0x3a, 0x05, 0x61, 0x6c, 0x69, 0x63, 0x65, 0x18, 0x07};
+    const std::string before(std::begin(bytes), std::end(bytes));
+    const auto record = decode_record(before);
+    ASSERT_TRUE(record);
+    core::Lease lease;
+    lease.token = 7;
+    lease.predicate = core::Predicate::provides;
+    lease.ttl = 60s;
+    lease.acquired_at = lease.held_since = Instant{1s};
+    lease.expires_at = Instant{61s};
+    lease.holder = "alice";
+    EXPECT_EQ(record->leases, std::vector<core::Lease>{lease});
+    EXPECT_TRUE(record->reserved.empty());
+}
+
+TEST(RecordCodec, skips_fields_that_a_later_version_added) {
+    core::Record record;
+    record.leases.push_back(lease_of(7, core::Predicate::mutates));
+    const std::string later = encode_record(record) + std::string("\x92\x03\x03new", 6);  // field 50, three bytes
+    EXPECT_EQ(decode_record(later), record);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include "discovery/publisher/advert.h"
+
+namespace holdfast::discovery {
+namespace {
+
+std::string code_of(const Advertisement& what) {
+    const auto checked = check(what);
+    return checked ? "ok" : checked.error().code;
+}
+
+TEST(Advertisements, within_the_limits_always_fit_into_a_frame) {
+    Advertisement largest{.name = std::string(255, 'n'), .ttl = 24h, .address = std::string(261, 'a')};
+    largest.alpn.assign(16, std::string(255, 'p'));
+    largest.metadata.emplace_back(std::string(128, 'k'), std::string(4096 - 128, 'v'));
+    ASSERT_EQ(code_of(largest), "ok");
+    Update update;
+    update.name = largest.name;
+    update.address = largest.address;
+    update.alpn = largest.alpn;
+    update.metadata = largest.metadata;
+    std::string frame;
+    append_frame(SignedUpdate{encode(update), std::string(32, 'k'), std::string(64, 's'), 1}, frame);
+    EXPECT_LT(frame.size(), frame_bytes_most);
+}
+
+TEST(Advertisements, over_a_limit_are_refused_with_the_code_that_a_relay_would_give) {
+    EXPECT_EQ(code_of({.name = std::string(256, 'n')}), "invalid_name");
+    EXPECT_EQ(code_of({.name = "a\nb"}), "invalid_name");
+    EXPECT_EQ(code_of({.name = "\xff"}), "invalid_name");
+    EXPECT_EQ(code_of({.ttl = 25h}), "ttl_too_long");
+    EXPECT_EQ(code_of({.address = std::string(262, 'a')}), "invalid_argument");
+    EXPECT_EQ(code_of({.alpn = std::vector<std::string>(17, "h2")}), "invalid_alpn");
+    EXPECT_EQ(code_of({.alpn = {""}}), "invalid_alpn");
+    EXPECT_EQ(code_of({.alpn = {std::string(256, 'p')}}), "invalid_alpn");
+    EXPECT_EQ(code_of({.metadata = {{"", "v"}}}), "invalid_metadata");
+    EXPECT_EQ(code_of({.metadata = {{std::string(129, 'k'), "v"}}}), "invalid_metadata");
+    EXPECT_EQ(code_of({.metadata = {{"k", std::string(4096, 'v')}}}), "invalid_metadata");
+    EXPECT_EQ(code_of({.metadata = {{"k", "\xff"}}}), "invalid_metadata");
+    Advertisement many;
+    for (int i = 0; i < 65; ++i)
+        many.metadata.emplace_back("k" + std::to_string(i), "v");
+    EXPECT_EQ(code_of(many), "invalid_metadata");
+}
+
+}  // namespace
+}  // namespace holdfast::discovery

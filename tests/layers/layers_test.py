@@ -1,0 +1,111 @@
+"""Checks that includes only point up the list of folders in CMakeLists.txt, and that pure folders stay pure.
+
+The list is read from the add_subdirectory() lines, so it exists once. A file belongs to the longest listed folder that
+contains it: src/client/agent is part of src/client.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+import unittest
+
+SOURCE = os.environ["HOLDFAST_SOURCE"]
+
+# Folders whose code gets time, randomness and I/O as arguments, so that the simulator runs what ships.
+PURE = ("lease", "codec", "codec/record", "codec/peer", "store", "store/memory", "store/cas", "store/quorum", "consensus",
+        "authority", "election", "agreed", "redis", "keys/controller", "discovery", "discovery/directory")
+IMPURE = re.compile(r'#include *[<"](boost/(asio|beast)|thread|mutex|condition_variable|random)|_clock::now|random_device')
+INCLUDE = re.compile(r'^#include "([^"]+/[^"]+)"', re.MULTILINE)
+
+
+def layers(root):
+    """The folders of src, lowest first."""
+    with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as file:
+        return re.findall(r"^add_subdirectory\(src/(\S+)\)", file.read(), re.MULTILINE)
+
+
+def folder_of(path, order):
+    """The layer that a file below src is in, or None."""
+    folder = os.path.dirname(path)
+    while folder and folder not in order:
+        folder = os.path.dirname(folder)
+    return folder or None
+
+
+def sources(root):
+    for directory, _, names in sorted(os.walk(os.path.join(root, "src"))):
+        for name in sorted(names):
+            if name.endswith((".h", ".cpp")):
+                path = os.path.join(directory, name)
+                with open(path, encoding="utf-8") as file:
+                    yield os.path.relpath(path, os.path.join(root, "src")), file.read()
+
+
+def violations(root):
+    order = layers(root)
+    rank = {folder: place for place, folder in enumerate(order)}
+    found = []
+    for path, text in sources(root):
+        folder = folder_of(path, rank)
+        if folder is None:
+            found.append(f"src/{path} is in no folder that CMakeLists.txt lists")
+            continue
+        for included in INCLUDE.findall(text):
+            if not os.path.exists(os.path.join(root, "src", included)):
+                continue  # public headers, and what protoc generates
+            target = folder_of(included, rank)
+            if target is not None and rank[target] > rank[folder]:
+                found.append(f"src/{path} includes {included}, but {target} is listed below {folder}")
+        if folder in PURE:
+            found += [f"src/{path} is in a pure folder, but has {match.group(0)}" for match in IMPURE.finditer(text)]
+    return found
+
+
+class Layers(unittest.TestCase):
+    def test_no_include_points_down_the_list_and_pure_folders_are_pure(self):
+        self.assertEqual(violations(SOURCE), [])
+
+    def test_every_pure_folder_is_listed(self):
+        self.assertLessEqual(set(PURE), set(layers(SOURCE)))
+
+    def test_much_is_looked_at(self):
+        self.assertGreater(sum(len(INCLUDE.findall(text)) for _, text in sources(SOURCE)), 1000)
+
+
+class Planted(unittest.TestCase):
+    """The check itself: each violation is found in a tree that has it."""
+
+    def tree(self, **files):
+        root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, root)
+        files = {"CMakeLists.txt": "add_subdirectory(src/base)\nadd_subdirectory(src/lease)\nadd_subdirectory(src/server)\n",
+                 "src/base/a.h": "", "src/lease/b.h": '#include "base/a.h"\n', "src/server/c.cpp": '#include "lease/b.h"\n', **files}
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        return root
+
+    def test_a_tree_in_order_has_no_violation(self):
+        self.assertEqual(violations(self.tree()), [])
+
+    def test_an_arrow_that_points_down_is_found(self):
+        root = self.tree(**{"src/base/up.cpp": '#include "lease/b.h"\n'})
+        self.assertEqual(violations(root), ["src/base/up.cpp includes lease/b.h, but lease is listed below base"])
+
+    def test_a_subfolder_belongs_to_the_folder_that_is_listed(self):
+        root = self.tree(**{"src/base/deep/up.h": '#include "lease/b.h"\n', "src/server/deep/fine.h": '#include "base/a.h"\n'})
+        self.assertEqual(len(violations(root)), 1)
+
+    def test_a_folder_that_is_not_listed_is_found(self):
+        self.assertEqual(len(violations(self.tree(**{"src/new/a.h": ""}))), 1)
+
+    def test_a_clock_in_a_pure_folder_is_found(self):
+        root = self.tree(**{"src/lease/now.cpp": "auto now = std::chrono::steady_clock::now();\n",
+                            "src/lease/thread.h": "#include <thread>\n", "src/server/now.cpp": "#include <thread>\n"})
+        self.assertEqual(len(violations(root)), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+#include "statefile/durable_state.h"
+
+#include <atomic>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <optional>
+#include <vector>
+
+#include "statefile/scratch_dir.h"
+
+namespace holdfast {
+namespace {
+
+constexpr Instant noon{100'000s};
+
+/// A state file, its worker, and a loop that runs when the test says so.
+class DurableStateTest : public testing::Test {
+ protected:
+    DurableStateTest() {
+        db_ = reopen();
+        const auto begun = db_->begin([](auto&&...) {});
+        EXPECT_TRUE(begun);
+        durable_.emplace(DurableState::Parts{.db = *db_,
+                                             .post = [this](Callback<> function) { post(std::move(function)); },
+                                             .on_failure = [this](const Error& error) { failures_.push_back(error); }});
+        durable_->start(LongestTtl(*begun, core::Policy{}.ttl_max));
+    }
+
+    std::unique_ptr<StateDb> reopen() {
+        auto opened = StateDb::open(scratch_.file("state.db"), {"boot", noon});
+        EXPECT_TRUE(opened) << opened.error().message;
+        return std::move(*opened);
+    }
+
+    void post(Callback<> function) {
+        const std::lock_guard lock(mutex_);
+        posted_.push_back(std::move(function));
+    }
+
+    void run_loop() {
+        durable_->drain();
+        std::vector<Callback<>> batch;
+        {
+            const std::lock_guard lock(mutex_);
+            batch.swap(posted_);
+        }
+        for (Callback<>& function : batch)
+            function();
+    }
+
+    /// What a later life would find.
+    Found found_by_next_life() {
+        durable_->stop();
+        durable_.reset();
+        db_.reset();
+        db_ = reopen();
+        return db_->found();
+    }
+
+    ScratchDir scratch_;
+    std::unique_ptr<StateDb> db_;
+    std::optional<DurableState> durable_;
+    std::mutex mutex_;
+    std::vector<Callback<>> posted_;
+    std::vector<Error> failures_;
+};
+
+TEST_F(DurableStateTest, answers_on_the_loop_once_the_write_is_durable) {
+    bool answered = false;
+    durable_->reserve_tokens(77, [&](Result<void> outcome) {
+        EXPECT_TRUE(outcome);
+        answered = true;
+    });
+    durable_->drain();
+    EXPECT_FALSE(answered) << "not from the worker's thread";
+    run_loop();
+    EXPECT_TRUE(answered);
+    EXPECT_EQ(found_by_next_life().token_ceiling, 77U);
+}
+
+TEST_F(DurableStateTest, answers_in_the_order_of_the_calls) {
+    std::vector<int> order;
+    for (int i = 0; i < 20; ++i)
+        durable_->reserve_tokens(static_cast<core::Token>(100 - i), [&order, i](Result<void>) { order.push_back(i); });
+    run_loop();
+    std::vector<int> expected(20);
+    for (int i = 0; i < 20; ++i)
+        expected[static_cast<std::size_t>(i)] = i;
+    EXPECT_EQ(order, expected);
+    EXPECT_EQ(found_by_next_life().token_ceiling, 100U);
+}
+
+TEST_F(DurableStateTest, refuses_more_writes_than_may_wait) {
+    std::atomic<int> answers = 0;
+    constexpr int many = DurableState::most_waiting * 3;
+    for (int i = 0; i < many; ++i)
+        durable_->save_policy(core::Policy{}, [&](Result<void>) { ++answers; });
+    run_loop();
+    EXPECT_EQ(answers, many) << "each call has one answer";
+    ASSERT_FALSE(failures_.empty());
+    EXPECT_EQ(failures_.front().code, "storage_failed");
+}
+
+TEST_F(DurableStateTest, agents_are_written_in_order_with_everything_else) {
+    std::vector<int> order;
+    const auto then = [&](int number) {
+        return [&order, number](Result<void> outcome) {
+            EXPECT_TRUE(outcome);
+            order.push_back(number);
+        };
+    };
+    const core::SavedAgent anna{"anna", 1, 1, false};
+    const core::SavedAgent bert{"bert", 2, 1, false};
+    durable_->save_agent(anna, then(0));
+    durable_->save_agent(bert, then(1));
+    durable_->reserve_tokens(9, then(2));
+    durable_->forget_agent("anna", then(3));
+    durable_->save_agent({"bert", 2, 2, true}, then(4));
+    durable_->forget_agent("carl", then(5));
+    durable_->save_agent({"carl", 3, 1, false}, then(6));
+    run_loop();
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
+    const Found found = found_by_next_life();
+    EXPECT_EQ(found.agents, (std::vector<core::SavedAgent>{{"bert", 2, 2, true}, {"carl", 3, 1, false}}));
+    EXPECT_EQ(found.token_ceiling, 9U);
+}
+
+TEST_F(DurableStateTest, takes_a_thousand_agents_at_once) {
+    int stored = 0;
+    for (int i = 0; i < 1000; ++i)
+        durable_->save_agent({"agent-" + std::to_string(i), i, 1, false},
+                             [&](const Result<void>& outcome) { stored += outcome ? 1 : 0; });
+    run_loop();
+    EXPECT_EQ(stored, 1000);
+    EXPECT_EQ(found_by_next_life().agents.size(), 1000U);
+}
+
+TEST_F(DurableStateTest, lowers_the_longest_ttl_when_the_old_leases_have_ended) {
+    durable_->advance(noon);
+    core::Policy policy;
+    policy.ttl_max = policy.ttl_default = 2s;
+    bool saved = false;
+    durable_->save_policy(policy, [&](const Result<void>& outcome) { saved = bool(outcome); });
+    EXPECT_EQ(durable_->next_deadline(), Instant::max()) << "not while the change is under way";
+    run_loop();
+    EXPECT_TRUE(saved);
+    durable_->advance(noon + 1s);
+    EXPECT_EQ(durable_->next_deadline(), noon + 1s + 5min);
+    durable_->advance(noon + 1s + 5min);
+    run_loop();
+    EXPECT_EQ(durable_->next_deadline(), Instant::max());
+    EXPECT_EQ(found_by_next_life().recovering_until, noon + 2s);
+}
+
+TEST_F(DurableStateTest, keeps_the_longest_ttl_before_the_old_leases_have_ended) {
+    core::Policy policy;
+    policy.ttl_max = policy.ttl_default = 2s;
+    durable_->save_policy(policy, [](Result<void>) {});
+    run_loop();
+    durable_->advance(noon + 1s);
+    durable_->advance(noon + 5min);
+    run_loop();
+    EXPECT_EQ(found_by_next_life().recovering_until, noon + 5min);
+}
+
+TEST_F(DurableStateTest, a_policy_on_its_way_to_the_disk_is_not_undercut) {
+    core::Policy policy;
+    policy.ttl_max = policy.ttl_default = 2s;
+    durable_->save_policy(policy, [](Result<void>) {});
+    run_loop();
+    durable_->advance(noon);
+    policy.ttl_max = 10min;
+    durable_->save_policy(policy, [](Result<void>) {});
+    durable_->advance(noon + 5min);
+    run_loop();
+    durable_->advance(noon + 5min);
+    run_loop();
+    EXPECT_EQ(found_by_next_life().recovering_until, noon + 10min);
+}
+
+TEST_F(DurableStateTest, writes_fail_after_the_stop_and_say_so) {
+    durable_->stop();
+    std::optional<Result<void>> answer;
+    const auto note = [&](Result<void> outcome) { answer = std::move(outcome); };
+    for (const auto& write : std::vector<std::function<void()>>{[&] { durable_->reserve_tokens(5, note); },
+                                                                [&] { durable_->save_agent({}, note); },
+                                                                [&] { durable_->forget_agent("a", note); }}) {
+        answer.reset();
+        write();
+        run_loop();
+        ASSERT_TRUE(answer);
+        ASSERT_FALSE(*answer);
+        EXPECT_EQ(answer->error().code, "storage_failed");
+    }
+}
+
+}  // namespace
+}  // namespace holdfast

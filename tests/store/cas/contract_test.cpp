@@ -1,0 +1,50 @@
+#include "store/contract/contract.h"
+
+#include "store/cas/sim_fronts.h"
+
+namespace holdfast::core {
+namespace {
+
+class SimUnderTest final : public StoreUnderTest {
+ public:
+    explicit SimUnderTest(const ContractShape& shape) : fronts_(shape_of(shape)) {}
+
+    Store& store(std::size_t front) override { return fronts_.store(front); }
+    Told& told(std::size_t front) override { return fronts_.told(front); }
+    std::uint64_t first_request(std::size_t front) const override { return fronts_.number(front) << 40 | 1; }
+    bool run_until(const std::function<bool()>& condition, Duration limit) override {
+        return fronts_.run_until(condition, limit);
+    }
+    Duration elapsed() const override { return fronts_.time.now(); }
+    std::string why_not(Ordeal) const override { return {}; }
+    void kill_front(std::size_t front) override { fronts_.kill(front); }
+    void start_front(std::size_t front) override { fronts_.start(front); }
+    void restart_engine() override { fronts_.server.restart(true); }
+    void reach_engine(bool reachable) override { fronts_.server.set_reachable(reachable); }
+    void slow_engine(Duration by) override {
+        fronts_.server.latency = 500us + by / 2;
+        fronts_.server.answer_time = 2s;
+    }
+    void step_clock(Duration by) override { fronts_.server.clock.ahead += by; }
+    std::size_t clock_steps_noticed(std::size_t front) const override { return fronts_.clock_steps(front); }
+
+ private:
+    static SimFronts::Shape shape_of(const ContractShape& shape) {
+        SimFronts::Shape made;
+        made.fronts = shape.fronts;
+        made.records_most = 5000;
+        for (const Duration ahead : shape.clocks_ahead)
+            made.clocks.push_back({ahead, 1});
+        return made;
+    }
+    SimFronts fronts_;
+};
+
+INSTANTIATE_TEST_SUITE_P(SimulatedEngine, StoreContract,
+                         testing::Values(ContractStore{
+                             "simulated_engine",
+                             [](const ContractShape& shape) { return std::make_unique<SimUnderTest>(shape); }}),
+                         contract_name);
+
+}  // namespace
+}  // namespace holdfast::core
