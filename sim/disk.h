@@ -37,7 +37,7 @@ struct OnDisk {
     std::optional<SavedAcceptor> saved;
     std::vector<LifeMark> lives;       ///< of this directory (Q12)
     std::vector<LifeMark> peer_lives;  ///< the latest of the others, by node
-    std::optional<Policy> policy;      ///< as the node's own state has it (S1)
+    std::optional<Duration> ttl_max;   ///< the longest TTL, as the node's own state has it (S1)
     LogFound log;
 };
 

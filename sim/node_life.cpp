@@ -43,15 +43,9 @@ void Node::Life::OnThisDisk::reserve_tokens(Token ceiling, Callback<Result<void>
     const auto raise = [ceiling](OnDisk& disk) { disk.ceiling = std::max(disk.ceiling, ceiling); };
     write_in_life(disk_, in_life_, raise, std::move(done));
 }
-void Node::Life::OnThisDisk::save_policy(const Policy& policy, Callback<Result<void>> done) {
+void Node::Life::OnThisDisk::save_ttl_max(Duration ttl_max, Callback<Result<void>> done) {
     write_in_life(
-        disk_, in_life_, [policy](OnDisk& disk) { disk.policy = policy; }, std::move(done));
-}
-void Node::Life::OnThisDisk::save_agent(const SavedAgent&, Callback<Result<void>> done) {
-    done(Error{"storage_failed", "agents are kept in the log"});
-}
-void Node::Life::OnThisDisk::forget_agent(std::string_view, Callback<Result<void>> done) {
-    done(Error{"storage_failed", "agents are kept in the log"});
+        disk_, in_life_, [ttl_max](OnDisk& disk) { disk.ttl_max = ttl_max; }, std::move(done));
 }
 
 void Node::Life::LogOnThisDisk::write(LogWrite write, Callback<Result<void>> done) {
@@ -64,6 +58,8 @@ std::unique_ptr<ReplicatedState> Node::Life::make_state(Life& life, Start& start
     auto made = ReplicatedState::make({.node = start.config.node,
                                        .members = member_names(start.config.members),
                                        .local = life.durable_,
+                                       .local_ttl_max = found.ttl_max.value_or(policy_of_worlds().ttl_max),
+                                       .first_policy = policy_of_worlds(),
                                        .disk = std::make_unique<LogOnThisDisk>(start.disk, start.in_life),
                                        .found = found.log,
                                        .send =
@@ -73,8 +69,7 @@ std::unique_ptr<ReplicatedState> Node::Life::make_state(Life& life, Start& start
                                        .on_applied = start.on_applied,
                                        .entries_before_snapshot = entries_before_snapshot,
                                        .leader_ttl = leader_ttl,
-                                       .seed = start.seed + 2},
-                                      {found.policy.value_or(policy_of_worlds()), {}});
+                                       .seed = start.seed + 2});
     HOLDFAST_ASSERT(made);
     return std::move(*made);
 }

@@ -47,13 +47,11 @@ struct Node::Life {
     static std::unique_ptr<ReplicatedState> make_state(Life& life, Start& start);
 
     /// The node's own durable state, on the simulated disk.
-    class OnThisDisk final : public Durable {
+    class OnThisDisk final : public LocalDurable {
      public:
         OnThisDisk(Disk& disk, InLife in_life) : disk_(disk), in_life_(std::move(in_life)) {}
         void reserve_tokens(Token ceiling, Callback<Result<void>> done) override;
-        void save_policy(const Policy& policy, Callback<Result<void>> done) override;
-        void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override;
-        void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+        void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) override;
 
      private:
         void write(Disk::Change change, Callback<Result<void>> done);

@@ -8,11 +8,10 @@
 
 namespace holdfast {
 
-/// The first entries of a log, made of what a node knew before there was one: its policy, bans and agents, and last the
-/// members. A log without members is not founded: what is there of it is founded once more, to the same effect.
+/// The first entries of a log: the policy to begin with, and last the members. A log without members is not founded:
+/// what is there of it is founded once more, to the same effect.
 struct Founding {
     const core::Policy& policy;
-    const std::vector<core::SavedAgent>& agents;
     const std::vector<std::string>& members;
 };
 struct FoundingEntry {

@@ -7,13 +7,14 @@ namespace holdfast {
 PolicyInForce::PolicyInForce(Parts parts)
     : local_(parts.local),
       local_ttl_max_(parts.local_ttl_max),
+      told_ttl_max_(parts.local_ttl_max),
       agreed_(std::move(parts.agreed)),
       on_told_(std::move(parts.on_told)),
       behind_(agreed_.ttl_max != local_ttl_max_) {}
 
 void PolicyInForce::agree(core::Policy policy) {
     agreed_ = std::move(policy);
-    behind_ = true;
+    behind_ = behind_ || agreed_.ttl_max != told_ttl_max_;
     tell();
 }
 
@@ -31,8 +32,9 @@ void PolicyInForce::tell() {
     telling_ = true;
     // Once it is told of a shorter one, it may come down to that at any time.
     local_ttl_max_ = std::min(local_ttl_max_, agreed_.ttl_max);
-    local_.save_policy(agreed_,
-                       [this, ttl_max = agreed_.ttl_max](const Result<void>& outcome) { told(ttl_max, outcome); });
+    told_ttl_max_ = agreed_.ttl_max;
+    local_.save_ttl_max(told_ttl_max_,
+                        [this, ttl_max = told_ttl_max_](const Result<void>& outcome) { told(ttl_max, outcome); });
 }
 
 void PolicyInForce::told(Duration ttl_max, const Result<void>& outcome) {

@@ -11,12 +11,12 @@ namespace holdfast {
 ///
 /// They are the same but for the TTLs: a longer maximum is in force only once the local state has it, since a start
 /// after an unclean stop waits for as long as that says (S1). All the rest is in force at once, so that a disk that
-/// stalls never delays a ban (R7). The local state is told of every change, one at a time, and of the newest again
-/// after a failure.
+/// stalls never delays a ban (R7). The local state is told of every change of the maximum, one at a time, and of the
+/// newest again after a failure.
 class PolicyInForce {
  public:
     struct Parts {
-        core::Durable& local;
+        core::LocalDurable& local;
         Duration local_ttl_max;  ///< that the local state has
         core::Policy agreed;
         /// The local state has answered; the error, if it failed.
@@ -39,8 +39,9 @@ class PolicyInForce {
     void tell();
     void told(Duration ttl_max, const Result<void>& outcome);
 
-    core::Durable& local_;
+    core::LocalDurable& local_;
     Duration local_ttl_max_;
+    Duration told_ttl_max_;  ///< last
     core::Policy agreed_;
     std::function<void(const Result<void>&)> on_told_;
     Instant now_{};

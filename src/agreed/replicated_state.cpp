@@ -1,12 +1,17 @@
 #include "agreed/replicated_state.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "agreed/replicated_state_impl.h"
+#include "agreed/agreed_state.h"
+#include "agreed/replicated_founding.h"
+#include "agreed/replicated_policy.h"
+#include "authority/authority.h"
 #include "base/random.h"
+#include "consensus/replicated_log.h"
+#include "election/candidate.h"
 
 namespace holdfast {
-
 namespace {
 
 constexpr std::string_view group = "log";
@@ -15,11 +20,68 @@ std::string id_of(const std::string& member) {
     return member.substr(0, member.find('='));
 }
 
+Error not_available(std::string why) {
+    return {"unavailable", std::move(why)};
+}
+
 }  // namespace
 
-ReplicatedState::Impl::Impl(Parts given, Local known)
+using core::LogIndex;
+
+struct ReplicatedState::Impl {
+    explicit Impl(Parts given);
+
+    Result<void> check() const;
+    void report(const Error& error) const {
+        if (parts.on_failure) parts.on_failure(error);
+    }
+
+    /// What the disk answers may have changed what the nodes agree on.
+    class Disk final : public core::LogDisk {
+     public:
+        explicit Disk(Impl& impl) : impl_(impl) {}
+        void write(core::LogWrite write, Callback<Result<void>> done) override;
+
+     private:
+        Impl& impl_;
+    };
+
+    // ---- commands ----
+    std::optional<Error> refusal() const;
+    void append(std::string entry, Callback<Result<void>> done);
+    void stop();
+    void save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& policy,
+                     Callback<Result<void>> done);
+
+    // ---- what was agreed on reaches this node ----
+    void deliver();
+    void on_local_told(const Result<void>& told);
+
+    const core::ClusterState& state() const { return agreed.state(); }
+
+    // ---- the first entries of a cluster's log ----
+    void found_if_needed();
+
+    Parts parts;
+    std::vector<std::string> members;
+    std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+    bool stopped = false;
+    std::optional<Error> trouble;
+
+    std::vector<Callback<Result<void>>> until_complete;
+
+    core::AgreedState agreed;
+    std::optional<PolicyInForce> policy;
+    Disk disk{*this};
+    std::optional<core::ReplicatedLog> log;
+    std::size_t founding_under_way = 0;
+
+    core::Authority* authority = nullptr;
+    std::optional<core::Candidate> candidate;
+};
+
+ReplicatedState::Impl::Impl(Parts given)
     : parts(std::move(given)),
-      local(std::move(known)),
       members(recorded_members(parts.members)),
       agreed({.append = [this](std::string entry,
                                Callback<Result<void>> done) { append(std::move(entry), std::move(done)); },
@@ -52,9 +114,9 @@ ReplicatedState::Impl::Impl(Parts given, Local known)
     agreed.delivered();  // the authority starts with it
     policy.emplace(
         PolicyInForce::Parts{.local = parts.local,
-                             .local_ttl_max = local.policy.ttl_max,
+                             .local_ttl_max = parts.local_ttl_max,
                              // Until a cluster's log is founded, what it will be founded with is as good as any.
-                             .agreed = state().members().empty() ? local.policy : state().policy(),
+                             .agreed = state().members().empty() ? parts.first_policy : state().policy(),
                              .on_told = [this](const Result<void>& told) { on_local_told(told); }});
 }
 
@@ -80,11 +142,81 @@ void ReplicatedState::Impl::Disk::write(core::LogWrite write, Callback<Result<vo
     });
 }
 
+// ---- commands ----
+
+std::optional<Error> ReplicatedState::Impl::refusal() const {
+    if (stopped) return not_available("this node is stopping");
+    if (trouble) return not_available(trouble->message);
+    if (state().members().empty()) return not_available("the cluster has not yet come together; try again in a while");
+    return std::nullopt;
+}
+
+void ReplicatedState::Impl::append(std::string entry, Callback<Result<void>> done) {
+    log->append(std::move(entry), [done = std::move(done)](const Result<LogIndex>& at) mutable {
+        if (at) return done({});
+        done(at.error().code == "storage_failed" ? at.error() : not_available(at.error().message));
+    });
+}
+
+/// Whoever waits is told now, since nothing is heard of the log any more.
+void ReplicatedState::Impl::stop() {
+    candidate.reset();
+    if (std::exchange(stopped, true)) return;
+    const Error stopping = not_available("this node is stopping; what became of this is not known");
+    agreed.stop(stopping);
+    for (Callback<Result<void>>& waiting : std::exchange(until_complete, {}))
+        waiting(stopping);
+    parts.disk->stop();
+}
+
+void ReplicatedState::Impl::save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& changed,
+                                        Callback<Result<void>> done) {
+    // It was made from one with other TTLs than those agreed on.
+    if (!policy->complete()) {
+        until_complete.push_back([done = std::move(done)](const Result<void>& told) mutable {
+            done(told ? Result<void>(Error{"conflict", "the policy has been changed meanwhile"}) : told);
+        });
+        return;
+    }
+    const core::PolicyCommand change{agreed.shown_version(), policy->agreed(), changed};
+    agreed.submit_policy(audit, change, [this, done = std::move(done)](Result<void> saved) mutable {
+        if (!saved || policy->complete()) return done(std::move(saved));
+        until_complete.push_back(std::move(done));
+    });
+}
+
+// ---- what was agreed on reaches this node ----
+
+void ReplicatedState::Impl::deliver() {
+    agreed.deliver();
+    if (!trouble && state().trouble()) trouble = state().trouble();
+}
+
+void ReplicatedState::Impl::on_local_told(const Result<void>& told) {
+    if (!told) report(told.error());
+    if (told && authority != nullptr) authority->take_policy(policy->in_force());
+    if (told && !policy->complete()) return;
+    for (Callback<Result<void>>& waiting : std::exchange(until_complete, {}))
+        waiting(told);
+}
+
+// ---- the first entries of a cluster's log ----
+
+/// Whoever leads next begins anew if this comes to nothing; to found twice has no effect.
+void ReplicatedState::Impl::found_if_needed() {
+    if (stopped || !log->leads() || !state().members().empty() || founding_under_way > 0) return;
+    for (FoundingEntry& entry : founding_entries({parts.first_policy, members}, state().policy_version(),
+                                                 [this] { return agreed.next_id(); })) {
+        ++founding_under_way;
+        agreed.append(entry.id, std::move(entry.value), [this](const auto&) { --founding_under_way; });
+    }
+}
+
 // ---- the outside ----
 
-Result<std::unique_ptr<ReplicatedState>> ReplicatedState::make(Parts parts, Local local) {
+Result<std::unique_ptr<ReplicatedState>> ReplicatedState::make(Parts parts) {
     HOLDFAST_ASSERT(parts.disk != nullptr);
-    auto impl = std::make_unique<Impl>(std::move(parts), std::move(local));
+    auto impl = std::make_unique<Impl>(std::move(parts));
     if (auto checked = impl->check(); !checked) return checked.error();
     return std::unique_ptr<ReplicatedState>(new ReplicatedState(std::move(impl)));
 }
@@ -100,7 +232,6 @@ core::Policy ReplicatedState::policy() const {
 }
 
 std::vector<core::SavedAgent> ReplicatedState::agents() const {
-    if (impl_->state().members().empty()) return impl_->local.agents;
     std::vector<core::SavedAgent> agents;
     for (const auto& [id, agent] : impl_->state().agents())
         agents.push_back(agent);

@@ -36,9 +36,11 @@ class ReplicatedState final : public core::Durable {
     struct Parts {
         core::NodeIndex node = 0;
         std::vector<std::string> members;  ///< each `id=host:port`, in the same order on all nodes; one: a single node
-        core::Durable& local;
-        std::unique_ptr<core::LogDisk> disk = nullptr;  ///< of the log
-        core::LogFound found = {};                      ///< on it; of a single node: what founding_alone() makes
+        core::LocalDurable& local;
+        Duration local_ttl_max = core::Policy{}.ttl_max;  ///< that the local state has, so it is in force already
+        core::Policy first_policy = {};                   ///< founds a log that is empty
+        std::unique_ptr<core::LogDisk> disk = nullptr;    ///< of the log
+        core::LogFound found = {};                        ///< on it; of a single node: what founding_alone() makes
         std::function<void(core::NodeIndex to, core::LogMessage message)> send = {};  ///< must not call back
         std::function<void(const Error&)> on_failure = {};
         std::function<void()> on_written = {};  ///< the disk of the log took something
@@ -47,13 +49,8 @@ class ReplicatedState final : public core::Durable {
         Duration leader_ttl = 10s;  ///< of the lease `leader:log`; no longer than any lease of this cluster may be
         std::uint64_t seed = 0;     ///< different in every life
     };
-    /// What the local state has: its maximum TTL is in force already, and all of it founds a log that is empty.
-    struct Local {
-        core::Policy policy;
-        std::vector<core::SavedAgent> agents;
-    };
     /// Errors: `members_differ` if the log is that of others than these; `state_too_new`, `state_corrupt`.
-    static Result<std::unique_ptr<ReplicatedState>> make(Parts parts, Local local);
+    static Result<std::unique_ptr<ReplicatedState>> make(Parts parts);
     ~ReplicatedState() override;
 
     /// For the start of the authority, which is then to be told of all that changes. Stands for leadership from the

@@ -34,7 +34,7 @@ class Cluster final : public StoreHost {
         const Found& found;
         Instant started_at;
         core::StoreListener& listener;
-        core::Durable& durable;  ///< for the ceiling of tokens (Q11)
+        core::LocalDurable& durable;  ///< for the ceiling of tokens (Q11)
         Log& log;
         /// Makes them durable (cluster_founding.h); answered on the loop.
         std::function<void(std::vector<std::uint64_t> directories, Callback<Result<void>> done)> write_founders;

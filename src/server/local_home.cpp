@@ -32,15 +32,18 @@ class LocalHome final : public Home {
 
     ~LocalHome() override { leave(); }
 
+    /// What servers agree on; an error makes this home unusable.
+    Result<void> opened() const { return node->state ? Result<void>() : node->state.error(); }
+
     core::Authority::Parts authority_parts() override {
         const bool is_node = parts.cluster.has_value();
-        return {.durable = node->state ? node->outer() : durable,
-                .policy = node->state ? (*node->state)->policy() : found.policy,
+        return {.durable = node->outer(),
+                .policy = state().policy(),
                 .tokens_issued = is_node ? 0 : found.token_ceiling,  // of a node: the store's business (Q11)
                 .wall_ms = wall_clock_ms(),
                 .started_at = parts.started_at,
                 .recovering_until = is_node ? Instant{} : recovering_until,  // the others go on meanwhile (Q10)
-                .agents = node->state ? (*node->state)->agents() : found.agents,
+                .agents = state().agents(),
                 .seed = random_seed(),
                 .first_request = is_node ? core::first_request(parts.cluster->members.self, found.boot) : 1,
                 .teller = is_node ? core::Events::Teller::store : core::Events::Teller::authority,
@@ -51,7 +54,7 @@ class LocalHome final : public Home {
         authority = &using_it;
         host = make_host(using_it.listener());
         host->store().advance(parts.started_at);
-        if (node->state) (*node->state)->use(using_it);
+        state().use(using_it);
         return host->store();
     }
 
@@ -76,9 +79,8 @@ class LocalHome final : public Home {
 
     std::vector<Driven> driven() override {
         std::vector<Driven> all = host->driven();
-        ReplicatedState& state = **node->state;
         all.push_back({[this](Instant now) { durable.advance(now); }, [this] { return durable.next_deadline(); }});
-        all.push_back({[&state](Instant now) { state.advance(now); }, [&state] { return state.next_due(); }});
+        all.push_back({[this](Instant now) { state().advance(now); }, [this] { return state().next_due(); }});
         return all;
     }
 
@@ -136,6 +138,8 @@ class LocalHome final : public Home {
     std::string quorum_status() override { return parts.cluster ? host->status() : std::string(); }
 
  private:
+    ReplicatedState& state() { return **node->state; }
+
     /// What the authority asks of the disk, in the order in which it passes through. A server that is alone is the only
     /// member of its own cluster.
     struct Node {
@@ -147,19 +151,24 @@ class LocalHome final : public Home {
     };
     std::unique_ptr<Node> make_node() {
         const auto to_loop = [this](Callback<> function) { post(std::move(function)); };
-        ReplicatedState::Local local{found.policy, found.agents};
-        if (parts.cluster) parts.cluster->fit(local.policy);
+        core::Policy first_policy;
+        Duration local_ttl_max = found.ttl_max;
+        if (parts.cluster) {
+            parts.cluster->fit(first_policy);
+            local_ttl_max = std::min(local_ttl_max, parts.cluster->longest_ttl);
+        }
         auto made = std::make_unique<Node>(Node{open_replicated_state(
-            {parts.log_file, to_loop, [this](const std::string& what) { parts.log.error(what); }},
+            {parts.log_file, to_loop},
             {.node = parts.cluster ? parts.cluster->members.self : core::NodeIndex{0},
              .members = parts.cluster ? parts.cluster->members.ids() : std::vector<std::string>{"alone"},
              .local = durable,
+             .local_ttl_max = local_ttl_max,
+             .first_policy = std::move(first_policy),
              .send = [this](core::NodeIndex to, core::LogMessage message) { node->cluster->send(to, message); },
              .on_failure = [this](const Error& error) { on_write_failed(error); },
              .on_written = [this] { on_written(); },
              .leader_ttl = parts.cluster ? std::min<Duration>(10s, parts.cluster->longest_ttl) : Duration{10s},
-             .seed = random_seed()},
-            std::move(local))});
+             .seed = random_seed()})});
         if (made->state && parts.cluster)
             made->durable.emplace(ClusterDurable::Parts{
                 [this](const core::Policy& policy) { return parts.cluster->check(policy); }, **made->state, to_loop});
@@ -167,8 +176,8 @@ class LocalHome final : public Home {
     }
 
     std::unique_ptr<StoreHost> make_host(core::StoreListener& listener) {
-        if (!parts.cluster || !node->state) return make_memory_host(listener);
-        ReplicatedState& state = **node->state;
+        if (!parts.cluster) return make_memory_host(listener);
+        ReplicatedState& state = this->state();
         auto cluster = std::make_unique<Cluster>(Cluster::Parts{
             .loop = parts.loop,
             .settings = *parts.cluster,
@@ -202,10 +211,7 @@ class LocalHome final : public Home {
     }
 
     /// It can only start with what its cluster has agreed on.
-    Result<void> check() const {
-        if (!node->state) return node->state.error();
-        return parts.cluster ? parts.cluster->check(authority->policy()) : Result<void>();
-    }
+    Result<void> check() const { return parts.cluster ? parts.cluster->check(authority->policy()) : Result<void>(); }
 
     /// Called by the durable state, from its own thread.
     void post(Callback<> function) {
@@ -263,8 +269,10 @@ class LocalHome final : public Home {
 
 }  // namespace
 
-std::unique_ptr<Home> make_local_home(LocalHomeParts parts) {
-    return std::make_unique<LocalHome>(std::move(parts));
+Result<std::unique_ptr<Home>> make_local_home(LocalHomeParts parts) {
+    auto home = std::make_unique<LocalHome>(std::move(parts));
+    if (auto opened = home->opened(); !opened) return opened.error();
+    return std::unique_ptr<Home>(std::move(home));
 }
 
 }  // namespace holdfast

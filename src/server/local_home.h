@@ -26,6 +26,6 @@ struct LocalHomeParts {
     Instant started_at;
     std::function<void()> tick;  ///< after something came from the disk
 };
-std::unique_ptr<Home> make_local_home(LocalHomeParts parts);
+Result<std::unique_ptr<Home>> make_local_home(LocalHomeParts parts);
 
 }  // namespace holdfast

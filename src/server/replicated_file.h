@@ -8,13 +8,10 @@ namespace holdfast {
 struct ReplicatedFile {
     std::string path;                      ///< REQUIRES: in a directory that is locked (StateDir)
     std::function<void(Callback<>)> post;  ///< runs a function on the loop; callable from any thread
-    /// What of the state from before there was a log had no room in it.
-    std::function<void(const std::string& what)> on_left_out = {};
 };
 
 /// A ReplicatedState on a file, which is written by a thread of its own. It fills in the disk, and what is on it, of
 /// `parts`. Errors: as of LogFile and ReplicatedState::make().
-Result<std::unique_ptr<ReplicatedState>> open_replicated_state(ReplicatedFile file, ReplicatedState::Parts parts,
-                                                               ReplicatedState::Local local);
+Result<std::unique_ptr<ReplicatedState>> open_replicated_state(ReplicatedFile file, ReplicatedState::Parts parts);
 
 }  // namespace holdfast

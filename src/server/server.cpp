@@ -43,12 +43,13 @@ Result<void> check_whole(const StateDir& directory, const Found& found) {
 
 /// Until a signal. `home` is made with a function that tells the server that something came from the disk.
 int run_at_home(const ServeOptions& options, Log& log, boost::asio::io_context& loop, Instant started_at,
-                const std::function<std::unique_ptr<Home>(std::function<void()> tick)>& make_home) {
+                const std::function<Result<std::unique_ptr<Home>>(std::function<void()> tick)>& make_home) {
     std::optional<Life> life;
-    const std::unique_ptr<Home> home = make_home([&life] {
+    const auto home = make_home([&life] {
         if (life) life->tick();
     });
-    life.emplace(Life::Parts{.options = options, .loop = loop, .home = *home, .log = log, .started_at = started_at});
+    if (!home) return refuse(options, home.error());
+    life.emplace(Life::Parts{.options = options, .loop = loop, .home = **home, .log = log, .started_at = started_at});
     const int code = life->run();
     life.reset();
     return code;
@@ -94,7 +95,7 @@ int run_as_front(const ServeOptions& options, const std::optional<ClusterSetting
     if (!home) return refuse(options, home.error());
     log.info("holdfast " HOLDFAST_VERSION ", a front of " + (*home)->shown());
     return run_at_home(options, log, loop, store_clock_now(),
-                       [&](const std::function<void()>&) { return std::move(*home); });
+                       [&](const std::function<void()>&) { return Result<std::unique_ptr<Home>>(std::move(*home)); });
 }
 
 }  // namespace

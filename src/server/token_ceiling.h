@@ -19,7 +19,7 @@ class TokenCeiling {
  public:
     struct Parts {
         core::Acceptor& acceptor;
-        core::Durable& durable;
+        core::LocalDurable& durable;
         std::function<std::int64_t()> wall_ms;
     };
     explicit TokenCeiling(Parts parts) : parts_(std::move(parts)) {}

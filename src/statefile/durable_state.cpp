@@ -24,24 +24,14 @@ void DurableState::reserve_tokens(core::Token ceiling, Callback<Result<void>> do
     submit([ceiling](StateDb& db) { return db.reserve_tokens(ceiling); }, std::move(done));
 }
 
-void DurableState::save_policy(const core::Policy& policy, Callback<Result<void>> done) {
+void DurableState::save_ttl_max(Duration ttl_max, Callback<Result<void>> done) {
     ++changes_under_way_;
-    submit([policy](StateDb& db) { return db.save_policy(policy); },
-           [this, ttl_max = policy.ttl_max, done = std::move(done)](Result<void> outcome) mutable {
+    submit([ttl_max](StateDb& db) { return db.save_ttl_max(ttl_max); },
+           [this, ttl_max, done = std::move(done)](Result<void> outcome) mutable {
                --changes_under_way_;
                if (outcome) longest_ttl_.policy_took_effect(ttl_max);
                done(std::move(outcome));
            });
-}
-
-void DurableState::save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) {
-    submit(AgentChange{agent, false}, std::move(done));
-}
-
-void DurableState::forget_agent(std::string_view id, Callback<Result<void>> done) {
-    AgentChange change{{}, true};
-    change.agent.id = id;
-    submit(std::move(change), std::move(done));
 }
 
 void DurableState::save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done) {
@@ -55,7 +45,7 @@ void DurableState::save_peer_lives(std::vector<core::LifeMark> lives, Callback<R
 
 void DurableState::advance(Instant now) {
     longest_ttl_.advance(now);
-    // A policy on its way to the disk may be about to raise the maximum.
+    // A change on its way to the disk may be about to raise the maximum.
     if (changes_under_way_ > 0) return;
     const auto lower = longest_ttl_.may_lower_to(now);
     if (!lower) return;
@@ -105,36 +95,16 @@ void DurableState::answer(Callback<Result<void>> done, Result<void> outcome) {
     });
 }
 
-/// The next job, and if it is an agent's, those right behind it.
-std::vector<DurableState::Job> DurableState::take_batch() {
-    const auto of_an_agent = [](const Job& job) { return std::holds_alternative<AgentChange>(job.work); };
-    std::vector<Job> batch;
-    do {
-        batch.push_back(std::move(jobs_.front()));
-        jobs_.pop_front();
-    } while (of_an_agent(batch.front()) && !jobs_.empty() && of_an_agent(jobs_.front()));
-    return batch;
-}
-
-Result<void> DurableState::write(std::vector<Job>& batch) {
-    if (auto* work = std::get_if<std::function<Result<void>(StateDb&)>>(&batch.front().work)) return (*work)(db_);
-    std::vector<AgentChange> changes;
-    for (Job& job : batch)
-        changes.push_back(std::move(std::get<AgentChange>(job.work)));
-    return db_.change_agents(changes);
-}
-
 void DurableState::run() {
     std::unique_lock lock(mutex_);
     while (true) {
         changed_.wait(lock, [&] { return stopped_ || !jobs_.empty(); });
         if (jobs_.empty()) return;
-        std::vector<Job> batch = take_batch();
+        Job job = std::move(jobs_.front());
+        jobs_.pop_front();
         working_ = true;
         lock.unlock();
-        const Result<void> outcome = write(batch);
-        for (Job& job : batch)
-            answer(std::move(job.done), outcome);
+        answer(std::move(job.done), job.work(db_));
         lock.lock();
         working_ = false;
         changed_.notify_all();

@@ -5,7 +5,6 @@
 #include <functional>
 #include <mutex>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "statefile/longest_ttl.h"
@@ -16,9 +15,8 @@ namespace holdfast {
 
 /// What must survive a restart, written by a thread of its own, so that a disk that stalls never stalls the loop.
 /// Writes happen in the order of the calls; answers come on the loop, in that order. At most `most_waiting` writes
-/// wait; more are answered with `storage_failed`. Agents that wait one behind the other are written together, so that a
-/// thousand that register at once wait for the disk a few times, not a thousand.
-class DurableState final : public core::Durable {
+/// wait; more are answered with `storage_failed`.
+class DurableState final : public core::LocalDurable {
  public:
     static constexpr std::size_t most_waiting = 1024;
 
@@ -36,9 +34,7 @@ class DurableState final : public core::Durable {
     void start(LongestTtl longest_ttl);
 
     void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
-    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
-    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
-    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+    void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) override;
 
     /// Of a node (StateDb::save_founders).
     void save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done);
@@ -55,15 +51,13 @@ class DurableState final : public core::Durable {
     void stop();
 
  private:
-    using Work = std::variant<std::function<Result<void>(StateDb&)>, AgentChange>;
+    using Work = std::function<Result<void>(StateDb&)>;
     struct Job {
         Work work;
         Callback<Result<void>> done;
     };
 
     void submit(Work work, Callback<Result<void>> done);
-    std::vector<Job> take_batch();
-    Result<void> write(std::vector<Job>& batch);
     void answer(Callback<Result<void>> done, Result<void> outcome);
     void run();
 

@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::int64_t newest(const SqliteFile& kind) {
-    return 1 + static_cast<std::int64_t>(kind.upgrades.size());
-}
-
 /// What is in it concerns nobody but its owner, whoever may enter the directory. The journals that SQLite makes beside
 /// a file get its mode. A file system without modes has to be protected by other means.
 void keep_private(const std::string& path) {
@@ -57,29 +53,25 @@ std::int64_t pragma(Sqlite& database, std::string_view sql) {
     return statement.step() ? statement.number(0) : -1;
 }
 
+Error other_version(const SqliteFile& kind, const Sqlite& database, std::int64_t version) {
+    const bool newer = version > kind.version;
+    return {newer ? "state_too_new" : "state_too_old",
+            database.named() + " was written by " + (newer ? "a newer" : "an earlier, unreleased") +
+                " holdfast (schema " + std::to_string(version) + ", this one knows " + std::to_string(kind.version) +
+                "); start that version" +
+                (newer ? "" : ", or move the whole directory away once every lease it granted has certainly ended")};
+}
+
 Result<void> check(const SqliteFile& kind, Sqlite& database) {
     const std::int64_t id = pragma(database, "PRAGMA application_id");
     const std::int64_t version = pragma(database, "PRAGMA user_version");
     if (!database.failure() && (id != kind.application_id || version < 1))
         database.fail({"state_corrupt", "the file " + database.path() + " is not " + kind.called + " of holdfast"});
-    if (!database.failure() && version > newest(kind))
-        return Error{"state_too_new", database.named() + " was written by a newer holdfast (schema " +
-                                          std::to_string(version) + ", this one knows " + std::to_string(newest(kind)) +
-                                          "); start that version"};
+    if (!database.failure() && version != kind.version) return other_version(kind, database, version);
     Statement whole(database, "PRAGMA quick_check(1)");
     if (whole.step() && whole.bytes(0) != "ok")
         database.fail({"state_corrupt", database.named() + " is damaged (" + std::string(whole.bytes(0)) + ")"});
     return database.failure() ? Result<void>(*database.failure()) : Result<void>();
-}
-
-Result<void> upgrade(const SqliteFile& kind, Sqlite& database) {
-    const std::int64_t version = pragma(database, "PRAGMA user_version");
-    if (database.failure()) return *database.failure();
-    if (version == newest(kind)) return {};
-    Transaction transaction(database);
-    for (auto done = static_cast<std::size_t>(version - 1); done < kind.upgrades.size(); ++done)
-        database.run(kind.upgrades[done]);
-    return transaction.commit();
 }
 
 }  // namespace
@@ -105,7 +97,6 @@ Result<std::unique_ptr<Sqlite>> open_file(const SqliteFile& kind, const std::str
     database->run("PRAGMA journal_mode = WAL");
     database->run("PRAGMA synchronous = FULL");
     if (database->failure()) return *database->failure();
-    if (auto upgraded = upgrade(kind, *database); !upgraded) return upgraded.error();
     return database;
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -12,16 +11,16 @@ namespace holdfast {
 
 /// A kind of file that we keep.
 struct SqliteFile {
-    const char* called;                     ///< in messages: "the state file"
-    std::int64_t application_id;            ///< which the schema sets
-    const char* schema;                     ///< of version 1
-    std::span<const char* const> upgrades;  ///< what each later version added, and its number
-    const char* what_to_do;                 ///< with one that is damaged
+    const char* called;           ///< in messages: "the state file"
+    std::int64_t application_id;  ///< which the schema sets
+    std::int64_t version;         ///< likewise
+    const char* schema;
+    const char* what_to_do;  ///< with one that is damaged
 };
 
-/// Opens the file and creates it if there is none. One that is damaged, empty, not ours or written by a newer version
-/// is refused (`state_corrupt`, `state_too_new`) and left as it is. One of an older version is brought up to this one;
-/// that version then refuses it. What is committed stays so after a power cut.
+/// Opens the file and creates it if there is none. One that is damaged, empty, not ours or of another version is
+/// refused
+/// (`state_corrupt`, `state_too_new`, `state_too_old`) and left as it is. What is committed stays so after a power cut.
 ///
 /// REQUIRES: the directory is locked (StateDir), so nobody else has the file.
 Result<std::unique_ptr<Sqlite>> open_file(const SqliteFile& kind, const std::string& path);

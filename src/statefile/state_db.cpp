@@ -24,14 +24,9 @@ struct SavedTable {
 };
 constexpr std::array saved_tables{
     SavedTable{"meta", 2, "name"},
-    SavedTable{"policy", 2, "setting"},
-    SavedTable{"bans", 3, "holder"},
-    SavedTable{"approved", 1, "identity"},
-    SavedTable{"agents", 4, "id"},
     SavedTable{"lives", 2, "boot"},
     SavedTable{"peer_lives", 3, "member"},
     SavedTable{"records", 8, "rowid"},
-    SavedTable{"name_rules", 5, "name, identity"},
 };
 
 Error corrupt(const Sqlite& database, const std::string& what) {
@@ -99,8 +94,7 @@ Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockRea
     state->read_found();
     state->read_founders();
     state->read_lives();
-    state->read_policy();
-    state->read_agents();
+    state->read_ttl_max();
     if (state->found_.damaged) state->distrust();
     if (state->database_->failure()) return *state->database_->failure();
     return state;
@@ -139,7 +133,7 @@ void StateDb::read_found() {
 /// S1: whatever was saved may be altered, so nothing of it is taken up. Nor is any one number believed to be as high as
 /// it was: several of them say nearly the same, and one bit does not change two.
 void StateDb::distrust() {
-    const Duration longest = std::max({Duration{meta("longest_ttl_ns")}, found_.policy.ttl_max, owner_.longest_ttl});
+    const Duration longest = std::max({Duration{meta("longest_ttl_ns")}, found_.ttl_max, owner_.longest_ttl});
     found_.recovering_until = clock_.now + std::min(longest, core::limits::ttl_ceiling);
     const std::int64_t highest = std::max(meta("highest_token"), meta("highest_counter"));
     if (highest > 0 && static_cast<core::Token>(highest) < core::token_limit)
@@ -196,61 +190,17 @@ void StateDb::read_lives() {
     }
 }
 
-void StateDb::read_policy() {
-    core::Policy& policy = found_.policy;
-    Statement settings(*database_, "SELECT setting, value FROM policy");
-    while (settings.step()) {
-        const std::string_view setting = settings.bytes(0);
-        const Duration duration{settings.number(1)};
-        if (setting == "ttl_min_ns") policy.ttl_min = duration;
-        if (setting == "ttl_max_ns") policy.ttl_max = duration;
-        if (setting == "ttl_default_ns") policy.ttl_default = duration;
-        if (setting == "wait_max_ns") policy.wait_max = duration;
-        if (setting == "hold_max_ns") policy.hold_max = duration;
-        if (setting == "idle_max_ns") policy.idle_max = duration;
-        if (setting == "leases_per_holder_max") {
-            if (settings.number(1) < 0) return database_->fail(corrupt(*database_, "leases_per_holder_max"));
-            policy.leases_per_holder_max = static_cast<std::size_t>(settings.number(1));
-        }
-        if (setting == "reject_above_max") policy.reject_above_max = settings.number(1) != 0;
-        if (setting == "manual_approval")
-            policy.approval = settings.number(1) != 0 ? core::Approval::manual : core::Approval::automatic;
-        if (setting != "name_pattern") continue;
-        auto pattern = core::NamePattern::compile(std::string(settings.bytes(1)));
-        if (!pattern) return database_->fail(corrupt(*database_, pattern.error().message));
-        policy.name_pattern = std::move(*pattern);
-    }
-    Statement bans(*database_, "SELECT holder, reason, since_wall_ms FROM bans");
-    while (bans.step())
-        policy.bans.emplace(std::string(bans.bytes(0)), core::Ban{std::string(bans.bytes(1)), bans.number(2)});
-    saved_bans_ = policy.bans;
-    Statement approved(*database_, "SELECT identity FROM approved");
-    while (approved.step())
-        policy.approved.emplace(approved.bytes(0));
-    saved_approved_ = policy.approved;
-    Statement rules(*database_, "SELECT name, identity, reserved, reason, since_wall_ms FROM name_rules");
-    while (rules.step()) {
-        const auto kind = rules.number(2) != 0 ? core::NameRule::Kind::reserved : core::NameRule::Kind::denied;
-        policy.name_rules.emplace(core::NameRuleKey{std::string(rules.bytes(0)), std::string(rules.bytes(1))},
-                                  core::NameRule{kind, std::string(rules.bytes(3)), rules.number(4)});
-    }
-    saved_name_rules_ = policy.name_rules;
-    if (auto checked = policy.check(); !checked) database_->fail(corrupt(*database_, checked.error().message));
-}
-
-void StateDb::read_agents() {
-    Statement agents(*database_, "SELECT id, priority, epoch, restarting FROM agents ORDER BY id");
-    while (agents.step()) {
-        const auto epoch = static_cast<std::uint64_t>(agents.number(2));
-        if (agents.bytes(0).empty() || epoch < 1 || epoch > core::limits::epoch_ceiling)
-            return database_->fail(corrupt(*database_, "the agent '" + std::string(agents.bytes(0)) + "'"));
-        found_.agents.push_back({std::string(agents.bytes(0)), agents.number(1), epoch, agents.number(3) != 0});
-    }
+void StateDb::read_ttl_max() {
+    const Duration saved{meta("ttl_max_ns")};
+    if (saved == Duration::zero()) return;  // never changed
+    if (saved < Duration::zero() || saved > core::limits::ttl_ceiling)
+        return database_->fail(corrupt(*database_, "ttl_max_ns"));
+    found_.ttl_max = saved;
 }
 
 Result<Duration> StateDb::begin(const TakeUp& take_up) {
     Transaction transaction(*database_);
-    Duration longest = owner_.alone() ? found_.policy.ttl_max : owner_.longest_ttl;
+    Duration longest = owner_.alone() ? found_.ttl_max : owner_.longest_ttl;
     if (found_.last_stop == LastStop::unclean) {
         longest = std::max(longest, found_.recovering_until - clock_.now);
     } else {
@@ -303,87 +253,11 @@ Result<void> StateDb::reserve_tokens(core::Token ceiling) {
     return transaction.commit();
 }
 
-Result<void> StateDb::save_policy(const core::Policy& policy) {
+Result<void> StateDb::save_ttl_max(Duration ttl_max) {
     Transaction transaction(*database_);
-    Statement setting(*database_, "INSERT OR REPLACE INTO policy VALUES (?1, ?2)");
-    setting.bind_text(1, "ttl_min_ns").bind(2, policy.ttl_min.count()).execute();
-    setting.bind_text(1, "ttl_max_ns").bind(2, policy.ttl_max.count()).execute();
-    setting.bind_text(1, "ttl_default_ns").bind(2, policy.ttl_default.count()).execute();
-    setting.bind_text(1, "wait_max_ns").bind(2, policy.wait_max.count()).execute();
-    setting.bind_text(1, "hold_max_ns").bind(2, policy.hold_max.count()).execute();
-    setting.bind_text(1, "idle_max_ns").bind(2, policy.idle_max.count()).execute();
-    setting.bind_text(1, "leases_per_holder_max")
-        .bind(2, static_cast<std::int64_t>(policy.leases_per_holder_max))
-        .execute();
-    setting.bind_text(1, "reject_above_max").bind(2, policy.reject_above_max ? 1 : 0).execute();
-    setting.bind_text(1, "manual_approval").bind(2, policy.approval == core::Approval::manual ? 1 : 0).execute();
-    setting.bind_text(1, "name_pattern").bind_text(2, policy.name_pattern.text()).execute();
+    set_meta("ttl_max_ns", ttl_max.count());
     Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'longest_ttl_ns' AND value < ?1");
-    raise.bind(1, policy.ttl_max.count()).execute();
-    write_bans(policy);
-    write_approved(policy);
-    write_name_rules(policy);
-    if (auto committed = transaction.commit(); !committed) return committed;
-    saved_bans_ = policy.bans;
-    saved_approved_ = policy.approved;
-    saved_name_rules_ = policy.name_rules;
-    return {};
-}
-
-void StateDb::write_bans(const core::Policy& policy) {
-    Statement lift(*database_, "DELETE FROM bans WHERE holder = ?1");
-    for (const auto& [holder, ban] : saved_bans_)
-        if (!policy.bans.contains(holder)) lift.bind_text(1, holder).execute();
-    Statement add(*database_, "INSERT OR REPLACE INTO bans VALUES (?1, ?2, ?3)");
-    for (const auto& [holder, ban] : policy.bans) {
-        const auto saved = saved_bans_.find(holder);
-        const bool same = saved != saved_bans_.end() && saved->second.reason == ban.reason &&
-                          saved->second.since_wall_ms == ban.since_wall_ms;
-        if (!same) add.bind_text(1, holder).bind_text(2, ban.reason).bind(3, ban.since_wall_ms).execute();
-    }
-}
-
-void StateDb::write_approved(const core::Policy& policy) {
-    Statement take_back(*database_, "DELETE FROM approved WHERE identity = ?1");
-    for (const std::string& identity : saved_approved_)
-        if (!policy.approved.contains(identity)) take_back.bind_text(1, identity).execute();
-    Statement add(*database_, "INSERT OR REPLACE INTO approved VALUES (?1)");
-    for (const std::string& identity : policy.approved)
-        if (!saved_approved_.contains(identity)) add.bind_text(1, identity).execute();
-}
-
-void StateDb::write_name_rules(const core::Policy& policy) {
-    Statement lift(*database_, "DELETE FROM name_rules WHERE name = ?1 AND identity = ?2");
-    for (const auto& [about, rule] : saved_name_rules_)
-        if (!policy.name_rules.contains(about)) lift.bind_text(1, about.name).bind_text(2, about.identity).execute();
-    Statement add(*database_, "INSERT OR REPLACE INTO name_rules VALUES (?1, ?2, ?3, ?4, ?5)");
-    for (const auto& [about, rule] : policy.name_rules) {
-        const auto saved = saved_name_rules_.find(about);
-        if (saved != saved_name_rules_.end() && saved->second == rule) continue;
-        add.bind_text(1, about.name)
-            .bind_text(2, about.identity)
-            .bind(3, rule.kind == core::NameRule::Kind::reserved ? 1 : 0)
-            .bind_text(4, rule.reason)
-            .bind(5, rule.since_wall_ms)
-            .execute();
-    }
-}
-
-Result<void> StateDb::change_agents(const std::vector<AgentChange>& changes) {
-    Transaction transaction(*database_);
-    Statement save(*database_, "INSERT OR REPLACE INTO agents VALUES (?1, ?2, ?3, ?4)");
-    Statement forget(*database_, "DELETE FROM agents WHERE id = ?1");
-    for (const auto& [agent, forgotten] : changes) {
-        if (forgotten) {
-            forget.bind_text(1, agent.id).execute();
-            continue;
-        }
-        save.bind_text(1, agent.id)
-            .bind(2, agent.priority)
-            .bind(3, static_cast<std::int64_t>(agent.epoch))
-            .bind(4, agent.restarting ? 1 : 0)
-            .execute();
-    }
+    raise.bind(1, ttl_max.count()).execute();
     return transaction.commit();
 }
 

@@ -12,7 +12,6 @@
 #include "lease/record.h"
 #include "statefile/boot_clock.h"
 #include "statefile/sqlite.h"
-#include "store/durable.h"
 #include "store/quorum/ballot.h"
 #include "store/quorum/peer_lives.h"
 
@@ -40,10 +39,9 @@ struct AcceptorMarks {
 /// What a start finds: all that an authority must know of the lives before it.
 struct Found {
     LastStop last_stop = LastStop::none;
-    bool damaged = false;                  ///< it was clean, but what it saved is not what is there: so it is unclean
-    core::Token token_ceiling = 0;         ///< every token up to here may have been issued (G3)
-    core::Policy policy;                   ///< R7: durable
-    std::vector<core::SavedAgent> agents;  ///< G5: in the order of their ids
+    bool damaged = false;           ///< it was clean, but what it saved is not what is there: so it is unclean
+    core::Token token_ceiling = 0;  ///< every token up to here may have been issued (G3)
+    Duration ttl_max = core::Policy{}.ttl_max;  ///< the longest TTL that this server may grant
 
     /// S1: until here leases of earlier lives may be alive that nobody knows. Reservations (R5) are lost along with the
     /// leases in an unclean stop, and this need not last longer for them: what is reserved is not used, so no two can
@@ -60,14 +58,8 @@ struct Found {
     std::vector<core::LifeMark> peer_lives;  ///< of a node, by member: the latest that were met (Q12)
 };
 
-/// An agent that is to be stored, or forgotten: then only its id counts.
-struct AgentChange {
-    core::SavedAgent agent;
-    bool forgotten = false;
-};
-
-/// The state file: token ceiling, policy, bans, agents and, between a clean stop and the next start, the live records;
-/// in a cluster with the ballots of their registers.
+/// The state file: token ceiling, longest TTL and, between a clean stop and the next start, the live records; in a
+/// cluster with the ballots of their registers. What servers agree on is in the replicated log.
 ///
 /// Blocking. Used by one thread at a time: the one that starts, then DurableState's worker, then the one that stops.
 /// Every call is one transaction, durable once it returns success. Errors: see sqlite.h.
@@ -91,8 +83,8 @@ class StateDb {
     /// Never lowers it (G3).
     Result<void> reserve_tokens(core::Token ceiling);
 
-    /// Raises the longest TTL along with the policy (S1).
-    Result<void> save_policy(const core::Policy& policy);
+    /// Raises the longest TTL along with it (S1).
+    Result<void> save_ttl_max(Duration ttl_max);
     Result<void> lower_longest_ttl(Duration ttl);
 
     /// The directories that founded the cluster. Nothing may be agreed to before (server/cluster_founding.h).
@@ -100,9 +92,6 @@ class StateDb {
 
     /// By member: the latest lives of the peers. Nothing is agreed to together with a life before (Q12).
     Result<void> save_peer_lives(const std::vector<core::LifeMark>& lives);
-
-    /// In this order. To forget one that is not there is success.
-    Result<void> change_agents(const std::vector<AgentChange>& changes);
 
     using Records = std::function<void(const TakeUp& save)>;
     /// Ends this life: writes the live records down and marks the state clean, with a checksum over all that is there.
@@ -121,11 +110,7 @@ class StateDb {
     void read_marks();
     void read_founders();
     void read_lives();
-    void read_policy();
-    void write_bans(const core::Policy& policy);
-    void write_approved(const core::Policy& policy);
-    void write_name_rules(const core::Policy& policy);
-    void read_agents();
+    void read_ttl_max();
     Duration take_up_records(const TakeUp& take_up);
     std::int64_t meta(std::string_view name);
     std::string meta_text(std::string_view name);
@@ -137,9 +122,6 @@ class StateDb {
     StateOwner owner_;
     Found found_;
     Duration shift_{};  ///< from the clock of the clean stop to this life's
-    std::map<std::string, core::Ban, std::less<>> saved_bans_;
-    std::set<std::string, std::less<>> saved_approved_;
-    std::map<core::NameRuleKey, core::NameRule> saved_name_rules_;
 };
 
 }  // namespace holdfast

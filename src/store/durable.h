@@ -39,13 +39,26 @@ struct AuditPage {
     bool more = false;
 };
 
-/// What must survive a restart. Calls answer later, from the loop that runs the authority; none is on the path of a
-/// grant.
+/// What a server keeps on its own disk. Calls answer later, from the loop that runs the authority; none is on the path
+/// of a grant.
+class LocalDurable {
+ public:
+    virtual ~LocalDurable() = default;
+
+    /// Makes it certain that no token up to and including `ceiling` is issued again by a later start (G3).
+    virtual void reserve_tokens(Token ceiling, Callback<Result<void>> done) = 0;
+
+    /// Stores the longest TTL that this server grants. A start after an unclean stop waits for the longest that was in
+    /// use (S1).
+    virtual void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) = 0;
+};
+
+/// What must survive a restart and is the same on every server. Calls answer as those of LocalDurable.
 class Durable {
  public:
     virtual ~Durable() = default;
 
-    /// Makes it certain that no token up to and including `ceiling` is issued again by a later life (G3).
+    /// As LocalDurable::reserve_tokens().
     virtual void reserve_tokens(Token ceiling, Callback<Result<void>> done) = 0;
 
     /// Stores the policy, bans included, whole (R7). Error `conflict`, where others may change it too: it is not the

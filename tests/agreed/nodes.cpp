@@ -9,13 +9,14 @@ namespace holdfast {
 
 using namespace core;
 
-Nodes::Nodes(std::size_t count, ReplicatedState::Local local)
-    : directory_(std::filesystem::temp_directory_path() / ("holdfast-nodes-" + random_hex(8))) {
+Nodes::Nodes(std::size_t count, Policy first_policy)
+    : first_policy_(std::move(first_policy)),
+      directory_(std::filesystem::temp_directory_path() / ("holdfast-nodes-" + random_hex(8))) {
     std::filesystem::create_directory(directory_);
     for (std::size_t i = 0; i < count; ++i)
         nodes_.push_back(std::make_unique<Node>());
     for (std::size_t i = 0; i < count; ++i)
-        start(i, local);
+        start(i);
     for (std::size_t i = 0; i < count; ++i)
         introduce(i);
     pass(1ms);
@@ -30,7 +31,7 @@ Nodes::~Nodes() {
     std::filesystem::remove_all(directory_);
 }
 
-void Nodes::start(std::size_t index, ReplicatedState::Local local) {
+void Nodes::start(std::size_t index) {
     Node& node = *nodes_[index];
     std::vector<std::string> members;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -44,13 +45,14 @@ void Nodes::start(std::size_t index, ReplicatedState::Local local) {
                                         {.node = self,
                                          .members = members,
                                          .local = node.local,
+                                         .local_ttl_max = node.local.saved.value_or(first_policy_.ttl_max),
+                                         .first_policy = first_policy_,
                                          .send =
                                              [this, self](NodeIndex to, LogMessage message) {
                                                  log_flying_.push_back({self, to, std::move(message)});
                                              },
                                          .on_failure = [this](const Error& error) { failures.push_back(error); },
-                                         .seed = random_seed()},
-                                        std::move(local));
+                                         .seed = random_seed()});
     ASSERT_TRUE(opened) << opened.error().message;
     node.state = std::move(*opened);
     node.authority = std::make_unique<Authority>(
@@ -76,7 +78,7 @@ void Nodes::introduce(std::size_t node) {
         if (other != node) nodes_[node]->store->set_peer(static_cast<NodeIndex>(other), nodes_[other]->boot);
 }
 
-void Nodes::restart(std::size_t index, ReplicatedState::Local local) {
+void Nodes::restart(std::size_t index) {
     Node& node = *nodes_[index];
     node.state->stop();
     node.store->stop();
@@ -85,7 +87,7 @@ void Nodes::restart(std::size_t index, ReplicatedState::Local local) {
     node.authority.reset();
     node.state.reset();
     ++node.boot;
-    start(index, std::move(local));
+    start(index);
     for (std::size_t i = 0; i < nodes_.size(); ++i)
         introduce(i);
     pass(1ms);

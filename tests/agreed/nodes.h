@@ -19,26 +19,26 @@ namespace holdfast {
 class Nodes {
  public:
     struct Node {
-        core::TestDurable local;
+        core::TestLocalDurable local;
         std::unique_ptr<ReplicatedState> state;
         std::unique_ptr<core::Authority> authority;
         std::unique_ptr<core::QuorumStore> store;
         core::BootNumber boot = 1;
     };
 
-    explicit Nodes(std::size_t count, ReplicatedState::Local local = {});
+    explicit Nodes(std::size_t count, core::Policy first_policy = {});
     ~Nodes();
 
     core::Authority& at(std::size_t node) { return *nodes_[node]->authority; }
     ReplicatedState& state(std::size_t node) { return *nodes_[node]->state; }
-    core::TestDurable& local(std::size_t node) { return nodes_[node]->local; }
+    core::TestLocalDurable& local(std::size_t node) { return nodes_[node]->local; }
 
     /// Milliseconds go by, with messages delivered in each.
     void pass(Duration time);
     /// Until it is true, for at most a minute of the nodes' time; says whether it came true.
     bool until(const std::function<bool()>& happened);
     void cut_off(std::size_t node, bool is_cut = true);
-    void restart(std::size_t node, ReplicatedState::Local local);
+    void restart(std::size_t node);
 
     /// The one that leads the log, once all that are not cut off agree on it.
     std::size_t leader();
@@ -52,7 +52,7 @@ class Nodes {
     std::vector<Error> failures;
 
  private:
-    void start(std::size_t node, ReplicatedState::Local local);
+    void start(std::size_t node);
     void introduce(std::size_t node);
     void turn();
     bool deliver();
@@ -64,6 +64,7 @@ class Nodes {
         core::LogMessage message;
     };
 
+    core::Policy first_policy_;
     std::filesystem::path directory_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::deque<core::Envelope> flying_;

@@ -23,7 +23,7 @@ struct Fixture {
                   }}) {
         local.hold = true;
     }
-    core::TestDurable local;
+    core::TestLocalDurable local;
     int answers = 0;
     bool failed = false;
     PolicyInForce policy;
@@ -58,6 +58,16 @@ TEST(PolicyInForce, has_a_shorter_maximum_in_force_at_once_and_no_longer_one_unt
     EXPECT_EQ(node.policy.in_force().ttl_max, 2min);
     node.local.answer_one();
     EXPECT_EQ(node.policy.in_force().ttl_max, 5min);
+}
+
+TEST(PolicyInForce, asks_nothing_of_the_disk_if_the_maximum_stays) {
+    Fixture node(5min);
+    Policy banning = with_max(5min);
+    banning.bans["mallory"] = {};
+    node.policy.agree(banning);
+    EXPECT_TRUE(node.local.held.empty());
+    EXPECT_TRUE(node.policy.complete());
+    EXPECT_TRUE(node.policy.in_force().bans.contains("mallory"));
 }
 
 TEST(PolicyInForce, tells_the_local_state_again_after_a_failure_but_not_at_once) {

@@ -13,8 +13,43 @@
 
 namespace holdfast::core {
 
-/// Durable state for tests: answers at once, or when told to.
-class TestDurable final : public Durable {
+/// Answers at once, or when the test says so.
+class HeldAnswers {
+ public:
+    /// Answers the oldest call that is held back.
+    void answer_one() {
+        Callback<Result<void>> done = std::move(held.front());
+        held.pop_front();
+        done(outcome);
+    }
+
+    bool hold = false;
+    Result<void> outcome;
+    std::deque<Callback<Result<void>>> held;
+
+ protected:
+    void finish(Callback<Result<void>> done) {
+        if (hold)
+            held.push_back(std::move(done));
+        else
+            done(outcome);
+    }
+};
+
+/// A server's own disk, for tests.
+class TestLocalDurable final : public LocalDurable, public HeldAnswers {
+ public:
+    void reserve_tokens(Token, Callback<Result<void>> done) override { finish(std::move(done)); }
+    void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) override {
+        saved = ttl_max;
+        finish(std::move(done));
+    }
+
+    std::optional<Duration> saved;
+};
+
+/// Durable state for tests.
+class TestDurable final : public Durable, public HeldAnswers {
  public:
     void reserve_tokens(Token ceiling, Callback<Result<void>> done) override {
         reserved = ceiling;
@@ -33,27 +68,9 @@ class TestDurable final : public Durable {
         finish(std::move(done));
     }
 
-    /// Answers the oldest call that is held back.
-    void answer_one() {
-        Callback<Result<void>> done = std::move(held.front());
-        held.pop_front();
-        done(outcome);
-    }
-
-    bool hold = false;
-    Result<void> outcome;
     Token reserved = 0;
     std::optional<Policy> saved;
     std::map<std::string, SavedAgent> agents;
-    std::deque<Callback<Result<void>>> held;
-
- private:
-    void finish(Callback<Result<void>> done) {
-        if (hold)
-            held.push_back(std::move(done));
-        else
-            done(outcome);
-    }
 };
 
 /// An authority on a memory store, with time in the test's hand.

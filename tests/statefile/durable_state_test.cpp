@@ -94,53 +94,17 @@ TEST_F(DurableStateTest, refuses_more_writes_than_may_wait) {
     std::atomic<int> answers = 0;
     constexpr int many = DurableState::most_waiting * 3;
     for (int i = 0; i < many; ++i)
-        durable_->save_policy(core::Policy{}, [&](Result<void>) { ++answers; });
+        durable_->save_ttl_max(5min, [&](Result<void>) { ++answers; });
     run_loop();
     EXPECT_EQ(answers, many) << "each call has one answer";
     ASSERT_FALSE(failures_.empty());
     EXPECT_EQ(failures_.front().code, "storage_failed");
 }
 
-TEST_F(DurableStateTest, agents_are_written_in_order_with_everything_else) {
-    std::vector<int> order;
-    const auto then = [&](int number) {
-        return [&order, number](Result<void> outcome) {
-            EXPECT_TRUE(outcome);
-            order.push_back(number);
-        };
-    };
-    const core::SavedAgent anna{"anna", 1, 1, false};
-    const core::SavedAgent bert{"bert", 2, 1, false};
-    durable_->save_agent(anna, then(0));
-    durable_->save_agent(bert, then(1));
-    durable_->reserve_tokens(9, then(2));
-    durable_->forget_agent("anna", then(3));
-    durable_->save_agent({"bert", 2, 2, true}, then(4));
-    durable_->forget_agent("carl", then(5));
-    durable_->save_agent({"carl", 3, 1, false}, then(6));
-    run_loop();
-    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
-    const Found found = found_by_next_life();
-    EXPECT_EQ(found.agents, (std::vector<core::SavedAgent>{{"bert", 2, 2, true}, {"carl", 3, 1, false}}));
-    EXPECT_EQ(found.token_ceiling, 9U);
-}
-
-TEST_F(DurableStateTest, takes_a_thousand_agents_at_once) {
-    int stored = 0;
-    for (int i = 0; i < 1000; ++i)
-        durable_->save_agent({"agent-" + std::to_string(i), i, 1, false},
-                             [&](const Result<void>& outcome) { stored += outcome ? 1 : 0; });
-    run_loop();
-    EXPECT_EQ(stored, 1000);
-    EXPECT_EQ(found_by_next_life().agents.size(), 1000U);
-}
-
 TEST_F(DurableStateTest, lowers_the_longest_ttl_when_the_old_leases_have_ended) {
     durable_->advance(noon);
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
     bool saved = false;
-    durable_->save_policy(policy, [&](const Result<void>& outcome) { saved = bool(outcome); });
+    durable_->save_ttl_max(2s, [&](const Result<void>& outcome) { saved = bool(outcome); });
     EXPECT_EQ(durable_->next_deadline(), Instant::max()) << "not while the change is under way";
     run_loop();
     EXPECT_TRUE(saved);
@@ -153,9 +117,7 @@ TEST_F(DurableStateTest, lowers_the_longest_ttl_when_the_old_leases_have_ended) 
 }
 
 TEST_F(DurableStateTest, keeps_the_longest_ttl_before_the_old_leases_have_ended) {
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
-    durable_->save_policy(policy, [](Result<void>) {});
+    durable_->save_ttl_max(2s, [](Result<void>) {});
     run_loop();
     durable_->advance(noon + 1s);
     durable_->advance(noon + 5min);
@@ -164,13 +126,10 @@ TEST_F(DurableStateTest, keeps_the_longest_ttl_before_the_old_leases_have_ended)
 }
 
 TEST_F(DurableStateTest, a_policy_on_its_way_to_the_disk_is_not_undercut) {
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
-    durable_->save_policy(policy, [](Result<void>) {});
+    durable_->save_ttl_max(2s, [](Result<void>) {});
     run_loop();
     durable_->advance(noon);
-    policy.ttl_max = 10min;
-    durable_->save_policy(policy, [](Result<void>) {});
+    durable_->save_ttl_max(10min, [](Result<void>) {});
     durable_->advance(noon + 5min);
     run_loop();
     durable_->advance(noon + 5min);
@@ -183,8 +142,7 @@ TEST_F(DurableStateTest, writes_fail_after_the_stop_and_say_so) {
     std::optional<Result<void>> answer;
     const auto note = [&](Result<void> outcome) { answer = std::move(outcome); };
     for (const auto& write : std::vector<std::function<void()>>{[&] { durable_->reserve_tokens(5, note); },
-                                                                [&] { durable_->save_agent({}, note); },
-                                                                [&] { durable_->forget_agent("a", note); }}) {
+                                                                [&] { durable_->save_ttl_max(1s, note); }}) {
         answer.reset();
         write();
         run_loop();

@@ -136,10 +136,8 @@ TEST_F(StateDbNodeTest, nothing_is_known_of_an_acceptor_after_an_unclean_stop) {
 }
 
 TEST_F(StateDbNodeTest, waits_for_what_any_member_may_have_granted_even_if_members_agree_on_less_now) {  // Q10
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
     auto db = begin();
-    ASSERT_TRUE(db->save_policy(policy));
+    ASSERT_TRUE(db->save_ttl_max(2s));
     EXPECT_EQ(longest_ttl_, 5min);
     db = nullptr;
     StateOwner shorter = node_a;

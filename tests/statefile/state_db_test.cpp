@@ -111,11 +111,8 @@ TEST_F(StateDbTest, waits_again_when_it_dies_while_it_waits) {
 
 TEST_F(StateDbTest, a_raised_maximum_counts_from_the_moment_it_is_saved_and_a_lowered_one_does_not) {
     auto db = begin({"boot", noon});
-    core::Policy policy;
-    policy.ttl_max = 10min;
-    ASSERT_TRUE(db->save_policy(policy));
-    policy.ttl_max = 2min;
-    ASSERT_TRUE(db->save_policy(policy));
+    ASSERT_TRUE(db->save_ttl_max(10min));
+    ASSERT_TRUE(db->save_ttl_max(2min));
     db = nullptr;
     db = begin({"boot", noon});
     EXPECT_EQ(db->found().recovering_until, noon + 10min);
@@ -127,9 +124,7 @@ TEST_F(StateDbTest, a_raised_maximum_counts_from_the_moment_it_is_saved_and_a_lo
 
 TEST_F(StateDbTest, a_clean_stop_brings_the_wait_down_to_what_is_alive) {
     auto db = begin({"boot", noon});
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
-    ASSERT_TRUE(db->save_policy(policy));
+    ASSERT_TRUE(db->save_ttl_max(2s));
     stop(*db, {"boot", noon}, {});
     db = nullptr;
     begin({"boot", noon});
@@ -139,9 +134,7 @@ TEST_F(StateDbTest, a_clean_stop_brings_the_wait_down_to_what_is_alive) {
 
 TEST_F(StateDbTest, the_wait_covers_a_restored_lease_that_is_longer_than_the_policy_allows_now) {
     auto db = begin({"boot", noon});
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
-    ASSERT_TRUE(db->save_policy(policy));
+    ASSERT_TRUE(db->save_ttl_max(2s));
     stop(*db, {"boot", noon}, {{"r", held_for(4min, noon)}});
     db = nullptr;
     begin({"boot", noon});
@@ -233,9 +226,7 @@ TEST_F(StateDbTest, a_clean_stop_keeps_what_is_reserved_until_its_grace_is_over)
 
 TEST_F(StateDbTest, the_wait_does_not_cover_what_is_only_reserved) {
     auto db = begin({"boot", noon});
-    core::Policy policy;
-    policy.ttl_max = policy.ttl_default = 2s;
-    ASSERT_TRUE(db->save_policy(policy));
+    ASSERT_TRUE(db->save_ttl_max(2s));
     core::Record record;
     record.reserved = {{held_for(4min, noon - 4min).leases[0], noon + core::limits::grace}};
     stop(*db, {"boot", noon}, {{"r", record}});
@@ -272,103 +263,10 @@ TEST_F(StateDbTest, the_token_ceiling_only_goes_up) {
     EXPECT_EQ(open({"boot", noon})->found().token_ceiling, 1000U);
 }
 
-TEST_F(StateDbTest, policy_and_bans_survive_whole) {
-    auto db = begin({"boot", noon});
-    core::Policy policy;
-    policy.ttl_min = 20ms;
-    policy.ttl_max = 7min;
-    policy.ttl_default = 90s;
-    policy.reject_above_max = true;
-    policy.wait_max = 11s;
-    policy.hold_max = 3h;
-    policy.idle_max = 4min;
-    policy.leases_per_holder_max = 12;
-    policy.name_pattern = *core::NamePattern::compile("FILE:.*");
-    policy.bans = {{"eve", {"greedy", 17}}, {"mallory", {"", 18}}};
-    policy.approval = core::Approval::manual;
-    policy.approved = {"anna", "ben"};
-    policy.name_rules[{"web", "anna"}] = {core::NameRule::Kind::denied, "not hers", 20};
-    policy.name_rules[{"db", ""}] = {core::NameRule::Kind::denied, "", 21};
-    ASSERT_TRUE(db->save_policy(policy));
-    policy.bans.erase("mallory");
-    policy.bans["eve"].reason = "still greedy";
-    policy.bans["trudy"] = {"new", 19};
-    policy.approved = {"ben", "carla"};
-    policy.name_rules.erase({"db", ""});
-    policy.name_rules[{"web", "anna"}].kind = core::NameRule::Kind::reserved;
-    policy.name_rules[{"web", "ben"}] = {core::NameRule::Kind::denied, "nor his", 22};
-    ASSERT_TRUE(db->save_policy(policy));
-    db = nullptr;
-
-    db = open({"boot", noon});
-    const core::Policy& found = db->found().policy;
-    EXPECT_EQ(found.ttl_min, 20ms);
-    EXPECT_EQ(found.ttl_max, 7min);
-    EXPECT_EQ(found.ttl_default, 90s);
-    EXPECT_TRUE(found.reject_above_max);
-    EXPECT_EQ(found.wait_max, 11s);
-    EXPECT_EQ(found.hold_max, 3h);
-    EXPECT_EQ(found.idle_max, 4min);
-    EXPECT_EQ(found.leases_per_holder_max, 12U);
-    EXPECT_EQ(found.name_pattern.text(), "FILE:.*");
-    EXPECT_TRUE(found.name_pattern.matches("FILE:/x"));
-    EXPECT_EQ(found.approval, core::Approval::manual);
-    EXPECT_EQ(found.approved, (std::set<std::string, std::less<>>{"ben", "carla"}));
-    EXPECT_EQ(found.name_rules, policy.name_rules);
-    EXPECT_EQ(found.name_rules.size(), 2U);
-    ASSERT_EQ(found.bans.size(), 2U);
-    EXPECT_EQ(found.bans.at("eve").reason, "still greedy");
-    EXPECT_EQ(found.bans.at("eve").since_wall_ms, 17);
-    EXPECT_EQ(found.bans.at("trudy").reason, "new");
-}
-
-TEST_F(StateDbTest, agents_survive_in_the_order_of_their_ids_as_they_were_last) {  // G5
-    auto db = begin({"boot", noon});
-    EXPECT_TRUE(db->found().agents.empty());
-    const core::SavedAgent zoe{"zoe", -3, 1, false};
-    const core::SavedAgent anna{"anna", 1'763'208'000'000, 1, false};
-    const core::SavedAgent anna_later{"anna", 1'763'208'000'000, 2, true};
-    const core::SavedAgent bert{"bert", 5, core::limits::epoch_ceiling, false};
-    ASSERT_TRUE(db->change_agents({{zoe, false}, {anna, false}, {bert, false}}));
-    ASSERT_TRUE(db->change_agents({{anna_later, false}}));
-    ASSERT_TRUE(db->change_agents({{{.id = "bert"}, true}, {{.id = "nobody"}, true}}));
-    db = nullptr;
-    EXPECT_EQ(open({"boot", noon})->found().agents, (std::vector<core::SavedAgent>{anna_later, zoe}));
-}
-
-TEST_F(StateDbTest, takes_up_a_file_of_the_first_version_and_all_that_is_in_it) {
-    auto db = begin({"boot", noon});
-    ASSERT_TRUE(db->reserve_tokens(1000));
-    core::Policy policy;
-    policy.ttl_max = 7min;
-    policy.bans = {{"eve", {"greedy", 17}}};
-    ASSERT_TRUE(db->save_policy(policy));
-    stop(*db, {"boot", noon}, {{"a", held_for(60s, noon)}});
-    db = nullptr;
-    // What that version did not know.
-    Sqlite(path()).run(
-        "DROP TABLE agents; DROP TABLE approved; DROP TABLE name_rules; DROP TABLE lives; DROP TABLE peer_lives; "
-        "PRAGMA user_version = 1;"
-        "CREATE TABLE former (resource TEXT NOT NULL, record BLOB NOT NULL);"
-        "INSERT INTO former SELECT resource, record FROM records; DROP TABLE records;"
-        "ALTER TABLE former RENAME TO records;"
-        "DELETE FROM meta WHERE name IN ('node', 'members', 'highest_token', 'highest_counter', 'forgotten_counter', "
-        "'forgotten_boot', 'forgotten_node', 'directory', 'founders', 'checksum');"
-        "DELETE FROM policy WHERE setting IN ('hold_max_ns', 'idle_max_ns', 'leases_per_holder_max')");
-
-    db = begin({"boot", noon + 1s});
-    EXPECT_EQ(db->found().last_stop, LastStop::clean);
-    EXPECT_EQ(db->found().token_ceiling, 1000U);
-    EXPECT_EQ(db->found().policy.ttl_max, 7min);
-    EXPECT_EQ(db->found().policy.bans.at("eve").reason, "greedy");
-    EXPECT_EQ(db->found().policy.hold_max, Duration::zero());
-    EXPECT_EQ(db->found().policy.idle_max, Duration::zero());
-    EXPECT_EQ(db->found().policy.leases_per_holder_max, 0U);
-    EXPECT_TRUE(db->found().agents.empty());
-    EXPECT_EQ(taken_up_, (Records{{"a", held_for(60s, noon)}}));
-    ASSERT_TRUE(db->change_agents({{{"anna", 1, 1, false}, false}}));
-    db = nullptr;
-    EXPECT_EQ(open({"boot", noon + 1s})->found().agents.size(), 1U);
+TEST_F(StateDbTest, the_longest_ttl_that_may_be_granted_survives) {
+    EXPECT_EQ(open({"boot", noon})->found().ttl_max, core::Policy{}.ttl_max);
+    ASSERT_TRUE(begin({"boot", noon})->save_ttl_max(7min));
+    EXPECT_EQ(open({"boot", noon})->found().ttl_max, 7min);
 }
 
 TEST_F(StateDbTest, refuses_a_damaged_file_and_leaves_it_alone) {
@@ -460,20 +358,13 @@ TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     EXPECT_EQ(opened.error().code, "state_too_new");
 }
 
-TEST_F(StateDbTest, refuses_agents_and_quotas_that_cannot_be) {
+TEST_F(StateDbTest, refuses_a_file_of_an_unreleased_version) {
     begin({"boot", noon});
-    const auto refused = [&](const char* sql) {
-        Sqlite(path()).run(sql);
-        const auto opened = StateDb::open(path(), {"boot", noon});
-        return !opened && opened.error().code == "state_corrupt";
-    };
-    EXPECT_TRUE(refused("INSERT INTO agents VALUES ('anna', 1, 0, 0)"));
-    EXPECT_TRUE(refused("UPDATE agents SET epoch = -1"));
-    EXPECT_TRUE(refused("UPDATE agents SET epoch = 1, id = ''"));
-    EXPECT_FALSE(refused("UPDATE agents SET id = 'anna'"));
-    EXPECT_TRUE(refused("INSERT INTO policy VALUES ('leases_per_holder_max', -1)"));
-    EXPECT_FALSE(refused("DELETE FROM policy"));
-    EXPECT_TRUE(refused("INSERT INTO policy VALUES ('hold_max_ns', -1)"));
+    Sqlite(path()).run("PRAGMA user_version = 6");
+    const auto opened = StateDb::open(path(), {"boot", noon});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, "state_too_old");
+    EXPECT_NE(opened.error().message.find("move the whole directory away"), std::string::npos);
 }
 
 TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_read) {
@@ -483,13 +374,21 @@ TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_re
     ASSERT_FALSE(negative);
     EXPECT_EQ(negative.error().code, "state_corrupt");
 
-    Sqlite(path()).run("UPDATE meta SET value = 5 WHERE name = 'token_ceiling'; DELETE FROM meta WHERE name = 'clean'");
+    Sqlite(path()).run("UPDATE meta SET value = 5 WHERE name = 'token_ceiling'");
+    for (const char* ttl : {"-1", "86400000000001"}) {
+        Sqlite(path()).run("UPDATE meta SET value = " + std::string(ttl) + " WHERE name = 'ttl_max_ns'");
+        const auto impossible = StateDb::open(path(), {"boot", noon});
+        ASSERT_FALSE(impossible) << ttl;
+        EXPECT_EQ(impossible.error().code, "state_corrupt");
+    }
+
+    Sqlite(path()).run("UPDATE meta SET value = 0 WHERE name = 'ttl_max_ns'; DELETE FROM meta WHERE name = 'clean'");
     const auto missing = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, "state_corrupt");
 
     Sqlite(path()).run(
-        "INSERT INTO meta VALUES ('clean', 1); INSERT INTO records (resource, record) VALUES ('a', x'ff')");
+        "INSERT INTO meta VALUES ('clean', 1); INSERT INTO records VALUES ('a', x'ff', 0, 0, 0, 0, 0, 0)");
     const auto begun = open({"boot", noon})->begin([](auto&&...) {});
     ASSERT_FALSE(begun);
     EXPECT_EQ(begun.error().code, "state_corrupt");

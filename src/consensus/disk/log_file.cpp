@@ -22,10 +22,7 @@ constexpr const char* schema = R"sql(
 )sql";
 
 const SqliteFile log_file{
-    "the log",
-    application_id,
-    schema,
-    {},
+    "the log", application_id, 1, schema,
     "; nothing was changed. A member that forgets what it promised can undo what was acknowledged: do not put an older "
     "copy in its place, but see docs/cluster.md for a directory that is lost (docs/operations.md for a server alone)"};
 
