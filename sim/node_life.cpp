@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "store/quorum/request_numbers.h"
+#include "store/quorum/quorum_config.h"
 
 namespace holdfast::sim {
 namespace {

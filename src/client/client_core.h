@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/agent/epoch.h"
 #include "client/forks.h"
 #include "client/keeper_thread.h"
 #include "client/transport.h"

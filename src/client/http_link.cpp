@@ -9,16 +9,18 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <functional>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <utility>
 #include <vector>
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "client/line_splitter.h"
 #include "client/server_address.h"
 
 namespace holdfast {
@@ -30,6 +32,31 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
 using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// Cuts a stream of bytes into lines ending in LF or CR LF, however the pieces arrive. A line longer than 1 MiB is an
+/// overflow: the stream is then of no use.
+class LineSplitter {
+ public:
+    /// Hands every whole line, without its end, to `on_line`; false as soon as that returns false.
+    bool feed(std::string_view bytes, const std::function<bool(std::string_view)>& on_line) {
+        rest_ += bytes;
+        std::size_t from = 0;
+        for (auto end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', from)) {
+            auto line = std::string_view(rest_).substr(from, end - from);
+            if (line.ends_with('\r')) line.remove_suffix(1);
+            from = end + 1;
+            if (!on_line(line)) return false;
+        }
+        rest_.erase(0, from);
+        return true;
+    }
+
+    bool overflowed() const { return rest_.size() > bytes_max; }
+
+ private:
+    static constexpr std::size_t bytes_max = 1 << 20;
+    std::string rest_;
+};
 
 constexpr std::size_t body_bytes_max = 64 << 20;
 constexpr std::size_t header_bytes_max = 64 << 10;

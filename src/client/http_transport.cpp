@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "client/agent/agent_messages.h"
 #include "client/messages.h"
 #include "lease/owner.h"
 

@@ -2,17 +2,35 @@
 
 #include <holdfast/lease.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/time.h"
-#include "client/agent/epoch.h"
 #include "client/callbacks.h"
 #include "client/deadlines.h"
 #include "client/transport.h"
 
 namespace holdfast {
+
+/// Which life of an agent a client speaks for, if for one. Set by one thread, read by all.
+class Epoch {
+ public:
+    explicit Epoch(std::optional<std::uint64_t> epoch = {}) : number_(epoch.value_or(none)) {}
+
+    void set(std::uint64_t epoch) { number_.store(epoch); }
+    std::optional<std::uint64_t> get() const {
+        const std::uint64_t number = number_.load();
+        return number == none ? std::nullopt : std::optional(number);
+    }
+
+ private:
+    static constexpr std::uint64_t none = UINT64_MAX;
+    std::atomic<std::uint64_t> number_;
+};
 
 /// The thread that drives a Keeper: it watches deadlines, has due renewals sent by a few workers, and has the leases
 /// call back on another thread. It never waits for the network or the program itself, so that renewals go out on time,

@@ -11,6 +11,13 @@ class io_context;
 
 namespace holdfast {
 
+/// When a door works: time is told before, once for all that was received together (T6), and what is due next is looked
+/// up after.
+struct DoorTurn {
+    std::function<void()> begins;
+    std::function<void()> ends;
+};
+
 /// The sockets of one door that are ready, found together: a set of its own that the loop watches as a whole, so that
 /// what the loop costs per turn is shared by all connections that are ready in it, and a socket that has been read
 /// short is not read again only to hear that there is nothing.

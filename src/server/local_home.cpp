@@ -11,7 +11,7 @@
 #include "server/cluster.h"
 #include "server/replicated_file.h"
 #include "statefile/durable_state.h"
-#include "store/quorum/request_numbers.h"
+#include "store/quorum/quorum_config.h"
 
 namespace holdfast {
 namespace {

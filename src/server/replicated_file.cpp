@@ -1,6 +1,6 @@
 #include "server/replicated_file.h"
 
-#include "agreed/replicated_founding.h"
+#include "agreed/replicated_state.h"
 #include "base/random.h"
 #include "consensus/disk/sqlite_log_disk.h"
 

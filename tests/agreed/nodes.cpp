@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "store/quorum/request_numbers.h"
+#include "store/quorum/quorum_config.h"
 
 namespace holdfast {
 

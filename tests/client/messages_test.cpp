@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "client/agent/agent_messages.h"
-
 namespace holdfast {
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "client/agent/digest_file.h"
+#include "client/agent/digest.h"
 #include "client/client_core.h"
 #include "client/transport.h"
 

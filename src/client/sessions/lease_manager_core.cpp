@@ -6,10 +6,11 @@
 
 #include "base/clock.h"
 #include "base/rendezvous.h"
+#include "base/text.h"
 #include "client/sessions/instance_id.h"
+#include "codec/resp/resp_command.h"
 
 namespace holdfast {
-
 namespace {
 
 Failure refused(std::string code, std::string message) {
@@ -268,6 +269,272 @@ std::vector<SessionInfo> LeaseManager::Core::sessions() const {
     for (const std::string& session : leases_.sessions())
         all.push_back(info_of(session, *leases_.find(session), now));
     return all;
+}
+
+namespace {
+
+/// Commands in one round trip at most; 1,000 renewals are some 150 KiB.
+constexpr std::size_t batch_most = 1'000;
+constexpr Duration talk_backoff_min = 50ms;
+constexpr int backoff_doublings = 5;
+
+bool is_fatal(const resp::Value& answer) {
+    return answer.is_error() && (answer.text.starts_with("NOAUTH") || answer.text.starts_with("LOADING") ||
+                                 answer.text.starts_with("NOPERM"));
+}
+
+Failure failure_of(const Error& error) {
+    const bool refused = error.code == "refused";
+    return {.outcome = refused ? Outcome::refused : Outcome::unreachable, .code = error.code, .message = error.message};
+}
+
+}  // namespace
+
+void LeaseManager::Core::talk() {
+    Lock lock(mutex_);
+    for (;;) {
+        const HolderInstant now = holder_clock_now();
+        if (is_done(now)) break;
+        if (trouble_ && trouble_->code == "recovering" && now >= closed_until_) tell(std::nullopt);
+        HolderInstant due = leases_.next();
+        if (!retired_) due = std::min(due, roll_.next());
+        if (farewell_due_) due = now;
+        if (closed_until_ > now) due = std::min(due, closed_until_);
+        due = std::max(due, retry_at_);
+        if (stopping_ && now < patience_ends_) due = std::min(due, patience_ends_);
+        if (due <= now) {
+            round(lock);
+            continue;
+        }
+        lock.unlock();
+        talk_alarm_.sleep_until(due);
+        lock.lock();
+    }
+    handed_over_ = leases_.size() == 0 && !farewell_due_ && !release_unanswered_;
+    talk_over_ = true;
+    settled_.notify_all();
+}
+
+bool LeaseManager::Core::is_done(HolderInstant now) const {
+    if (!stopping_) return false;
+    if (leases_.size() == 0 && !farewell_due_) return true;
+    if (now < patience_ends_) return false;
+    const bool round_trip_helps = connected_ && (farewell_due_ || !leases_.only_polls_left());
+    return !round_trip_helps || now >= patience_ends_ + options.timings.timeout;
+}
+
+/// REQUIRES: the lock is held; it is let go of while the network is used.
+void LeaseManager::Core::round(Lock& lock) {
+    if (connect(lock)) exchange(lock);
+    leases_.end_overdue(holder_clock_now());
+    changed(holder_clock_now());
+}
+
+/// Connects before it is decided what to send: what is known of the store afterwards matters for that.
+bool LeaseManager::Core::connect(Lock& lock) {
+    lock.unlock();
+    const auto opened = connection_.open(options.timings.timeout);
+    lock.lock();
+    std::optional<Error> error;
+    if (!opened)
+        error = opened.error();
+    else if (*opened)
+        error = greet(lock);
+    if (!error) return true;
+    const HolderInstant now = holder_clock_now();
+    failed(*error, now);
+    nobody_answered(leases_.take_due(now, SIZE_MAX), now);
+    return false;
+}
+
+std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
+    RespConnection::Batch batch;
+    resp::write_command(batch.bytes, {"INFO", "server"});
+    resp::write_command(batch.bytes, {"SCRIPT", "LOAD", renew_script});
+    resp::write_command(batch.bytes, {"SCRIPT", "LOAD", release_script});
+    batch.commands = 3;
+    lock.unlock();
+    const auto answers = connection_.exchange(batch, options.timings.timeout);
+    const HolderInstant heard = holder_clock_now();
+    lock.lock();
+    if (!answers) return answers.error();
+    if (is_fatal(answers->front())) {
+        connection_.reset();
+        return Error{"refused", connection_.address().shown() + " refused: " + answers->front().text};
+    }
+    failures_ = 0;
+    connected_ = true;
+    roll_.unanswered(heard);  // whatever was under way is not any more, and the heartbeat may be gone
+    const auto age = LeaseCommands::read_memory_age(answers->front());
+    const Duration wait = options.timings.restart_wait.value_or(options.timings.lease_ttl);
+    // From the answer, not the question: it may have become so old only on its way back.
+    closed_until_ = age && *age < wait ? heard + wait - *age : HolderInstant{};
+    leases_.take_nothing_until(closed_until_);
+    if (closed_until_ == HolderInstant{}) {
+        tell(std::nullopt);
+        return std::nullopt;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(closed_until_ - heard);
+    Failure young{.outcome = Outcome::uncertain, .code = "recovering", .retry_in = left};
+    young.message = connection_.address().shown() +
+                    " was started a moment ago and may have forgotten who owns what; nothing new is taken for " +
+                    format_duration(left);
+    tell(std::move(young));
+    return std::nullopt;
+}
+
+void LeaseManager::Core::exchange(Lock& lock) {
+    HolderInstant now = holder_clock_now();
+    const auto roll = retired_ ? std::vector<NodeRoll::Request>{} : roll_.take_due(now);
+    auto requests = leases_.take_due(now, batch_most);
+    changed(now);
+    RespConnection::Batch batch;
+    const bool farewell = farewell_due_;
+    if (farewell) commands_.write_farewell(batch.bytes);
+    for (const auto& request : roll) {
+        if (request.ask == NodeRoll::Ask::heartbeat) commands_.write_heartbeat(batch.bytes);
+        if (request.ask == NodeRoll::Ask::scan) LeaseCommands::write_scan(batch.bytes, request.argument);
+        if (request.ask == NodeRoll::Ask::ttl) LeaseCommands::write_node_ttl(batch.bytes, request.argument);
+    }
+    for (const auto& request : requests)
+        commands_.write(batch.bytes, request);
+    batch.commands = (farewell ? 1 : 0) + roll.size() + requests.size();
+    if (batch.commands == 0) return;
+    lock.unlock();
+    const auto answers = connection_.exchange(batch, options.timings.timeout);
+    lock.lock();
+    now = holder_clock_now();
+    if (!answers) {
+        failed(answers.error(), now);
+        return nobody_answered(requests, now);
+    }
+    auto value = answers->begin();
+    if (farewell) {
+        farewell_due_ = false;
+        ++value;
+    }
+    for (const auto& request : roll)
+        roll_.answer(request, *value++, now);
+    std::vector<LeaseRequest> unknown_scripts;
+    for (const auto& request : requests) {
+        if (LeaseCommands::is_unknown_script(*value))
+            unknown_scripts.push_back(request);
+        else
+            answer(request, *value, now);
+        ++value;
+    }
+    hear_roll(now);
+    repeat_in_full(lock, unknown_scripts);
+}
+
+void LeaseManager::Core::hear_roll(HolderInstant now) {
+    const bool read_whole = roll_.take_news();
+    if (read_whole && !retired_) leases_.set_live(roll_.live(), now);
+    if (read_whole && trouble_ && trouble_->code == "too_many_nodes") tell(std::nullopt);
+    if (roll_.take_endless())
+        tell(failure_of({"too_many_nodes", connection_.address().shown() + " has too many instances or keys to read"}));
+}
+
+/// Somebody flushed the scripts since we loaded them.
+void LeaseManager::Core::repeat_in_full(Lock& lock, const std::vector<LeaseRequest>& requests) {
+    if (requests.empty()) return;
+    RespConnection::Batch batch;
+    for (const auto& request : requests)
+        commands_.write_in_full(batch.bytes, request);
+    batch.commands = requests.size();
+    lock.unlock();
+    const auto answers = connection_.exchange(batch, options.timings.timeout);
+    lock.lock();
+    const HolderInstant now = holder_clock_now();
+    if (!answers) {
+        failed(answers.error(), now);
+        return nobody_answered(requests, now);
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        answer(requests[i], (*answers)[i], now);
+}
+
+void LeaseManager::Core::answer(const LeaseRequest& request, const resp::Value& value, HolderInstant now) {
+    const LeaseAnswer meaning = LeaseCommands::read(request, value);
+    if (value.is_error()) {
+        refused_ = request.ask;
+        tell(failure_of({"refused", connection_.address().shown() + " answered: " + value.text}));
+    } else if (trouble_ && trouble_->code == "refused" && refused_ == request.ask) {
+        tell(std::nullopt);  // a store that is full, say, still lets itself be read
+    }
+    leases_.answer(request, meaning, now);
+}
+
+void LeaseManager::Core::nobody_answered(const std::vector<LeaseRequest>& requests, HolderInstant now) {
+    for (const auto& request : requests) {
+        release_unanswered_ |= retired_ && request.ask == Ask::release;
+        leases_.answer(request, {}, now);
+    }
+}
+
+void LeaseManager::Core::failed(const Error& error, HolderInstant now) {
+    connected_ = false;
+    roll_.unanswered(now);
+    const Duration longest = talk_backoff_min * (1 << std::min(failures_++, backoff_doublings));
+    const Duration pause = std::min<Duration>(longest, options.timings.try_every);
+    retry_at_ = now + pause / 2 +
+                Duration{static_cast<Duration::rep>(random_.unit() * static_cast<double>((pause / 2).count()))};
+    tell(failure_of(error));
+}
+
+/// Told once, however often it is found.
+void LeaseManager::Core::tell(std::optional<Failure> trouble) {
+    const auto code = [](const std::optional<Failure>& one) { return one ? one->code : std::string{}; };
+    const bool same = code(trouble) == code(trouble_);
+    trouble_ = trouble;
+    if (same) return;
+    news_.push_back({std::nullopt, std::move(trouble)});
+    watch_alarm_.ring();
+}
+
+/// REQUIRES: the lock is held. After everything that may have changed what is owned or what is due.
+void LeaseManager::Core::changed(HolderInstant now) {
+    apply_changes(now);
+    settled_.notify_all();
+    talk_alarm_.ring();
+    watch_alarm_.ring();
+}
+
+void LeaseManager::Core::apply_changes(HolderInstant now) {
+    for (auto& change : leases_.take_changes()) {
+        const bool held = change.to == Ownership::owned || change.to == Ownership::uncertain;
+        if (change.forgotten)
+            table_.remove(change.session);
+        else if (held)
+            table_.add(change.session)->hold_until(change.end, now);
+        else if (const auto until = table_.get(change.session))
+            until->finish();
+        if (change.from != change.to)
+            news_.push_back({OwnershipChange{.session = change.session,
+                                             .from = change.from,
+                                             .to = change.to,
+                                             .owner = change.owner,
+                                             .at = std::chrono::system_clock::now()},
+                             {}});
+    }
+}
+
+void LeaseManager::Core::watch() {
+    Lock lock(mutex_);
+    while (!watch_over_ || !news_.empty()) {
+        leases_.end_overdue(holder_clock_now());
+        apply_changes(holder_clock_now());
+        const auto news = std::exchange(news_, {});
+        const HolderInstant next = leases_.next_end();
+        const bool last = watch_over_;
+        lock.unlock();
+        for (const auto& [change, trouble] : news) {
+            if (change && options.on_change) options.on_change(*change);
+            if (!change && options.on_connection) options.on_connection(trouble);
+        }
+        if (!last) watch_alarm_.sleep_until(next);
+        lock.lock();
+    }
 }
 
 }  // namespace holdfast

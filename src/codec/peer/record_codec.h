@@ -1,12 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "consensus/log_messages.h"
 #include "lease/limits.h"
 #include "peer.pb.h"
 #include "store/cas/travelling.h"
 #include "store/quorum/ballot.h"
+#include "store/quorum/messages.h"
 
 namespace holdfast::peer {
 
@@ -36,5 +39,11 @@ void read(const pb::Record& from, core::TravellingRecord& to, Check& check);
 
 void read_resource(const std::string& from, std::string& to, Check& check);
 core::NodeIndex read_node(std::uint32_t from, Check& check);
+
+void write(const core::LogMessage& message, pb::Message& to);
+
+/// Nothing if the message is of another kind; what is read is to be used only if the check holds.
+std::optional<core::QuorumMessage> read_quorum(const pb::Message& from, Check& check);
+std::optional<core::LogMessage> read_log(const pb::Message& from, Check& check);
 
 }  // namespace holdfast::peer

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "discovery/directory/directory.h"
 #include "discovery/relay/stream_book.h"
-#include "net/door_turn.h"
+#include "net/poller.h"
 
 namespace boost::asio {
 class io_context;

@@ -1,16 +1,139 @@
 #include "store/quorum/attempts.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/assert.h"
 #include "base/mutant.h"
 #include "lease/resource.h"
 #include "store/cas/changes.h"
 #include "store/cas/overlapping.h"
-#include "store/quorum/absent.h"
 
 namespace holdfast::core {
 namespace {
+
+/// What the updates of an attempt made of a record.
+struct Decided {
+    bool changed = false;
+    std::vector<Token> added;             ///< leases that were not there
+    std::vector<Lease> extended;          ///< leases that were renewed, as they were before
+    std::vector<std::uint64_t> enqueued;  ///< waiters that were not there
+};
+
+template <class Value>
+bool is_in(const std::vector<Value>& values, const Value& value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::vector<Token> tokens_of(const Record& record) {
+    std::vector<Token> tokens;
+    for (const Lease& lease : record.leases)
+        tokens.push_back(lease.token);
+    return tokens;
+}
+
+/// The leases that are still there with another end, as they were; all of them if nothing else can have changed, for a
+/// renewal may bring the same end again.
+std::vector<Lease> extended_in(const Record& record, const Record& before) {
+    const bool only_renewed = record.leases.size() == before.leases.size() &&
+                              record.waiters.size() == before.waiters.size() &&
+                              record.reserved.size() == before.reserved.size();
+    std::vector<Lease> found;
+    for (const Lease& was : before.leases) {
+        const Lease* const is = record.find(was.token);
+        if (is != nullptr && (only_renewed || is->expires_at != was.expires_at)) found.push_back(was);
+    }
+    return found;
+}
+
+std::vector<std::uint64_t> waiters_of(const Record& record) {
+    std::vector<std::uint64_t> ids;
+    for (const Waiter& waiter : record.waiters)
+        ids.push_back(waiter.id);
+    return ids;
+}
+
+template <class Value>
+std::vector<Value> without(const std::vector<Value>& values, const std::vector<Value>& known) {
+    std::vector<Value> rest;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(rest),
+                 [&](const Value& value) { return !is_in(known, value); });
+    return rest;
+}
+
+/// What happens to a grant when the rule of Q8 is switched off: a lease that its holder seems to have stands for it.
+void reuse_echo(Record& record, const std::vector<Token>& added) {
+    std::erase_if(record.leases, [&](const Lease& lease) {
+        return is_in(added, lease.token) &&
+               std::any_of(record.leases.begin(), record.leases.end(), [&](const Lease& echo) {
+                   return echo.holder == lease.holder && echo.session == lease.session && !is_in(added, echo.token);
+               });
+    });
+}
+
+Decided apply_once(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours,
+                   const OwnTokens& own, Instant now) {
+    const auto tokens = tokens_of(record);
+    const auto waiters = waiters_of(record);
+    Decided decided;
+    for (const Pending& pending : batch) {
+        record.last_token = own.before_next(record.last_token);
+        decided.changed |= pending.update->apply(record, neighbours, now) != Effect::none;
+    }
+    if (!decided.changed) return decided;
+    decided.added = without(tokens_of(record), tokens);
+    decided.enqueued = without(waiters_of(record), waiters);
+    return decided;
+}
+
+/// Applies them in order, each to the result of the one before, with tokens that are this node's own. An update may
+/// bring a higher token of its own making along: then all are applied once more, with tokens above that.
+Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours, const OwnTokens& own,
+                  Instant now) {
+    Record before = record;
+    Decided decided = apply_once(batch, record, neighbours, own, now);
+    const auto strange = [&](Token token) { return !own.has(token); };
+    if (std::any_of(decided.added.begin(), decided.added.end(), strange)) {
+        before.last_token = *std::max_element(decided.added.begin(), decided.added.end());
+        record = before;
+        decided = apply_once(batch, record, neighbours, own, now);
+    }
+    if (decided.changed) decided.extended = extended_in(record, before);
+    if (mutant("echo_reused")) reuse_echo(record, decided.added);
+    return decided;
+}
+
+/// Takes the leases with these tokens out. True if there were any.
+bool take_out(Record& record, const std::vector<Token>& tokens) {
+    return std::erase_if(record.leases, [&](const Lease& lease) { return is_in(tokens, lease.token); }) > 0;
+}
+
+/// Sets aside the waiters of nodes that are gone: they are in nobody's way, but keep their places in the queue, for
+/// their node may be back (G6).
+void set_absent_aside(Record& record, const Mail& mail, Instant now) {
+    if (record.waiters.empty()) return;  // as most are
+    const auto first = std::stable_partition(record.waiters.begin(), record.waiters.end(), [&](const Waiter& waiter) {
+        return !mail.is_gone(origin_of(waiter.id), now);
+    });
+    record.absent.assign(std::make_move_iterator(first), std::make_move_iterator(record.waiters.end()));
+    record.waiters.erase(first, record.waiters.end());
+}
+
+void put_absent_back(Record& record) {
+    for (Waiter& waiter : record.absent) {
+        const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
+                                        [&](const Waiter& other) { return older(waiter.rank(), other.rank()); });
+        record.waiters.insert(place, std::move(waiter));
+    }
+    record.absent.clear();
+}
+
+Shown without_absent(Shown sight, const Mail& mail, Instant now) {
+    for (Seen::Entry& entry : sight.entries)
+        std::erase_if(entry.record.record.waiters,
+                      [&](const Waiter& waiter) { return mail.is_gone(origin_of(waiter.id), now); });
+    return sight;
+}
 
 constexpr std::size_t updates_most = 200'000;   ///< that have not been answered
 constexpr std::size_t abandoned_most = 10'000;  ///< tokens of one register
@@ -125,9 +248,9 @@ bool Attempts::try_one_round(Register& reg) {
     Record& record = chosen->record;
     config_.rates().to_usable(record, now_);
     const UnknownNeighbours neighbours;
-    AbsentWaiters absent(record, mail_, now_);
+    set_absent_aside(record, mail_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
-    absent.put_back(record);
+    put_absent_back(record);
     const bool asked = reg.may_overlap && neighbours.asked();
     if (asked || !decided.changed || !decided.added.empty()) return false;
     config_.rates().to_kept(record, now_);
@@ -204,9 +327,9 @@ void Attempts::decide(Register& reg, const Shown* sight) {
     const SeenNeighbours seen =
         neighbours_in(sight != nullptr ? without_absent(*sight, mail_, now_) : Shown{}, rates, now_);
     const Neighbours& neighbours = sight != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
-    AbsentWaiters absent(record, mail_, now_);
+    set_absent_aside(record, mail_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
-    absent.put_back(record);
+    put_absent_back(record);
     if (reg.may_overlap && unknown.asked()) return look(reg, Phase::looking_before);
     if (!decided.changed && !echo) {
         if (!attempt.agreed && !mutant("unchosen_read")) return accept(reg, arrive(attempt.record, now_));

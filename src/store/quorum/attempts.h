@@ -1,21 +1,140 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
+#include "base/mutant.h"
 #include "base/random.h"
+#include "store/cas/pending.h"
 #include "store/cas/text_map.h"
 #include "store/quorum/acceptor.h"
-#include "store/quorum/counter.h"
-#include "store/quorum/deciding.h"
 #include "store/quorum/looks.h"
 #include "store/quorum/mail.h"
+#include "store/quorum/messages.h"
+#include "store/quorum/quorum_config.h"
 #include "store/quorum/quorum_store.h"
-#include "store/quorum/register.h"
 
 namespace holdfast::core {
+
+/// How far an attempt has come.
+enum class Phase : std::uint8_t {
+    idle,
+    preparing,       ///< waits for promises
+    looking_before,  ///< has a majority's promises; looks at what overlaps
+    accepting,       ///< waits for a majority to accept
+    looking_after,   ///< a majority has accepted; looks whether something that overlaps came at the same time
+    pausing,         ///< lets others have their turn
+};
+
+/// One attempt at one register, as data.
+struct Attempt {
+    std::uint64_t number = 0;  ///< among those of this life, for answers to looks
+    Ballot ballot;
+    Ballot next;
+    Instant begun;
+    Instant deadline;  ///< Q3: from when its first message was sent
+    bool one_round = false;
+    bool taking_back = false;
+
+    NodeSet granted;
+    NodeSet refused;
+    Ballot outbid_by;  ///< the highest that those who refused had promised to another
+    std::size_t replies = 0;
+
+    // From the promises:
+    Ballot newest;
+    TravellingRecord record;
+    bool agreed = true;  ///< all that promised have accepted the same
+    Token highest_token = 0;
+
+    // From what the updates made of it:
+    Record result;  ///< as accepted, in this node's instants; only of what may overlap with others
+    std::vector<Token> added;
+    std::vector<Lease> extended;  ///< as they were
+    std::vector<std::uint64_t> enqueued;
+};
+
+/// A register that this node works on: there from its first update until nothing is left to do.
+struct Register {
+    std::string resource;
+    std::uint64_t serial = 0;
+    bool may_overlap = false;
+    std::vector<Pending> waiting;  ///< for the attempt after this one
+    std::vector<Pending> batch;    ///< applied together, in this order
+    Phase phase = Phase::idle;
+    Attempt attempt;
+    Instant timer = Instant::max();
+    unsigned failures = 0;  ///< in a row
+    /// Tokens of attempts that got no majority in time: leases with them may be found, and nobody was told of them
+    /// (Q8).
+    std::vector<Token> abandoned;
+    std::vector<std::uint64_t> enqueued;  ///< by such attempts: they may be found in the queue as well
+};
+
+/// By time, then by age: never by address, so that a run can be replayed.
+struct EarlierRegister {
+    bool operator()(const std::pair<Instant, Register*>& a, const std::pair<Instant, Register*>& b) const {
+        return a.first != b.first ? a.first < b.first : a.second->serial < b.second->serial;
+    }
+};
+
+/// Numbers this node's attempts (Q2). It keeps up with what it hears of the others, so that they seldom refuse each
+/// other; but it goes above the durable ceiling of this node's acceptor, and so perhaps of others, only when it has to.
+class Counter {
+ public:
+    Counter(const QuorumConfig& config, Acceptor& acceptor, std::uint64_t from)
+        : config_(config), acceptor_(acceptor), last_(mutant("ballots_reused") ? 0 : from), heard_(last_) {}
+
+    Ballot next() {
+        if (heard_ > last_ && acceptor_.admits_counter(heard_ + margin)) last_ = heard_;
+        return {++last_, mutant("ballots_reused") ? 0 : config_.boot, config_.node};
+    }
+
+    void heard(Ballot ballot) {
+        if (ballot.counter <= heard_ || ballot.counter > highest || mutant("ballots_reused")) return;
+        heard_ = ballot.counter;
+        acceptor_.expect_counter(heard_);
+    }
+
+    /// This ballot was in the way: the next one must be above it. By how much: whoever uses it goes on meanwhile, and
+    /// would be ahead again.
+    void go_above(Ballot ballot, std::uint64_t by) {
+        if (ballot.counter <= highest - by) last_ = std::max(last_, ballot.counter + by);
+    }
+
+ private:
+    static constexpr std::uint64_t margin = 1 << 16;
+    static constexpr std::uint64_t highest = token_limit;  ///< as high as a ceiling can be
+
+    const QuorumConfig& config_;
+    Acceptor& acceptor_;
+    std::uint64_t last_;
+    std::uint64_t heard_;
+};
+
+/// Tokens that only this node gives, so that a lease with one of them that is found in a record is known to be its own:
+/// two nodes that do not see each other's attempts must not give the same token (Q8).
+class OwnTokens {
+ public:
+    OwnTokens(NodeIndex node, std::uint8_t members) : node_(node), members_(members) {}
+
+    bool has(Token token) const { return token % members_ == node_; }
+    /// What a record's last token must be for the next one to be of these, and above `highest`.
+    Token before_next(Token highest) const {
+        const Token next = highest + 1;
+        return highest + (members_ + node_ - next % members_) % members_;
+    }
+
+ private:
+    NodeIndex node_;
+    std::uint8_t members_;
+};
 
 /// The attempts by which this node's updates reach a majority: for each register one at a time (quorum_store.h says how
 /// one goes). What came of them waits in a line until tell() is called, so that nobody is called back half-way.

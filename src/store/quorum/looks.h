@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "store/quorum/acceptor.h"
 #include "store/quorum/mail.h"
-#include "store/quorum/node_set.h"
+#include "store/quorum/quorum_config.h"
 
 namespace holdfast::core {
 

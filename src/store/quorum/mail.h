@@ -6,7 +6,6 @@
 
 #include "store/quorum/messages.h"
 #include "store/quorum/quorum_config.h"
-#include "store/quorum/request_numbers.h"
 
 namespace holdfast::core {
 

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/assert.h"
 #include "base/time.h"
 #include "store/cas/travelling.h"
 #include "store/quorum/ballot.h"
@@ -24,5 +29,42 @@ struct QuorumConfig {
     /// How long after acceptance a ballot is kept when its record is empty (Q5).
     Duration ballot_kept() const;
 };
+
+/// A set of members: repliers are counted by who they are, never by how often they reply (Q4).
+class NodeSet {
+ public:
+    static constexpr std::size_t most = 64;
+
+    /// False if it was there.
+    bool insert(NodeIndex node) {
+        HOLDFAST_ASSERT(node < most);
+        const std::uint64_t before = bits_;
+        bits_ |= std::uint64_t{1} << node;
+        return bits_ != before;
+    }
+    bool contains(NodeIndex node) const { return node < most && (bits_ >> node & 1U) != 0; }
+    std::size_t size() const { return static_cast<std::size_t>(std::popcount(bits_)); }
+
+ private:
+    std::uint64_t bits_ = 0;
+};
+
+/// The numbers that the requests of one life of a node begin with. Those of all nodes, and of all lives of a node,
+/// differ: they meet in the queues of records. 2^40 requests in a life are years at full speed, and whoever waits is
+/// gone long before 2^16 lives have passed.
+constexpr std::uint64_t first_request(NodeIndex node, BootNumber boot) {
+    return std::uint64_t{node} << 56 | std::uint64_t{boot & 0xffffU} << 40 | 1U;
+}
+
+/// Whose request it is.
+struct RequestOrigin {
+    NodeIndex node = 0;
+    std::uint16_t boot = 0;  ///< the last 16 bits of it; zero: not known
+
+    bool is_of(BootNumber life) const { return boot == 0 || boot == (life & 0xffffU); }
+};
+constexpr RequestOrigin origin_of(std::uint64_t request) {
+    return {static_cast<NodeIndex>(request >> 56), static_cast<std::uint16_t>(request >> 40)};
+}
 
 }  // namespace holdfast::core

@@ -9,8 +9,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "client/agent/digest_file.h"
-
 namespace holdfast {
 namespace {
 

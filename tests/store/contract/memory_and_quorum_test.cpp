@@ -1,7 +1,7 @@
 #include "store/contract/contract.h"
 #include "store/memory/memory_store.h"
 #include "store/quorum/cluster.h"
-#include "store/quorum/request_numbers.h"
+#include "store/quorum/quorum_config.h"
 
 namespace holdfast::core {
 namespace {

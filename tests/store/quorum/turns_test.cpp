@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "store/quorum/cluster.h"
-#include "store/quorum/request_numbers.h"
+#include "store/quorum/quorum_config.h"
 
 namespace holdfast::core {
 namespace {
