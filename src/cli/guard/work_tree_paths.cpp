@@ -75,6 +75,14 @@ bool begins_with_variable(std::string_view text) {
                        [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_'; });
 }
 
+/// `SYMBOL:parse_config`.
+bool names_another_kind(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    return colon != std::string_view::npos && colon > 1 &&
+           std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
+                       [](unsigned char c) { return std::isupper(c) != 0 || c == '_'; });
+}
+
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
@@ -147,10 +155,22 @@ bool may_be_pattern(const Part& part) {
         const std::size_t at = part.text.find(open);
         return at != std::string::npos && part.text.find(close, at + 1) != std::string::npos;
     };
+    const auto opens_after = [&](std::string_view marks) {
+        const std::size_t at = part.text.find('(');
+        return at != std::string::npos && at > 0 && marks.find(part.text[at - 1]) != std::string_view::npos;
+    };
     return is_pattern_for_certain(part) || opens_and_closes('[', ']') ||
-           (opens_and_closes('(', ')') && part.text.find('|') != std::string::npos) ||
+           (opens_and_closes('(', ')') && (part.text.find('|') != std::string::npos || opens_after("!@+"))) ||
            (opens_and_closes('{', '}') &&
             (part.text.find(',') != std::string::npos || part.text.find("..") != std::string::npos));
+}
+
+/// `src / main.c`, as columns of a table or a careless model write it.
+std::string with_parts_trimmed(std::string_view path) {
+    std::string trimmed = path.starts_with('/') ? "/" : "";
+    for (const Part& part : parts_of(path))
+        trimmed += (trimmed.empty() || trimmed.ends_with('/') ? "" : "/") + without_blanks(part.text);
+    return trimmed;
 }
 
 /// A path as it was understood.
@@ -167,7 +187,8 @@ Said said_plainly(const std::string& path) {
 
 /// `FILE:/src/main.c`, `file:///tmp/a%20b`. REQUIRES: names_a_file().
 Result<Said> said_by_name(const std::string& text) {
-    std::string_view rest = std::string_view(text).substr(5);
+    const std::string unspaced = without_blanks(std::string_view(text).substr(5));
+    std::string_view rest = unspaced;
     const bool is_name = text.starts_with("FILE:");
     if (!is_name && rest.starts_with("//")) {
         rest.remove_prefix(2);
@@ -312,10 +333,13 @@ class PathResolution {
             auto said = said_by_name(text);
             if (!said) return said.error();
             if (said->exact) make_absolute_if_so(*said);
+            if (auto no = lease_id(text, *said); !no) return no.error();
             return resolve(*said);
         }
         if (auto no = foreign(text); !no) return no.error();
-        const std::string plain = undecorated(text);
+        const std::string plain = unescaped(text);
+        if (exists(plain)) return resolve(said_plainly(plain));
+        if (const auto meant = undecorated(plain)) return resolve_instead(plain, *meant);
         if (auto no = doubtful(plain); !no) return no.error();
         return resolve(said_plainly(plain));
     }
@@ -357,20 +381,26 @@ class PathResolution {
                            text[1] == ':' && (text[2] == '\\' || text[2] == '/');
         if (drive || text.starts_with("\\\\"))
             return unusable(in_quotes(text) + " is a path of another system; give it from the root of the work tree");
+        if (names_another_kind(text))
+            return unusable(in_quotes(text) + " is the name of a resource; give it as one, or FILE:/" + text +
+                            " for a file of that name");
         if (text.starts_with('~') || begins_with_variable(text))
             return unusable(in_quotes(text) + " begins with '" + text.front() +
                             "', which only a shell knows; give the path from the root of the work tree");
         return {};
     }
 
-    /// With `/` for `\`, unless a shell was meant. If there is no such file, but one without what models and tools put
-    /// around paths, that one.
-    std::string undecorated(std::string text) const {
-        const std::string unescaped = without_shell_escapes(text);
+    /// With `/` for `\`, unless a shell was meant.
+    std::string unescaped(std::string text) const {
+        const std::string plain = without_shell_escapes(text);
         const bool escapes_blanks = text.find("\\ ") != std::string::npos;
         std::replace(text.begin(), text.end(), '\\', '/');
         if (exists(text)) return text;
-        if (escapes_blanks || exists(unescaped)) return unescaped;
+        return escapes_blanks || exists(plain) ? plain : text;
+    }
+
+    /// The file without what models and tools put around paths, if there is one. REQUIRES: there is no file `text`.
+    std::optional<std::string> undecorated(const std::string& text) const {
         const auto without_end = [&](std::string_view ending) {
             return text.substr(0, text.find_last_not_of(ending) + 1);
         };
@@ -381,11 +411,36 @@ class PathResolution {
         if (unnumbered.size() < text.size() &&
             std::string_view(":#").find(text[unnumbered.size()]) != std::string::npos)
             meant.push_back(unnumbered);
-        meant.push_back(without_end(".,;:!?)"));
+        meant.push_back(without_end(".,;:!)"));  // not '?', which makes a pattern of it
+        if ((text.starts_with('(') && text.ends_with(')')) || (text.starts_with('[') && text.ends_with(']')))
+            meant.push_back(text.substr(1, text.size() - 2));
+        meant.push_back(with_parts_trimmed(text));
         if (const auto decoded = percent_decode(text)) meant.push_back(*decoded);
         for (const std::string& one : meant)
             if (!one.empty() && one != text && exists(one)) return one;
-        return text;
+        return std::nullopt;
+    }
+
+    Result<ResolvedPath> resolve_instead(const std::string& said, const std::string& meant) const {
+        auto resolved = resolve(said_plainly(meant));
+        if (resolved)
+            resolved->note = "there is no " + in_quotes(said) + ": " + in_quotes(meant) +
+                             " was claimed; a new file of that name is claimed as FILE:/" + said + "." +
+                             (resolved->note.empty() ? "" : " " + resolved->note);
+        return resolved;
+    }
+
+    /// `FILE:/src/main.c#1795016670695` is what claims are called, not files.
+    Result<void> lease_id(const std::string& text, const Said& said) const {
+        const std::size_t hash = text.rfind('#');
+        if (!said.exact || said.parts.empty() || hash == std::string::npos || hash + 1 == text.size() ||
+            text.find_first_not_of("0123456789", hash + 1) != std::string::npos)
+            return {};
+        std::string path;
+        for (const Part& part : said.parts)
+            path += (path.empty() ? "" : "/") + part.text;
+        if (exists(path) || !exists(path.substr(0, path.rfind('#')))) return {};
+        return unusable(in_quotes(text) + " is the id of a lease; give " + in_quotes(text.substr(0, hash)));
     }
 
     /// What does not exist and hardly will.
@@ -405,13 +460,19 @@ class PathResolution {
     bool are_several(const std::string& text) const {
         std::size_t found = 0;
         for (std::size_t from = 0; from < text.size();) {
-            const std::size_t end = std::min(text.find_first_of(" ,;", from), text.size());
+            const std::size_t end = std::min(text.find_first_of(" ,;|", from), text.size());
             const std::string one = bare(text.substr(from, end - from));
-            if (!one.empty() && !exists(one)) return false;
-            found += one.empty() ? 0 : 1;
             from = end + 1;
+            if (one.empty() || one == "and" || one == "&" || one == "+") continue;
+            if (!exists(one) && !is_in_a_directory(one)) return false;
+            ++found;
         }
         return found > 1;
+    }
+
+    bool is_in_a_directory(const std::string& path) const {
+        const std::size_t slash = path.rfind('/');
+        return slash != std::string::npos && slash > 0 && exists(path.substr(0, slash));
     }
 
     Result<ResolvedPath> resolve(const Said& said) const {
@@ -468,12 +529,15 @@ class PathResolution {
         }
     }
 
-    static Result<ResolvedPath> named_missing(const std::string& path, const Said& said) {
+    Result<ResolvedPath> named_missing(const std::string& path, const Said& said) const {
         const std::string tree = tree_resource(path);
         if (path.empty() || said.directory)
             return ResolvedPath{
                 {tree}, in_quotes(path) + " does not exist yet: everything below it was claimed, as " + tree + "."};
-        if (said.exact) return ResolvedPath{{file_resource(path)}, ""};
+        const bool is_known = files_.kind(root_) != FileKind::missing;
+        if (said.exact)
+            return ResolvedPath{{file_resource(path)},
+                                is_known ? in_quotes(path) + " does not exist yet: it was claimed as a new file." : ""};
         const std::string last = path.substr(path.rfind('/') + 1);
         if (last.find('.', 1) != std::string::npos)
             return ResolvedPath{{file_resource(path)},
@@ -531,7 +595,16 @@ class PathResolution {
 }  // namespace
 
 bool names_a_file(std::string_view text) {
-    return starts_with_ignoring_case(text, "file:");
+    return starts_with_ignoring_case(text.substr(std::min(text.find_first_not_of(blanks), text.size())), "file:");
+}
+
+bool looks_like_a_path(const WorkTreeFiles& files, const std::string& root, const std::string& resource) {
+    const auto is_kind = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    const std::string text = without_blanks(resource);
+    const auto kind_end = std::find_if_not(text.begin(), text.end(), is_kind);
+    if (kind_end != text.end() && *kind_end == ':' && kind_end - text.begin() > 1) return false;
+    return text.find_first_of("/\\.*?\"'`") != std::string::npos ||
+           (!root.empty() && !text.empty() && files.kind(root + "/" + text) != FileKind::missing);
 }
 
 Result<ResolvedPath> resolve_path(const WorkTreeFiles& files, const std::string& root, const std::string& path) {

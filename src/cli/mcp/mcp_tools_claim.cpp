@@ -69,6 +69,9 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
     if (predicate.empty()) predicate = "MUTATES";
     if (!core::parse_predicate(predicate)) intent.complain("there is no predicate '" + predicate + "'");
     if (path.empty() == resource.empty()) intent.complain("each intent has either a path or a resource");
+    if (looks_like_a_path(files_, config_.root, resource))
+        return intent.complain("the resource '" + resource +
+                               "' looks like a path; give it as path, or as KIND:name if it is no file");
     ResolvedPath resolved{{resource}, ""};
     if (!path.empty() || names_a_file(resource)) {
         auto found = named(path.empty() ? resource : path);

@@ -147,10 +147,37 @@ TEST_F(WorkTreePaths, of_a_file_all_lead_to_its_one_name) {
                              "src/main.c:42",
                              "src/main.c:42:7",
                              "src/main.c#L10-L20",
-                             "@src/main.c"})
+                             "@src/main.c",
+                             "(src/main.c)",
+                             "[src/main.c]",
+                             "src /main.c",
+                             "src/ main.c",
+                             "src / main.c",
+                             "FILE: /src/main.c",
+                             "FILE: src/main.c"})
         EXPECT_EQ(names(path), "FILE:/src/main.c") << path;
     EXPECT_EQ(note("src/main.c"), "");
     EXPECT_EQ(note(" 'src\\main.c' "), "");
+}
+
+TEST_F(WorkTreePaths, that_were_guessed_are_noted) {
+    for (const char* path : {"a/src/main.c", "b/src/main.c", "@src/main.c", "src/main.c:42", "src/main.c.",
+                             "src/m%61in.c", "src /main.c", "(src/main.c)"}) {
+        EXPECT_EQ(names(path), "FILE:/src/main.c") << path;
+        EXPECT_NE(note(path).find("'src/main.c' was claimed"), std::string::npos) << path << ": " << note(path);
+    }
+}
+
+TEST_F(WorkTreePaths, given_as_resources_are_seen_by_their_looks) {
+    for (const char* text : {"src/main.c", "/src/main.c", "main.c", "*.c", "src\\main.c", "\"FILE:/src/main.c\"",
+                             "C:\\main.c", "README.md:12", "Makefile", " Makefile", "src", "a?"})
+        EXPECT_TRUE(looks_like_a_path(files, repository_root, text)) << text;
+    for (const char* text : {"SYMBOL:parse.config", "API_ENDPOINT:/v1/users", "room:42", "build", "FILE:/src/main.c",
+                             " FILE:/src/", "content-type:text/html", ""})
+        EXPECT_FALSE(looks_like_a_path(files, repository_root, text)) << text;
+    EXPECT_FALSE(looks_like_a_path(DiskFiles{}, "/", "")) << "a directory, to the file system";
+    EXPECT_TRUE(looks_like_a_path(UnknownFiles{}, "", "src/main.c")) << "without a work tree";
+    EXPECT_FALSE(looks_like_a_path(UnknownFiles{}, "", "Makefile"));
 }
 
 TEST_F(WorkTreePaths, are_read_as_written_if_there_is_such_a_file) {
@@ -198,6 +225,13 @@ TEST_F(WorkTreePaths, that_are_patterns_mean_the_smallest_tree_that_contains_the
             {"src/**/*.c", "FILE:/src/**"},
             {"src/*", "FILE:/src/**"},
             {"src/net/a.?", "FILE:/src/net/**"},
+            {"src/main.?", "FILE:/src/**"},
+            {"src/main.c?", "FILE:/src/**"},
+            {"Makefile?", "FILE:/**"},
+            {"src/!(main).c", "FILE:/src/**"},
+            {"src/@(main).c", "FILE:/src/**"},
+            {"src/+(main).c", "FILE:/src/**"},
+            {"src/(main).c", "FILE:/src/(main).c"},
             {"src/[ab].c", "FILE:/src/**"},
             {"src/{a,b}.c", "FILE:/src/**"},
             {"src/+(a|b).c", "FILE:/src/**"},
@@ -236,7 +270,8 @@ TEST_F(WorkTreePaths, that_do_not_exist_are_new_files_and_trees_if_that_may_be_m
             {"100%25", "FILE:/100%2525 FILE:/100%2525/**"},
             {"FILE:/with%20space%0A.c", "FILE:/with space%0A.c"},
             {"FILE:/back%5Cslash", "FILE:/back\\slash"}});
-    EXPECT_NE(note("src/new.c").find("does not exist yet"), std::string::npos);
+    for (const char* path : {"src/new.c", "FILE:/src/new.c", "FILE:/src/main.c:42"})
+        EXPECT_NE(note(path).find("does not exist yet"), std::string::npos) << path;
 }
 
 TEST_F(WorkTreePaths, that_are_links_mean_the_link_and_what_it_leads_to) {
@@ -283,6 +318,12 @@ TEST_F(WorkTreePaths, that_mean_no_file_of_the_work_tree_are_refused_with_advice
         {"FILE:/a%2Fb", "no file's name"},
         {"src/main.c, README.md", "several paths"},
         {"src/main.c README.md", "several paths"},
+        {"src/main.c|README.md", "several paths"},
+        {"src/main.c and README.md", "several paths"},
+        {"src/main.c, src/new.c", "several paths"},
+        {"src/new.c src/net/other.c", "several paths"},
+        {"SYMBOL:parse_config", "name of a resource"},
+        {"FILE:/src/main.c#1795016670695", "give 'FILE:/src/main.c'"},
         {"SRC/main.c", "there is 'src'"},
         {"readme.md", "there is 'README.md'"},
         {"src/Main.c", "there is 'main.c'"},

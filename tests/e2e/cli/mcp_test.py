@@ -433,6 +433,15 @@ class McpTest(HoldfastTest):
             self.refused(bob.call("claim_intents", intents=[{"path": "src/main.c"}]))
             alice.call("release_intents", all=True)
 
+    def test_a_file_given_as_a_resource_without_a_kind_is_refused(self):
+        session = self.session(cwd=self.repository(namespace="kinds"))
+        for resource in ("src/main.c", "/src/main.c", "main.c", "src", "*.c", '"FILE:/src/main.c"'):
+            text = self.refused(session.call("claim_intents", intents=[{"resource": resource}]))
+            self.assertIn("give it as path", text, resource)
+        result = session.call("claim_intents", intents=[{"resource": " FILE:/src/"}, {"resource": "SYMBOL:main.c"}])
+        self.assertEqual([lease["resource"] for lease in result["structuredContent"]["leases"]],
+                         ["FILE:/src/**", "SYMBOL:main.c"])
+
     def test_the_answer_says_what_else_than_the_path_was_claimed(self):
         session = self.session(cwd=self.repository(namespace="notes"))
         for path, said in [("src/*.c", "is a pattern: the smallest tree that contains it, FILE:/src/**"),
