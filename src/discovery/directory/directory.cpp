@@ -195,8 +195,8 @@ ServiceEntry Directory::Impl::entry(std::string_view name, const Service& servic
     shown.alpn = advert.alpn;
     shown.metadata = advert.metadata;
     shown.first_seen_ms = advert.first_seen_ms;
-    const Duration since_renewal = authority.now() - (service.expires_at - service.ttl);
-    shown.last_seen_ms = std::max(advert.first_seen_ms, time_ms() - std::max<std::int64_t>(0, to_ms(since_renewal)));
+    const Instant seen_at = std::min(authority.now(), service.renewed_at);
+    shown.last_seen_ms = std::max(advert.first_seen_ms, wall_ms + to_ms(seen_at - started_at));
     shown.expires_in = std::max<Duration>(service.expires_at - authority.now(), Duration::zero());
     const bool has_connection = service.connection != 0 || elsewhere;
     shown.connected = has_connection && !book.is_stale(service);

@@ -10,6 +10,14 @@ namespace holdfast::core {
 
 using Change = Directory::Change;
 
+namespace {
+
+Duration renewal_of(Duration ttl) {
+    return std::min<Duration>(limits::service_renew_every, ttl / 6);
+}
+
+}  // namespace
+
 const Service* ServiceBook::find(std::string_view name) const {
     const auto found = services_.find(name);
     return found == services_.end() ? nullptr : &found->second;
@@ -28,6 +36,7 @@ Service ServiceBook::made_of(std::string_view name, const Lease& lease) const {
     service.token = lease.token;
     service.ttl = lease.ttl;
     service.expires_at = lease.expires_at;
+    service.renewed_at = lease.expires_at - lease.ttl;
     service.advert = advert_of(lease);
     service.from = parse_caller_address(service.advert.from);
     if (service.advert.life == life_) service.connection = service.advert.connection;
@@ -65,17 +74,21 @@ void ServiceBook::seen(std::string_view name, const Lease& lease, Instant heard_
 void ServiceBook::renewed(std::string_view name, const Lease& lease, Instant heard_at) {
     const auto known = services_.find(name);
     if (known == services_.end() || known->second.token != lease.token) return;
-    if (lease.expires_at <= known->second.expires_at) return;
-    known->second.expires_at = lease.expires_at;
-    known->second.ttl = lease.ttl;
+    Service& service = known->second;
+    const Instant renewed_at = lease.expires_at - lease.ttl;
+    if (renewed_at <= service.expires_at - service.ttl) return;
+    service.expires_at = lease.expires_at;
+    service.ttl = lease.ttl;
+    // A store with other clocks tells a slightly later time with every read (Q6). That is no sign of life.
+    if (renewed_at - service.renewed_at < renewal_of(lease.ttl) / 2 && !mutant("reads_are_renewals")) return;
+    service.renewed_at = renewed_at;
     heard(name, lease.token, heard_at);
 }
 
 // ---- who is silent (D4) ----
 
 Duration silence_of(Duration ttl) {
-    const Duration renewal = std::min(limits::service_renew_every, ttl / 6);
-    return std::max<Duration>(renewal * 5 / 2, limits::silence_least);
+    return std::max<Duration>(renewal_of(ttl) * 5 / 2, limits::silence_least);
 }
 
 bool ServiceBook::is_stale(const Service& service) const {

@@ -23,6 +23,7 @@ struct Service {
     Token token = 0;
     Duration ttl{};
     Instant expires_at;
+    Instant renewed_at;  ///< last; expires_at may be read a little later each time
     Advert advert;
     std::optional<IpPrefix> from;  ///< where its publisher came from
     std::uint64_t connection = 0;  ///< over which it is served here; 0: it is not

@@ -127,6 +127,40 @@ TEST(StaleService, is_one_whose_relays_node_cannot_be_reached) {
     EXPECT_EQ(web().relay, "10.0.0.6:7403") << "which knows best";
 }
 
+TEST(StaleService, is_not_revived_by_a_store_that_reads_a_slightly_later_end) {  // as a quorum does (Q6)
+    DirectoryDesk desk;
+    Lease lease;
+    lease.token = 5;
+    lease.holder = desk.id("anna");
+    lease.ttl = 30s;
+    lease.expires_at = desk.now + 30s;
+    lease.metadata = R"({"relay":"10.0.0.6:7403","life":99,"connection":3,"node":2})";
+    const auto tell = [&](LeaseChange change) {
+        desk.authority.listener().on_changed("@~services/web", lease, change);
+        desk.pass(0s);
+    };
+    tell(LeaseChange::granted);
+    const auto web = [&] { return desk.page().services.at(0); };
+    const auto last_seen_ms = web().last_seen_ms;
+    desk.pass(13s);
+    for (int read = 0; read < 5; ++read) {
+        lease.expires_at += 100ms;
+        tell(LeaseChange::renewed);
+        EXPECT_FALSE(web().connected) << read;
+        EXPECT_EQ(web().last_seen_ms, last_seen_ms) << read;
+    }
+    lease.expires_at = desk.now + 30s;
+    tell(LeaseChange::renewed);
+    EXPECT_TRUE(web().connected);
+    EXPECT_EQ(web().last_seen_ms, last_seen_ms + 13'000);
+    lease.ttl = 8s;  // by another policy
+    lease.expires_at = desk.now + 5s + 8s;
+    desk.pass(5s);
+    tell(LeaseChange::renewed);
+    EXPECT_EQ(web().expires_in, 8s);
+    EXPECT_TRUE(web().connected);
+}
+
 struct Retries : DirectoryDesk {
     Retries() {
         directory.reset();
