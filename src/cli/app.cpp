@@ -132,6 +132,15 @@ void set_footers(CLI::App& app) {
     }
 }
 
+/// An empty name would be a path of the API without its last part, as of `holdfast unban "$HOLDER"` without a HOLDER.
+void refuse_empty_names(CLI::App& app) {
+    for (CLI::Option* option : app.get_options())
+        if (option->get_positional() && option->get_required())
+            option->check([](const std::string& text) { return text.empty() ? "must not be empty" : ""; });
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+        refuse_empty_names(*command);
+}
+
 std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
     auto app = std::make_unique<CLI::App>(
         "Leases: the right to be the one that does something, for a limited time, with proof.", "holdfast");
@@ -145,6 +154,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
     add_common_options(*app, arguments.common);
     add_commands(*app, arguments);
     set_footers(*app);
+    refuse_empty_names(*app);
     return app;
 }
 

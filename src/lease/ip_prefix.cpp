@@ -8,6 +8,7 @@
 namespace holdfast::core {
 namespace {
 
+constexpr std::string_view blanks = " \t\r\n";
 constexpr unsigned ipv4_bits_before = 96;
 constexpr std::array<std::uint8_t, 12> ipv4_begins{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -50,6 +51,15 @@ std::optional<IpPrefix> parse_ip_prefix(std::string_view text) {
 
 bool is_malformed_address(std::string_view text) {
     if (parse_ip_prefix(text)) return false;
+    const std::size_t first = text.find_first_not_of(blanks);
+    const std::size_t last = text.find_last_not_of(blanks);
+    if (first == std::string_view::npos) return false;
+    if (first > 0 || last + 1 < text.size()) {
+        const std::string_view bare = text.substr(first, last + 1 - first);
+        return parse_ip_prefix(bare) || is_malformed_address(bare);
+    }
+    if (const std::size_t zone = text.find('%'); zone != std::string_view::npos && parse_address(text.substr(0, zone)))
+        return true;
     const std::size_t slash = text.find('/');
     const std::string_view before = text.substr(0, slash);
     if (parse_address(before)) return true;  // with a length that it cannot have
@@ -60,7 +70,7 @@ bool is_malformed_address(std::string_view text) {
     const auto dots = std::count(before.begin(), before.end(), '.');
     const auto colons = std::count(before.begin(), before.end(), ':');
     const bool has_length = slash != std::string_view::npos && parse_number(text.substr(slash + 1)).has_value();
-    if (only("0123456789.") && (dots == 3 || (dots > 0 && has_length))) return true;
+    if (only("0123456789.") && (dots >= 3 || (dots > 0 && has_length))) return true;
     if (only("0123456789.*") && dots > 0 && before.find('*') != std::string_view::npos) return true;
     if (only("0123456789.-") && dots == 6) return true;  // a range
     const bool like_ipv6 = before.find("::") != std::string_view::npos || colons == 7 || (colons > 0 && has_length);

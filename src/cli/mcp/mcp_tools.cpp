@@ -118,8 +118,8 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
 }
 
 std::vector<std::string> McpTools::held_by_path(const std::string& path) const {
-    // What was claimed as a file may be a directory by now, or the other way round.
-    std::set<std::string> names;
+    // What was claimed as a file may be a directory by now, or the other way round. The name of a resource will do too.
+    std::set<std::string> names{path};
     if (const auto resolved = named(path)) {
         for (const std::string& name : resolved->names) {
             names.insert(name);

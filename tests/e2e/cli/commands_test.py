@@ -354,6 +354,12 @@ class SettingsTest(HoldfastTest):
         seen = self.on_terminal("list", "--json", NO_COLOR="1")
         json.loads(seen)
 
+    def test_an_empty_name_is_a_usage_error(self):
+        for command in (["ban"], ["unban"], ["approve"], ["deny"], ["service", "deny"], ["backend", "status"],
+                        ["drone", "drain"], ["agent", "show"], ["run"]):
+            done = self.holdfast(*command, "")
+            self.assertEqual(done.returncode, 2, (command, done.stderr))
+
     def test_a_lease_without_its_token_is_a_usage_error_with_advice(self):
         for command in ("renew", "release", "verify", "bar", "revoke"):
             for lease in ("foo", "foo#", "foo#x", "#17", "foo#-1"):

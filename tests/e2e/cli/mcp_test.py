@@ -467,6 +467,9 @@ class McpTest(HoldfastTest):
         self.assertIn("either", self.refused(session.call("release_intents", paths=["b.c"], all=True)))
         session.call("release_intents", paths=["b.c"])
         self.assertEqual(held(), [])
+        self.granted(session.call("claim_intents", intents=[{"resource": "SYMBOL:parse"}]))
+        session.call("release_intents", paths=["SYMBOL:parse"])
+        self.assertEqual(held(), [], "a model that takes the name of a resource for a path")
 
     def test_git_config_says_who_and_where(self):
         root = self.repository(namespace="elsewhere", holder="carol")
