@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cctype>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -17,6 +18,17 @@ bool is_loopback(const std::string& host) {
 
 bool is_wildcard(const std::string& host) {
     return host == "0.0.0.0" || host == "::" || host == "*";
+}
+
+/// A number, or what may be a name: no URL, and no port, which each backend has its own of.
+bool is_host(const std::string& host) {
+    in_addr four{};
+    in6_addr six{};
+    if (::inet_pton(AF_INET6, host.c_str(), &six) == 1) return true;
+    if (host.find_first_not_of("0123456789.") == std::string::npos)
+        return ::inet_pton(AF_INET, host.c_str(), &four) == 1;
+    return std::all_of(host.begin(), host.end(),
+                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; });
 }
 
 /// True for the number of an interface of this machine.
@@ -45,8 +57,10 @@ std::string bind_for(const std::string& host) {
 Result<OwnAddress> own_address(const std::string& given, const std::vector<std::string>& controllers) {
     std::string host = given;
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-    if (is_wildcard(host))
-        return Error{"invalid_argument", "--address " + given + " is no host that a client can connect to; name one"};
+    if (is_wildcard(host) || (!host.empty() && !is_host(host)))
+        return Error{"invalid_argument", "--address '" + given +
+                                             "' is no host that a client can connect to; give a name or an IP address, "
+                                             "without a port"};
     const auto elsewhere = std::find_if(controllers.begin(), controllers.end(),
                                         [](const std::string& url) { return !is_loopback(split_server(url).host); });
     const bool is_remote = elsewhere != controllers.end();

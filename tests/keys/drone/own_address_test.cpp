@@ -46,8 +46,10 @@ TEST(OwnAddress, that_only_this_machine_reaches_is_warned_of) {
 }
 
 TEST(OwnAddress, is_a_host_to_connect_to) {
-    for (const char* all : {"0.0.0.0", "::", "[::]", "*"})
-        EXPECT_FALSE(own_address(all, here)) << all;
+    for (const char* said :
+         {"0.0.0.0", "::", "[::]", "*", "192.0.2.7:80", "rooms.example:80", "http://rooms.example", "300.1.1.1",
+          "192.0.2", "0", " ", "192.0.2.7 ", "a,b", "[]", "fe80::1%eth0", "192.0.2.0/24"})
+        EXPECT_FALSE(own_address(said, here)) << said;
 }
 
 }  // namespace
