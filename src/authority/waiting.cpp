@@ -11,7 +11,7 @@ constexpr std::size_t waiters_per_turn = limits::waiters_per_record;
 
 }  // namespace
 
-/// The way is not free. The request waits, is told to die, or is told who stands in it.
+/// Blocked: queue the request, tell the agent to die, or report the conflicts.
 void Acquisitions::busy(const RequestPtr& request) {
     request->trying = false;
     if (request->ending) {

@@ -27,8 +27,8 @@ class Acquiring {
  public:
     Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options);
 
-    /// Someone who looks on: asks go over a way that can be stopped by itself, and whatever is about to be tried again
-    /// is told first; false gives up.
+    /// Observes retries: uses its own transport, so that it can be cancelled independently, and is called before each
+    /// retry; false gives up.
     struct Observer {
         std::shared_ptr<Transport> transport;
         std::function<bool(const Failure&)> goes_on;

@@ -85,7 +85,7 @@ void write(const StreamFailed& failed, pb::RelayMessage& to) {
 }
 
 void read_ticket(std::string& from, std::string& to, Check& check) {
-    if (check.that(from.size() == ticket_bytes, "a ticket has not its length")) to = std::move(from);
+    if (check.that(from.size() == ticket_bytes, "the ticket has the wrong length")) to = std::move(from);
 }
 
 std::uint64_t read_token(std::uint64_t from, Check& check) {

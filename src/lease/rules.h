@@ -74,8 +74,8 @@ using ReleaseVerdict = std::variant<Released, AlreadyEnded, Rejected>;
 /// lease than the one named (R2).
 ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now);
 
-/// The same three without a copy of the lease, for who must not allocate: what they tell of lies in the record, until
-/// that is written back, or is written over `released`.
+/// Allocation-free variants. A returned pointer refers into `record` and is valid until the record is written back;
+/// release_in_place() copies into `released`.
 struct GrantedInPlace {
     const Lease* lease;
     std::vector<Lease> superseded;

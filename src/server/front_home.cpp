@@ -129,7 +129,7 @@ class FrontDurable final : public core::Durable {
     core::Front& front_;
 };
 
-/// The order of the members is the order of who uses whom.
+/// Members are declared in dependency order; destruction relies on it.
 class EngineHome final : public FrontHome {
  public:
     struct Parts {

@@ -69,7 +69,7 @@ RelayDoorOptions relay_options(const ServeOptions& options) {
 
 }  // namespace
 
-/// The order of the members is the order of who uses whom. Nothing runs on the loop after run() has returned.
+/// Members are declared in dependency order; destruction relies on it. Nothing runs on the loop after run() has returned.
 struct Life::Impl {
     explicit Impl(const Parts& given)
         : parts(given),

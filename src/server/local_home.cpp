@@ -16,7 +16,7 @@
 namespace holdfast {
 namespace {
 
-/// The order of the members is the order of who uses whom.
+/// Members are declared in dependency order; destruction relies on it.
 class LocalHome final : public Home {
  public:
     explicit LocalHome(LocalHomeParts given)

@@ -188,7 +188,7 @@ Failure LeaseManager::Core::why_not(const std::string& session) const {
     }
     if (holder_clock_now() < closed_until_ && trouble_) return *trouble_;
     if (known->preferred.empty())
-        return {.outcome = Outcome::busy, .code = "not_preferred", .message = "it is not known yet who lives"};
+        return {.outcome = Outcome::busy, .code = "not_preferred", .message = "cluster membership is not known yet"};
     return {.outcome = Outcome::busy,
             .code = "not_preferred",
             .message = "it is free, and its preferred owner " + known->preferred + " has its chance first"};

@@ -123,7 +123,7 @@ bool Directory::Impl::may_have(const StandBys::Refusal& refusal) const {
 }
 
 void Directory::Impl::settle() {
-    if (settling) return;  // whoever is at it takes up what came meanwhile
+    if (settling) return;  // a settle() further up the stack will pick this up
     const auto alive = shared_from_this();
     settling = true;
     while (anything_to_do()) {

@@ -56,7 +56,7 @@ Result<core::Readiness> readiness_of(const JsonValue* object) {
     const auto tcp = fields.boolean("tcp");
     const auto started = fields.boolean("started");
     if (started) ready.how = core::Readiness::How::started;
-    if (tcp == false || started == false) fields.refuse("spawn.ready takes true, or another way");
+    if (tcp == false || started == false) fields.refuse("spawn.ready.tcp and spawn.ready.started must be true or omitted");
     if (auto error = fields.error()) return *error;
     return ready;
 }

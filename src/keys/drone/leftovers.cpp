@@ -15,7 +15,7 @@ namespace holdfast::drone {
 namespace {
 
 constexpr int look_again_ms = 10;
-/// After so many looks that still found something, say so: it may be stuck in the kernel.
+/// Report processes that are still there after this many checks: they may be stuck in the kernel.
 constexpr int looks_before_a_word = 500;
 
 bool is_marked(pid_t process, const std::string& mark) {

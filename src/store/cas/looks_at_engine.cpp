@@ -25,7 +25,7 @@ auto answer_by(Swaps& swaps, Callback<Result<Value>> reply, Make make) {
     };
 }
 
-/// The settled record; an empty one for what is no record: who looks at many is not stopped by one.
+/// The settled record; an empty one if the bytes cannot be decoded, so that one bad record does not fail a listing.
 Record record_in(const NamedKept& entry, const Moment& moment, const ClockRates& rates) {
     const auto kept = decode_kept(entry.kept);
     if (!kept) return {};

@@ -154,7 +154,7 @@ struct GrpcSession::Impl {
         // The other end has said all that it will, so there is nobody to say more to.
         if (ends && conversation != nullptr && conversation->stays_open)
             nghttp2_submit_rst_stream(http2, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_CANCEL);
-        // What it still would answer is not waited for: it is about to go, and another member is not.
+        // Do not wait for its outstanding replies: it is shutting down, and another member is not.
         if (frame->hd.type == NGHTTP2_GOAWAY) of(user).break_off("it says goodbye");
         return 0;
     }

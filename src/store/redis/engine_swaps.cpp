@@ -113,7 +113,7 @@ Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, resp
     const auto position = position_in(answer);
     if (!position) return position.error();
     const std::string letters = answer.items.size() > 3 ? answer.items[3].text : "";
-    if (letters.size() != calls.size()) return unreadable("the answer to a swap is none");
+    if (letters.size() != calls.size()) return unreadable("malformed reply to the swap script");
     resp::Value none;
     std::size_t next = 4;
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -153,7 +153,7 @@ Result<core::Swapped> RedisEngine::read_swap(char letter, resp::Value& value, st
                 return stored.error();
             return swapped;
         default:
-            return unreadable("the answer to a swap is none", index);
+            return unreadable("malformed reply to the swap script", index);
     }
 }
 

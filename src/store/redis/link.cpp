@@ -189,7 +189,7 @@ bool Link::take_values() {
 
 void Link::answer(resp::Value value) {
     if (parts_.on_message && is_message(value)) return parts_.on_message(std::move(value));
-    if (flights_.empty() || flights_.front().is_answered()) return lost("it answers what it was not asked");
+    if (flights_.empty() || flights_.front().is_answered()) return lost("received a reply with no request outstanding");
     Flight& flight = flights_.front();
     Command command = std::move(flight.batch.commands[flight.answered]);
     const std::string_view sent = std::string_view(flight.batch.bytes).substr(flight.at, command.bytes);
