@@ -32,7 +32,7 @@ void signal_process(const Process& process, int signal) {
 }  // namespace
 
 SignalTargets everything_below(const ProcessTable& table, pid_t ancestor) {
-    const std::vector<pid_t> ids = table.living_below(ancestor);
+    const std::vector<pid_t> ids = table.living_outside_guardians(ancestor);
     const std::set<pid_t> below{ids.begin(), ids.end()};
     std::map<pid_t, std::vector<Process>> members;
     std::set<pid_t> shared;
@@ -54,7 +54,7 @@ SignalTargets everything_below(const ProcessTable& table, pid_t ancestor) {
 }
 
 void AskedProcesses::note(const ProcessTable& table, pid_t ancestor) {
-    const std::vector<pid_t> ids = table.living_below(ancestor);
+    const std::vector<pid_t> ids = table.living_outside_guardians(ancestor);
     const std::set<pid_t> below{ids.begin(), ids.end()};
     for (const Process& process : table.all())
         if (below.contains(process.id)) asked_.emplace(process.id, process.start);

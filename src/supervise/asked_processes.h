@@ -21,7 +21,8 @@ struct SignalTargets {
     std::vector<Process> processes;  ///< those that share their group with processes that are not below the guardian
 };
 
-/// Everything that lives below a process.
+/// Everything that lives below a process, but for what another guardian guards: `holdfast run` below another one passes
+/// the request on, and its command would get it twice.
 SignalTargets everything_below(const ProcessTable& table, pid_t ancestor);
 
 /// Remembers which processes were asked to stop, so that each is asked once: many programs take a second request for an

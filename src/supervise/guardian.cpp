@@ -220,7 +220,7 @@ class Guardian {
     }
 
     static std::int32_t count_below(const ProcessTable& table) {
-        return static_cast<std::int32_t>(table.living_below(getpid()).size());
+        return static_cast<std::int32_t>(table.living_outside_guardians(getpid()).size());
     }
 
     void reap_orphans_before_leader() {
@@ -268,6 +268,7 @@ int guardian_main(const std::vector<std::string>& arguments) {
     auto shared = SharedDeadline::make();
     if (!shared) return 1;
     stand_alone();
+    prctl(PR_SET_NAME, guardian_name);
     const pid_t guardian = fork();
     if (guardian < 0) return 1;
     if (guardian > 0) {

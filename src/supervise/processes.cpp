@@ -15,18 +15,24 @@
 namespace holdfast {
 namespace {
 
-/// What follows the name in /proc/PID/stat: ` state parent group …`. The name may hold blanks and brackets, so count
-/// from the last closing one.
-std::optional<std::string> read_stat(pid_t id) {
+/// The parts of /proc/PID/stat: `PID (name) state parent group …`.
+struct Stat {
+    std::string name;
+    std::string fields;  ///< what follows the name
+};
+
+/// The name may hold blanks and brackets: it ends at the last closing one.
+std::optional<Stat> read_stat(pid_t id) {
     const Fd file{::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
     if (!file) return std::nullopt;
     std::array<char, 512> buffer{};
     const ssize_t length = ::read(file.get(), buffer.data(), buffer.size() - 1);
     if (length <= 0) return std::nullopt;
     const std::string_view text{buffer.data(), static_cast<std::size_t>(length)};
-    const std::size_t bracket = text.rfind(')');
-    if (bracket == std::string_view::npos) return std::nullopt;
-    return std::string(text.substr(bracket + 1));
+    const std::size_t opening = text.find('(');
+    const std::size_t closing = text.rfind(')');
+    if (opening == std::string_view::npos || closing == std::string_view::npos) return std::nullopt;
+    return Stat{std::string(text.substr(opening + 1, closing - opening - 1)), std::string(text.substr(closing + 1))};
 }
 
 bool contains(const std::vector<pid_t>& list, pid_t id) {
@@ -43,10 +49,12 @@ std::optional<Process> read_process(pid_t id) {
     Process process{.id = id};
     // The name is the second field of the line, the start the 22nd.
     const char* fields = " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu";
-    if (std::sscanf(stat->c_str(), fields, &state, &process.parent, &process.group, &start) != 4) return std::nullopt;
+    if (std::sscanf(stat->fields.c_str(), fields, &state, &process.parent, &process.group, &start) != 4)
+        return std::nullopt;
     process.dead = state == 'Z' || state == 'X';
     process.stopped = state == 'T';
     process.start = start;
+    process.guardian = stat->name == guardian_name;
     return process;
 }
 
@@ -87,6 +95,13 @@ std::vector<pid_t> ProcessTable::living_below(pid_t ancestor, const std::vector<
         }
     }
     return living;
+}
+
+std::vector<pid_t> ProcessTable::living_outside_guardians(pid_t ancestor) const {
+    std::vector<pid_t> guardians;
+    for (const Process& process : processes_)
+        if (process.guardian) guardians.push_back(process.id);
+    return living_below(ancestor, guardians);
 }
 
 bool ProcessTable::lives(pid_t group) const {

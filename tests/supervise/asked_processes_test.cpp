@@ -58,6 +58,20 @@ TEST(SignalTargets, name_singly_who_shares_a_group_with_others) {
     EXPECT_EQ(processes_of(targets), (std::vector<pid_t>{16, 15})) << "the guardian and strangers hear nothing";
 }
 
+TEST(SignalTargets, leave_what_another_guardian_guards_to_its_keeper) {
+    std::vector<Process> all = family();
+    Process second = process(31, 12, 31);
+    Process first = process(32, 31, 32);
+    second.guardian = first.guardian = true;
+    all.insert(all.end(), {second, first, process(33, 32, 33), process(34, 33, 34)});
+    const ProcessTable table{all};
+    EXPECT_EQ(groups_of(everything_below(table, guardian_id)), (std::vector<pid_t>{11, 14})) << "12 passes it on";
+    AskedProcesses asked;
+    asked.note(table, guardian_id);
+    all.back().parent = guardian_id;  // it outlived the keeper that was to ask it
+    EXPECT_EQ(groups_of(asked.unasked_below(ProcessTable{all}, guardian_id)), (std::vector<pid_t>{34}));
+}
+
 TEST(SignalTargets, leave_the_dead_out) {
     const ProcessTable table{{process(guardian_id, 1, guardian_id), zombie(process(11, guardian_id, 11))}};
     EXPECT_TRUE(everything_below(table, guardian_id).groups.empty());

@@ -1,6 +1,6 @@
 """A soft stop leaves a program its time to save: under `run`, `elect`, `own` and `drone`, for every reason to stop, started
-by a shell or in its place. Each program is asked once; one that is asked twice drops its work, as many do. All cases run at
-the same time, since they mostly wait."""
+by a shell, in its place or below another supervisor. Each program is asked once; one that is asked twice drops its work,
+as many do. All cases run at the same time, since they mostly wait."""
 
 import os
 import signal
@@ -94,6 +94,10 @@ class SoftStopTest(HoldfastTest):
     def run_command(self, name, how):
         return self.start("run", name, "--ttl", LEASE_TTL, "--", "sh", "-c", self.command(name, how))
 
+    def nested_command(self, name, how):
+        return self.start("run", name, "--ttl", LEASE_TTL, "--", BINARY, "run", name + "-inner", "--", "sh", "-c",
+                          self.command(name, how))
+
     def elect_command(self, name, how):
         return self.start("elect", name, "--ttl", LEASE_TTL, "--", "sh", "-c", self.command(name, how))
 
@@ -176,7 +180,8 @@ class SoftStopTest(HoldfastTest):
                  "drone-drain": self.drone_is_drained,
                  "drone-sigterm": self.sigterm(self.drone_with_backend),
                  "drone-soft-deadline": self.soft_deadline(self.drone_with_short_key)}
-        for name, begin in (("run", self.run_command), ("elect", self.elect_command), ("own", self.own_command)):
+        for name, begin in (("run", self.run_command), ("nested", self.nested_command), ("elect", self.elect_command),
+                            ("own", self.own_command)):
             stops[f"{name}-sigterm"] = self.sigterm(begin)
             stops[f"{name}-soft-deadline"] = self.soft_deadline(begin)
         return [(f"{name}-{how}", stop, how) for name, stop in stops.items() for how in ("exec", "shell")]
@@ -195,7 +200,7 @@ class SoftStopTest(HoldfastTest):
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(len(results), 24)
+        self.assertEqual(len(results), 28)
         for name, _, _ in cases:
             with self.subTest(name):
                 self.assertEqual(results[name], ["works", "asked", "saved"])
