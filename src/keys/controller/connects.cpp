@@ -62,7 +62,7 @@ void Connects::looked(const std::string& resource, const Answer<std::vector<Veri
 
 /// Why the backend of a held key cannot be told of now, though its drone may say so soon: it was started before this
 /// controller began, or too long ago to be `scheduled`, and its drone has not told this controller of it (K5); or the
-/// drone may be dead.
+/// drone may be dead, or has let the soft deadline pass.
 std::optional<Refused> Connects::unheard(const Lease& lease) const {
     const Backend* known = book_.backends.find(lease.session);
     const bool is_known = known != nullptr && known->token == lease.token;
@@ -77,6 +77,13 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
                            " that has the backend of this key has closed its connection, and " +
                            "may be dead; connect again",
                        retry_for_a_drone};
+    // Past its soft deadline a backend has been asked to stop (K4), though a drone that is stopped cannot say so.
+    const bool said_so = is_known && known->progress.state > BackendState::ready;
+    if (!said_so && book_.now >= key_timeline_of(lease).soft_terminate_at)
+        return Refused{
+            Code::no_drone,
+            "the drone " + lease.holder + " has not renewed this key in time, so its backend ends; connect again",
+            retry_for_a_drone};
     if (is_known || may_be_scheduled || mutant("unheard_is_scheduled")) return std::nullopt;
     return Refused{Code::no_drone,
                    "the drone " + lease.holder +

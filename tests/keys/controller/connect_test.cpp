@@ -99,7 +99,7 @@ TEST(Connect, to_an_expired_key_starts_anew_with_a_higher_token) {
     desk.orders("d1");
     desk.pass(59s);
     desk.drone_is_there("d1");
-    EXPECT_EQ(desk.refusal(desk.to_start("room-1", "green")), Code::key_tag_mismatch) << "never ended early (T2)";
+    EXPECT_EQ(desk.refusal(desk.to_start("room-1", "green")), Code::no_drone) << "never ended early (T2)";
     desk.pass(1s);
     const auto second = desk.connect(desk.to_start("room-1", "green"));
     ASSERT_TRUE(second);
@@ -239,6 +239,24 @@ TEST(Connect, does_not_take_somebodys_plain_lease_for_a_backend) {
     plain.caller.acts_for = Owner::keys;
     ASSERT_TRUE(std::holds_alternative<AcquireGranted>(desk.Desk::ask(std::move(plain)).value()));
     EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::busy);
+}
+
+TEST(Connect, is_put_off_once_a_drone_that_says_nothing_has_let_the_soft_deadline_pass) {  // K4, K5
+    Connect desk;
+    desk.drone_is_there("d1");
+    const auto first = desk.connect(desk.to_start("room-1"));
+    desk.report("d1", *first, {BackendState::ready, {}, {}, "h:1"});
+    desk.pass(40s - 1ms);
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
+    desk.pass(1ms);
+    EXPECT_EQ(desk.refusal(desk.to_key("room-1")), Code::no_drone) << "its guardian has asked it to stop";
+    EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::no_drone) << "and the key is taken until it runs out";
+    ASSERT_TRUE(desk.renew(*first));
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1")
+        << "it was renewed in time after all";
+    desk.pass(40s);
+    desk.report("d1", *first, {BackendState::terminating, EndReason::key_lost, {}, "h:1"});
+    EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.state, BackendState::terminating);
 }
 
 TEST(Connect, after_a_restart_is_put_off_until_the_drone_has_told_of_the_backend) {  // K5

@@ -64,8 +64,10 @@ TEST(Reassertion, keeps_a_key_and_its_token_over_a_loss_of_memory) {
     EXPECT_EQ(connected.backend.token, 900U);
     EXPECT_FALSE(connected.spawned);
     EXPECT_EQ(std::get<Refused>(server.connect("green")).code, Code::key_tag_mismatch);
+    server.at(Instant{1039s});
+    EXPECT_EQ(std::get<Connected>(server.connect("blue")).backend.token, 900U) << "to the soft deadline of a whole TTL";
     server.at(Instant{1059s});
-    EXPECT_EQ(std::get<Connected>(server.connect("blue")).backend.token, 900U) << "for a whole TTL from then on";
+    EXPECT_EQ(std::get<Refused>(server.connect("blue")).code, Code::no_drone) << "taken for a whole TTL from then on";
     server.at(Instant{1060s});
     server.say(900, {}, "");
     const auto next = std::get<Connected>(server.connect("green"));
