@@ -163,6 +163,21 @@ void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> r
     impl_->settle_accounts();
 }
 
+namespace {
+
+/// How many of a holder's leases one heartbeat renews. The rest is for another one, which names them.
+std::size_t renewed_at_once(const std::vector<LeaseName>& names) {
+    std::size_t bytes = 0, count = 0;
+    for (const LeaseName& name : names) {
+        bytes += name.resource.size();
+        if (count == limits::leases_per_heartbeat || bytes > limits::name_bytes_per_heartbeat) break;
+        ++count;
+    }
+    return count;
+}
+
+}  // namespace
+
 void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply) {
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const std::string holder = request.holder;
@@ -170,8 +185,9 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>>
                             [this, asked = std::make_unique<RenewRequest>(std::move(request)),
                              reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
                                 if (!found) return reply(storage_failure(found.error()));
-                                const bool more = found->size() > limits::leases_per_heartbeat;
-                                if (more) found->pop_back();
+                                const std::size_t count = renewed_at_once(*found);
+                                const bool more = found->size() > count;
+                                found->resize(count);
                                 for (LeaseName& name : *found)
                                     asked->leases.push_back({std::move(name), asked->progress});
                                 renew(std::move(*asked),

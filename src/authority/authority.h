@@ -77,7 +77,8 @@ class Authority : private StoreListener {
 
     /// Each lease gets its own answer, in order (R1).
     void renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply);
-    /// All leases of the request's holder, limits::leases_per_heartbeat at most; the request names none.
+    /// All leases of the request's holder, limits::leases_per_heartbeat and limits::name_bytes_per_heartbeat at most;
+    /// the request names none.
     void renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply);
     void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
     /// Takes up again a lease that an earlier life granted and lost, at its holder's word: only while nothing is

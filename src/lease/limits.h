@@ -21,6 +21,8 @@ inline constexpr std::size_t cursor_bytes = 16 * 1024;  ///< of where a listing 
 inline constexpr std::size_t intents_per_manifest = 256;  // G1
 inline constexpr std::size_t leases_per_request = 1000;
 inline constexpr std::size_t leases_per_heartbeat = 10'000;  ///< of a heartbeat that names none: all of the holder's
+/// Of the names of these leases: an answer repeats each name, and 10,000 long ones would stall everybody else.
+inline constexpr std::size_t name_bytes_per_heartbeat = 2 * 1024 * 1024;
 /// Of the leases that the answer to a verification tells of, if it is about several: one may be about a resource with
 /// thousands of holders, and a small question must not have a huge answer.
 inline constexpr std::size_t verified_bytes = 1024 * 1024;

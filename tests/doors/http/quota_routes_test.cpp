@@ -133,5 +133,22 @@ TEST_F(QuotaRoutes, say_that_a_heartbeat_left_some_leases_alone) {
     EXPECT_EQ(answer.number("/renewed"), 10'000);
 }
 
+TEST_F(QuotaRoutes, end_a_heartbeat_of_long_names_before_its_answer_stalls_the_server) {
+    constexpr std::size_t fitting = core::limits::name_bytes_per_heartbeat / core::limits::resource_bytes;
+    door.run([&] {
+        for (std::size_t i = 0; i < 2 * fitting; ++i) {
+            core::AcquireRequest request;
+            request.holder = "alice";
+            std::string name = "r" + std::to_string(i);
+            name.resize(core::limits::resource_bytes, 'x');
+            request.intents = {{std::move(name), core::Predicate::mutates}};
+            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+        }
+    });
+    const Answer answer = client.ask("POST", "/v1/heartbeat", R"({"holder":"alice"})");
+    EXPECT_TRUE(answer.truth("/more"));
+    EXPECT_EQ(answer.number("/renewed"), fitting);
+}
+
 }  // namespace
 }  // namespace holdfast::http
