@@ -7,7 +7,20 @@
 namespace holdfast::http {
 namespace {
 
-/// What is wrong with this server; the first of them if several are.
+/// Nothing new can be granted, though all that is held is renewed and released.
+std::optional<Trouble> want_of_room(const core::Authority& authority) {
+    if (authority.memory_full())
+        return Trouble{"memory_full",
+                       "the server has as much in memory as it may (--max-memory): what is held is renewed and "
+                       "released, but nothing new is granted until leases have ended; end some, or allow it more"};
+    if (authority.token_headroom() == 0)
+        return Trouble{"tokens_exhausted",
+                       "no fencing tokens are left, since the disk or the store has not reserved more: what is held is "
+                       "renewed and released, but nothing new is granted; see to the disk"};
+    return std::nullopt;
+}
+
+/// What is wrong with this server; the first of them if several are, and first of all why nothing is granted.
 std::optional<Trouble> trouble_of(const Services& services) {
     const core::Authority& authority = services.authority;
     if (authority.stopping()) return Trouble{"stopping", "the server is stopping"};
@@ -19,7 +32,10 @@ std::optional<Trouble> trouble_of(const Services& services) {
         const std::string& why = authority.recovering_why();
         return Trouble{"recovering", why.empty() ? std::string(after_unclean_stop) : why, left};
     }
-    return services.own_trouble ? services.own_trouble() : std::nullopt;
+    std::optional<Trouble> own = services.own_trouble ? services.own_trouble() : std::nullopt;
+    if (own && !own->grants) return own;
+    std::optional<Trouble> room = want_of_room(authority);
+    return room ? room : own;
 }
 
 }  // namespace

@@ -35,6 +35,35 @@ TEST(ServerRoutes, grant_nothing_while_recovering_and_say_for_how_long) {
     take(client, "r", "a");
 }
 
+TEST(ServerRoutes, are_not_ready_while_there_is_no_memory_for_new_leases) {
+    DoorSetting setting;
+    setting.options.own_trouble = [] { return Trouble{"storage_failed", "the disk is full", std::nullopt, true}; };
+    TestDoor door(std::move(setting));
+    TestClient client = door.connect();
+    EXPECT_EQ(client.ask("GET", "/ready").status, 200);
+    door.run([&] { door.authority().set_memory_full(true); });
+    const Answer ready = client.ask("GET", "/ready");
+    EXPECT_EQ(ready.status, 503);
+    EXPECT_EQ(ready.text("/code"), "memory_full");
+    EXPECT_NE(ready.text("/reason").find("--max-memory"), std::string::npos) << ready.body;
+    const Answer health = client.ask("GET", "/health");
+    EXPECT_EQ(health.text("/status"), "memory_full");
+    EXPECT_FALSE(health.truth("/ready"));
+    EXPECT_NE(client.ask("GET", "/metrics").body.find("\nholdfast_ready 0"), std::string::npos);
+    door.run([&] { door.authority().set_memory_full(false); });
+    EXPECT_EQ(client.ask("GET", "/ready").text("/code"), "storage_failed");
+}
+
+TEST(ServerRoutes, are_not_ready_while_there_are_no_tokens) {
+    TestDoor door({.tokens_fail = true});
+    TestClient client = door.connect();
+    EXPECT_EQ(ask_for(client, "r", "alice").code(), "tokens_exhausted");
+    const Answer ready = client.ask("GET", "/ready");
+    EXPECT_EQ(ready.status, 503);
+    EXPECT_EQ(ready.text("/code"), "tokens_exhausted");
+    EXPECT_EQ(client.ask("GET", "/health").text("/status"), "tokens_exhausted");
+}
+
 TEST(ServerRoutes, tell_only_how_the_server_is_until_anything_can_be_asked) {
     const Error away{"store_unavailable", "the engine is away"};
     const Error* not_yet = &away;
