@@ -132,6 +132,7 @@ struct Life::Impl {
 
     Result<std::string> open_http_door() {
         HttpDoorOptions http = door_options(parts.options);
+        http.max_buffer_bytes = buffers_of_a_door();
         if (!parts.home.quorum_status().empty()) http.quorum_status = [this] { return parts.home.quorum_status(); };
         http.store_status = [this] { return parts.home.store_status(); };
         http.store_trouble = [this] { return parts.home.trouble(); };
@@ -181,6 +182,12 @@ struct Life::Impl {
                                number(leases)});
     }
 
+    /// Leases come first. Little as the memory may be, one large answer has room.
+    std::size_t buffers_of_a_door() const {
+        constexpr std::uint64_t least = 32 << 20;
+        return std::max(memory.most() / 8, least);
+    }
+
     void on_memory(bool full) {
         authority.set_memory_full(full);
         if (full)
@@ -194,6 +201,7 @@ struct Life::Impl {
     Result<std::string> open_resp_door() {
         if (parts.options.resp == door_off) return std::string{};
         RespDoorOptions resp = resp_options(parts.options);
+        resp.max_buffer_bytes = buffers_of_a_door();
         // A server alone has no second node that such a client could name.
         if (parts.home.node_number() != 0 || !parts.options.store.empty())
             resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };

@@ -64,6 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool peer_is_there() const;
 
     std::string& output() { return output_; }
+    std::size_t buffer_bytes() const { return input_.capacity() + output_.capacity() + writing_.capacity(); }
     std::size_t queued() const { return output_.size() + writing_.size() - written_; }
     void flush();
 

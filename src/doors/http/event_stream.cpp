@@ -10,6 +10,8 @@
 namespace holdfast::http {
 namespace {
 
+constexpr std::size_t texts_kept = 1024;  // of events that streams which lag behind have in common
+
 std::string id_line(std::string_view epoch, std::uint64_t sequence) {
     std::string line = "id: ";
     line += epoch;
@@ -62,17 +64,24 @@ std::string EventStream::start(const std::optional<std::string>& last_event_id) 
     return ": resumed\n\n";
 }
 
-std::string EventStream::pull(std::size_t room) {
+std::string EventStream::pull(std::size_t room, const Text& text_of) {
     const core::Events& events = authority_.events();
     if (!events.keeps_all_after(told_)) return missed();
     std::string text;
     events.replay(told_, [&](const core::Event& event) {
         if (text.size() >= room) return;
         told_ = event.sequence;
-        if (matches(event)) text += event_text(event, epoch_, authority_);
+        if (matches(event)) text += text_of(event);
     });
     live_ = told_ == events.latest();
     return text;
+}
+
+bool EventStream::fall_behind() {
+    if (!live_ || filter_.renewed) return false;
+    live_ = false;
+    fell_behind_ = true;
+    return true;
 }
 
 bool EventStream::wants(const core::Event& event) {
@@ -115,7 +124,7 @@ void EventHub::leave(EventSink& sink) {
 
 void EventHub::tell(const core::Event& event) {
     if (sinks_.empty()) return;
-    text_.clear();
+    passing_text_.clear();
     telling_ = true;
     for (std::size_t i = 0; i < sinks_.size(); ++i)
         if (sinks_[i] != nullptr) sinks_[i]->on_event(event);
@@ -124,8 +133,14 @@ void EventHub::tell(const core::Event& event) {
 }
 
 const std::string& EventHub::text_of(const core::Event& event) {
-    if (text_.empty()) text_ = event_text(event, epoch_, authority_);
-    return text_;
+    if (event.sequence == 0) {
+        if (passing_text_.empty()) passing_text_ = event_text(event, epoch_, authority_);
+        return passing_text_;
+    }
+    texts_.resize(texts_kept);
+    Text& kept = texts_[event.sequence % texts_kept];
+    if (kept.sequence != event.sequence) kept = {event.sequence, event_text(event, epoch_, authority_)};
+    return kept.text;
 }
 
 }  // namespace holdfast::http

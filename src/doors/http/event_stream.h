@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,12 +25,19 @@ class EventStream {
     /// The first text of the stream, for a client that comes back with this id or comes new.
     std::string start(const std::optional<std::string>& last_event_id);
 
+    /// The text of an event, which several streams share.
+    using Text = std::function<const std::string&(const core::Event&)>;
     /// More of what happened before, about `room` bytes; then is_live() says whether that was all.
-    std::string pull(std::size_t room);
+    std::string pull(std::size_t room, const Text& text_of);
     bool is_live() const { return live_; }
+
+    /// A live stream becomes one that lags. False if it was not live, or wants renewals: those are not kept.
+    bool fall_behind();
+    bool has_fallen_behind() const { return !live_ && fell_behind_; }
 
     /// True if the event is to be sent now. A live stream is offered each.
     bool wants(const core::Event& event);
+    bool matches(const core::Event& event) const;
 
  private:
     core::Authority& authority_;
@@ -37,8 +45,8 @@ class EventStream {
     EventFilter filter_;
     std::uint64_t told_ = 0;  // everything up to this sequence
     bool live_ = false;
+    bool fell_behind_ = false;  // after having been live
 
-    bool matches(const core::Event& event) const;
     std::string missed();
     std::optional<std::uint64_t> sequence_in(std::string_view id) const;
 };
@@ -65,7 +73,7 @@ class EventHub {
     void shut();
 
     const std::string& epoch() const { return epoch_; }
-    /// The event that is being told, as text; made once for all sinks.
+    /// An event as text; of the latest ones it is made once for all sinks.
     const std::string& text_of(const core::Event& event);
 
  private:
@@ -73,7 +81,12 @@ class EventHub {
     std::string epoch_;
     std::vector<EventSink*> sinks_;  // nullptr: left while they were told something
     std::optional<core::Events::Subscription> subscription_;
-    std::string text_;
+    struct Text {
+        std::uint64_t sequence = 0;
+        std::string text;
+    };
+    std::vector<Text> texts_;   // of the latest events, by sequence modulo size; none before the first stream
+    std::string passing_text_;  // of the renewal that is being told
     bool telling_ = false;
 
     void tell(const core::Event& event);

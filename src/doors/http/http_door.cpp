@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "doors/http/session.h"
+#include "net/hoarders.h"
 #include "net/listener.h"
 
 namespace holdfast {
@@ -15,7 +16,7 @@ using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t over_limit_max = 64;  // connections over the limit at one time; the oldest makes room
-constexpr auto delay_period = 100ms;        // of the timer that measures the loop's delay
+constexpr auto delay_period = 100ms;        // of the timer that measures the loop's delay and looks at buffers
 constexpr auto stop_grace = 2s;
 
 }  // namespace
@@ -111,6 +112,8 @@ void HttpDoor::Impl::measure_delay() {
     delay_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
         if (cancelled || self->shared->gone) return;
         self->shared->metrics.observe_loop_delay(Clock::now() - self->delay_timer.expiry());
+        for (const auto& session : hoarders(self->shared->sessions, self->shared->options.max_buffer_bytes))
+            session->close();
         self->measure_delay();
     });
 }

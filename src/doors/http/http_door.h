@@ -27,6 +27,7 @@ namespace holdfast {
 struct HttpDoorOptions {
     std::string address = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
     std::size_t max_connections = 10'000;
+    std::size_t max_buffer_bytes = 256 << 20;  ///< of all connections; beyond, those that have most are closed
     Duration idle_timeout = 60s;
     Duration read_timeout = 10s;
     Duration write_timeout = 10s;

@@ -74,6 +74,10 @@ RequestReader::RequestReader() : impl_(std::make_unique<Impl>()) {
 }
 RequestReader::~RequestReader() = default;
 
+std::size_t RequestReader::held_bytes() const {
+    return impl_->parser ? impl_->parser->get().body().size() : 0;
+}
+
 RequestReader::Step RequestReader::fail(core::Code code, std::string detail) {
     failure_ = code;
     detail_ = std::move(detail);

@@ -32,6 +32,9 @@ class RequestReader {
     core::Code failure() const { return failure_; }
     const std::string& detail() const { return detail_; }
 
+    /// What has arrived of a body.
+    std::size_t held_bytes() const;
+
     /// True if the beginning of a request was used up already.
     bool started() const;
 

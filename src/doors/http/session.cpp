@@ -317,8 +317,17 @@ void Session::tell_later() {
     later(&Session::tell);
 }
 
+/// Who does not read as fast as things happen gets them from the kept events later: thousands of streams that each had
+/// a copy of their own would take the memory, and the time, of all.
 void Session::on_event(const core::Event& event) {
-    if (is_finishing() || !stream_->wants(event)) return;
+    if (is_finishing()) return;
+    if (queued() >= catch_up_bytes && stream_->fall_behind()) behind_bytes_ = queued();
+    if (stream_->has_fallen_behind()) {
+        if (stream_->matches(event)) behind_bytes_ += shared_->hub.text_of(event).size();
+        if (behind_bytes_ > stream_bytes_max) close();
+        return;
+    }
+    if (!stream_->wants(event)) return;
     output() += shared_->hub.text_of(event);
     if (queued() > stream_bytes_max) return close();
     tell_later();
@@ -327,7 +336,13 @@ void Session::on_event(const core::Event& event) {
 /// Writes events: those that happened before the client came back first, in pieces.
 void Session::tell() {
     telling_later_ = false;
-    if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) output() += stream_->pull(catch_up_bytes);
+    if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) {
+        const std::string piece = stream_->pull(catch_up_bytes, [this](const core::Event& event) -> const std::string& {
+            return shared_->hub.text_of(event);
+        });
+        behind_bytes_ -= std::min(behind_bytes_, piece.size());
+        output() += piece;
+    }
     if (feeding_.next_piece && queued() < catch_up_bytes) {
         const std::string piece = feeding_.next_piece();
         if (piece.empty()) feeding_.next_piece = nullptr;

@@ -55,6 +55,8 @@ class Session final : public Connection, public Exchange, private EventSink {
     void start_over_limit();
     /// Ends as soon as nothing is under way.
     void stop();
+    /// The memory of its buffers.
+    std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
 
     bool open(std::uint64_t number) const override { return busy_ && number == number_ && !is_closed(); }
     bool reachable(std::uint64_t number) const override { return open(number) && peer_is_there(); }
@@ -81,6 +83,7 @@ class Session final : public Connection, public Exchange, private EventSink {
 
     std::function<void()> gone_;  // for whoever wants to know that the connection has ended
     std::optional<EventStream> stream_;
+    std::size_t behind_bytes_ = 0;  // of events that a stream which has fallen behind has not been told
     Feeding feeding_;
     bool streaming_ = false;
     Clock::time_point keep_alive_at_;

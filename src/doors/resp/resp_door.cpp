@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "doors/resp/session.h"
+#include "net/hoarders.h"
 #include "net/listener.h"
 
 namespace holdfast {
@@ -158,15 +159,17 @@ void RespDoor::Impl::for_each_session(Visit visit) {
     if (!in_turn) parts->closed.clear();
 }
 
-/// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
+/// One timer for the deadlines of all, which are seconds and may be passed by a fraction, and for their buffers.
 void RespDoor::Impl::check_sessions() {
     parts->now = Clock::now();
     parts->turn.begins();
+    for (const auto& session : hoarders(parts->sessions, parts->options.max_buffer_bytes))
+        session->close();
     for_each_session([&](RespSession& session) { session.check(parts->now); });
     parts->turn.ends();
     Duration shortest = std::min(parts->options.write_timeout, parts->options.read_timeout);
     if (parts->options.idle_timeout > Duration::zero()) shortest = std::min(shortest, parts->options.idle_timeout);
-    check_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, 1s));
+    check_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, 100ms));
     check_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
         if (!cancelled && !self->parts->gone) self->check_sessions();
     });

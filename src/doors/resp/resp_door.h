@@ -19,6 +19,7 @@ namespace holdfast {
 struct RespDoorOptions {
     std::string address = "127.0.0.1:7401";  ///< HOST:PORT; port 0 for a free one
     std::size_t max_connections = 10'000;
+    std::size_t max_buffer_bytes = 256 << 20;  ///< of all connections; beyond, those that have most are closed
     Duration idle_timeout{};       ///< zero: none, as Redis has none; lock clients keep connections in a pool
     Duration read_timeout = 10s;   ///< of a command, from its first byte to its last
     Duration write_timeout = 60s;  ///< without progress of what is to be read by the client

@@ -253,6 +253,7 @@ void RespSession::refuse_command(std::string_view code, std::string_view text) {
     append(slot);
     resp::ReplyWriter(slot.kept, client_.protocol).error(code, text);
     slot.done = true;
+    kept_bytes_ += slot.kept.size();
 }
 
 // ---- the order of replies ----
@@ -283,6 +284,7 @@ void RespSession::finished(Slot& slot) {
     HOLDFAST_ASSERT(!slot.done);
     slot.done = true;
     slot.ticket = 0;
+    if (!slot.direct) kept_bytes_ += slot.kept.size();
     if (watched_) watch_less();
     if (slot.direct || handling_) return;  // whoever handles commands looks at once
     if (is_closed()) return move_on();
@@ -297,6 +299,7 @@ void RespSession::move_on() {
         first_ = slot.next;
         if (first_ == nullptr) last_ = nullptr;
         --under_way_;
+        kept_bytes_ -= slot.kept.size();
         if (!is_closed()) output_ += slot.kept;
         alive = std::move(slot.alive);
         recycle(slot);

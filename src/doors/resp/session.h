@@ -65,6 +65,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     /// The client has left, or was told to.
     bool is_gone() const { return left_; }
     int socket() const { return socket_; }
+    /// The memory of its buffers.
+    std::size_t held_bytes() const { return input_.capacity() + output_.capacity() + pushes_.capacity() + kept_bytes_; }
     bool is_woken = false;  ///< in the door's list of those to be handled
 
     // ---- for the commands ----
@@ -114,7 +116,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void linger();
     void give_up_on_command();
     void look_for(Poller::Interest interest);
-    std::size_t waiting_bytes() const { return output_.size() - sent_ + pushes_.size(); }
+    std::size_t waiting_bytes() const { return output_.size() - sent_ + pushes_.size() + kept_bytes_; }
 
     int socket_;
     std::shared_ptr<RespDoorParts> parts_;
@@ -137,6 +139,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     Slot* first_ = nullptr;  // of those under way, in order
     Slot* last_ = nullptr;
     std::size_t under_way_ = 0;
+    std::size_t kept_bytes_ = 0;  // of replies that are done and behind others that are not
 
     std::string last_word_;  // how the last command was called, which is often how the next one is
     const RespCommand* last_command_ = nullptr;

@@ -178,6 +178,44 @@ TEST(EventStream, that_is_not_read_is_dropped_and_harms_nobody) {
     EXPECT_FALSE(slow.read_to_end().empty());
 }
 
+/// How often the door has looked at its timer, and at its buffers.
+std::string looks(TestClient& client) {
+    const std::string text = client.ask("GET", "/metrics").body;
+    const std::size_t begin = text.find("holdfast_loop_delay_seconds_count");
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(EventStream, that_is_read_late_takes_little_memory_and_has_everything_in_order) {
+    DoorSetting setting;
+    setting.options.max_buffer_bytes = 4 * 1024 * 1024;
+    TestDoor door(std::move(setting));
+    std::vector<TestClient> late;
+    for (int i = 0; i < 16; ++i) {
+        late.push_back(door.connect(4096));
+        late.back().send(request_text("GET", "/v1/events"));
+        EXPECT_EQ(late.back().read_head().status, 200);
+    }
+    const auto name = [](int i) { return std::string(400, 'n') + std::to_string(i); };
+    door.run([&] {
+        for (int i = 0; i < 500; ++i) {  // half a mebibyte for each
+            core::AcquireRequest request;
+            request.holder = "alice";
+            request.intents = {{name(i), core::Predicate::mutates}};
+            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+        }
+    });
+    TestClient client = door.connect();
+    for (int i = 0; i < 2; ++i)
+        for (const std::string before = looks(client); looks(client) == before;)
+            continue;
+    take(client, "live", "alice");
+    for (TestClient& stream : late) {
+        for (int i = 0; i < 500; ++i)
+            ASSERT_EQ(data_of(read_real_event(stream)).text("/resource"), name(i));
+        EXPECT_EQ(data_of(read_real_event(stream)).text("/resource"), "live");
+    }
+}
+
 TEST(EventStream, ends_when_the_client_ends_its_half) {
     TestDoor door;
     TestClient events = stream(door);

@@ -126,6 +126,25 @@ TEST(HttpLimits, drop_a_client_that_never_reads) {
     EXPECT_FALSE(client.read_to_end().ends_with("null}")) << "it got everything";
 }
 
+TEST(HttpLimits, close_those_that_fill_most_of_the_memory_for_buffers) {
+    DoorSetting setting;
+    setting.options.max_buffer_bytes = 2 * 1024 * 1024;
+    TestDoor door(std::move(setting));
+    TestClient small = door.connect();
+    EXPECT_EQ(small.ask("GET", "/health").status, 200);
+    const std::string half =
+        "POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + std::string(900'000, ' ');
+    std::vector<TestClient> large;
+    for (int i = 0; i < 6; ++i) {
+        large.push_back(door.connect());
+        large.back().try_send(half);
+    }
+    std::string text;
+    for (int i = 0; i < 100'000 && text.find("holdfast_connections 3\n") == std::string::npos; ++i)
+        text = small.ask("GET", "/metrics").body;
+    EXPECT_NE(text.find("holdfast_connections 3\n"), std::string::npos) << "two of them, and the small one, may stay";
+}
+
 TEST(HttpLimits, tell_a_connection_over_the_limit_so) {
     DoorSetting setting;
     setting.options.max_connections = 2;

@@ -126,6 +126,47 @@ TEST(RespConnection, reads_no_more_from_a_client_that_does_not_read_and_goes_on_
     sender.join();
 }
 
+TEST(RespConnection, that_fills_the_memory_for_buffers_is_closed_and_no_other) {
+    TestRespDoor door(
+        {.address = "127.0.0.1:0", .max_buffer_bytes = 1024 * 1024, .read_timeout = 1s, .version = "test"});
+    RespTestClient small = door.connect();
+    EXPECT_EQ(small.ask({"PING"}).text, "PONG");
+    std::vector<RespTestClient> large;
+    for (int i = 0; i < 3; ++i) {
+        large.push_back(door.connect());
+        large.back().try_send("*2\r\n$4\r\nECHO\r\n$900000\r\n" + std::string(800'000, 'x'));
+    }
+    int closed = 0;  // the third is told after a second that its command has not arrived
+    for (RespTestClient& client : large)
+        closed += client.ends() ? 1 : 0;
+    EXPECT_EQ(closed, 2);
+    EXPECT_EQ(small.ask({"PING"}).text, "PONG");
+}
+
+TEST(RespConnection, keeps_no_more_answers_behind_a_wait_than_it_would_unread) {
+    TestRespDoor door;
+    RespTestClient holder = door.connect();
+    take(holder, "r", "alice");
+    RespTestClient client = door.connect();
+    client.command({"LEASE.ACQUIRE", "r", "bob", "60000", "WAIT", "120000"});
+    door.wait_for_waiters(1);
+    const std::string echo = "*2\r\n$4\r\nECHO\r\n$500000\r\n" + std::string(500'000, 'x') + "\r\n";
+    std::thread sender([&] {
+        for (int i = 0; i < 40; ++i)
+            client.try_send(echo);
+        client.try_send("*5\r\n$3\r\nSET\r\n$4\r\nlast\r\n$1\r\nv\r\n$2\r\nPX\r\n$5\r\n60000\r\n");
+    });
+    for (int i = 0; i < 1000; ++i)
+        ASSERT_EQ(holder.ask({"PING"}).text, "PONG");
+    door.run([&] { EXPECT_EQ(door.authority().active_leases(), 1U) << "all of it was read and answered"; });
+    door.advance(61s);
+    EXPECT_EQ(code_of(client.read()), "");
+    for (int i = 0; i < 40; ++i)
+        ASSERT_EQ(client.read().text.size(), 500'000U);
+    EXPECT_EQ(client.read().text, "OK");
+    sender.join();
+}
+
 TEST(RespConnection, closes_after_QUIT_and_keeps_nothing_that_came_behind) {
     TestRespDoor door;
     auto client = door.connect();

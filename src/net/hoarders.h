@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+/// The connections to close so that the rest has at most `most` bytes in its buffers: those that have most, and no more
+/// of them than it takes. Every connection has limits of its own, but ten thousand of them together would have
+/// gigabytes.
+///
+/// `Sessions` maps to shared pointers; what they point to has held_bytes().
+template <class Sessions>
+std::vector<typename Sessions::mapped_type> hoarders(const Sessions& sessions, std::size_t most) {
+    using Session = typename Sessions::mapped_type;
+    std::vector<Session> found;
+    std::size_t held = 0;
+    for (const auto& entry : sessions)
+        held += entry.second->held_bytes();
+    if (held <= most) return found;
+    std::vector<std::pair<std::size_t, Session>> all;
+    all.reserve(sessions.size());
+    for (const auto& entry : sessions)
+        all.emplace_back(entry.second->held_bytes(), entry.second);
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (auto& [bytes, session] : all) {
+        if (held <= most) break;
+        held -= bytes;
+        found.push_back(std::move(session));
+    }
+    return found;
+}
+
+}  // namespace holdfast
