@@ -1,5 +1,6 @@
 #include "base/printable.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -63,9 +64,15 @@ std::string escaped_in_json(std::int32_t character) {
     return as_hex("\\u%04x", 0xd800 + (rest >> 10)) + as_hex("\\u%04x", 0xdc00 + (rest & 0x3ff));
 }
 
+/// As nearly all texts are.
+bool is_plain_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
+    if (is_plain_ascii(text)) return std::string(text);
     std::string shown;
     shown.reserve(text.size());
     while (!text.empty()) {
@@ -77,6 +84,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string printable_json(std::string_view json) {
+    if (is_plain_ascii(json)) return std::string(json);
     std::string shown;
     shown.reserve(json.size());
     while (!json.empty()) {

@@ -1,30 +1,32 @@
 #include "codec/resp/resp_writer.h"
 
+#include "base/printable.h"
 #include "codec/resp/resp_number.h"
 
 namespace holdfast::resp {
 namespace {
 
-void append_line(std::string& out, std::string_view text) {
-    const std::size_t begin = out.size();
-    out += text;
-    for (std::size_t i = begin; i < out.size(); ++i)
-        if (out[i] == '\r' || out[i] == '\n') out[i] = ' ';
-    out += "\r\n";
+std::string one_line(std::string_view text) {
+    std::string line(text);
+    for (char& c : line)
+        if (c == '\r' || c == '\n') c = ' ';
+    return line;
 }
 
 }  // namespace
 
 void ReplyWriter::simple(std::string_view text) {
     out_ += '+';
-    append_line(out_, text);
+    out_ += one_line(text);
+    out_ += "\r\n";
 }
 
 void ReplyWriter::error(std::string_view code, std::string_view message) {
     out_ += '-';
     out_ += code;
     out_ += ' ';
-    append_line(out_, message);
+    out_ += printable(one_line(message));
+    out_ += "\r\n";
 }
 
 void ReplyWriter::integer(std::int64_t value) {

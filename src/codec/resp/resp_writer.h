@@ -16,7 +16,8 @@ class ReplyWriter {
     ReplyWriter(std::string& out, Protocol protocol) : out_(out), protocol_(protocol) {}
 
     void simple(std::string_view text);
-    /// `code message`; an end of line in it becomes a blank.
+    /// `code message`; an end of line in it becomes a blank. Clients show errors as they come, so what steers a
+    /// terminal is escaped.
     void error(std::string_view code, std::string_view message);
     void integer(std::int64_t value);
     void bulk(std::string_view text);

@@ -1,6 +1,7 @@
 #include "doors/http/answers.h"
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "doors/http/page_answer.h"
 #include "lease/manifest.h"
@@ -62,7 +63,7 @@ void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, 
     json.field("token", lease.token);
     json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
     if (!lease.reason.empty() && !view.brief) json.field("reason", lease.reason);
-    if (!lease.metadata.empty() && !view.brief) json.key("metadata").raw(lease.metadata);
+    if (!lease.metadata.empty() && !view.brief) json.key("metadata").raw(printable_json(lease.metadata));
     json.field("ttl_ms", to_ms(lease.ttl));
     const bool dated = lease.acquired_wall_ms != 0;
     json.field("acquired_at", dated ? format_wall_time(lease.acquired_wall_ms) : moment.shown(lease.acquired_at));

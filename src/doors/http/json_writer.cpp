@@ -1,5 +1,7 @@
 #include "doors/http/json_writer.h"
 
+#include "base/printable.h"
+
 namespace holdfast::http {
 
 void JsonWriter::separate() {
@@ -50,9 +52,12 @@ JsonWriter& JsonWriter::raw(std::string_view json) {
 
 void JsonWriter::quote(std::string_view value) {
     static constexpr char digits[] = "0123456789abcdef";
+    const std::size_t begin = out_.size();
+    bool plain = true;
     out_ += '"';
     for (const char c : value) {
         const auto byte = static_cast<unsigned char>(c);
+        plain &= byte < 0x7f;
         if (c == '"' || c == '\\') {
             out_ += '\\';
             out_ += c;
@@ -65,6 +70,7 @@ void JsonWriter::quote(std::string_view value) {
         }
     }
     out_ += '"';
+    if (!plain) out_.replace(begin, std::string::npos, printable_json(std::string_view(out_).substr(begin)));
 }
 
 }  // namespace holdfast::http

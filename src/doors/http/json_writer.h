@@ -6,7 +6,8 @@
 
 namespace holdfast::http {
 
-/// Appends compact JSON to a string, commas included. Whether containers match is up to the caller.
+/// Appends compact JSON to a string, commas included. Whether containers match is up to the caller. People read it on
+/// terminals, so what steers one is escaped, as JSON allows.
 class JsonWriter {
  public:
     explicit JsonWriter(std::string& out) : out_(out) {}

@@ -45,6 +45,11 @@ TEST(ReplyWriter, keeps_a_line_on_one_line) {
               "-ERR got ' '  +OK\r\n");
 }
 
+TEST(ReplyWriter, escapes_in_an_error_what_steers_a_terminal) {
+    EXPECT_EQ(written(Protocol::resp2, [](ReplyWriter& to) { to.error("ERR", "\x1b[31m \u202e \u009b \xff é"); }),
+              "-ERR \\x1b[31m \\u202e \\u009b \\xff é\r\n");
+}
+
 TEST(ReplyWriter, writes_behind_what_is_there) {
     std::string out = "+OK\r\n";
     ReplyWriter(out, Protocol::resp2).simple("a\nb");

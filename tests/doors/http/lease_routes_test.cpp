@@ -54,6 +54,23 @@ TEST(LeaseRoutes, grant_one_of_two_that_give_the_same_holder) {  // G2
     EXPECT_EQ(ask(R"(,"session":"k1")").status, 201) << "whoever names the session is in it";
 }
 
+TEST(LeaseRoutes, show_nothing_on_a_terminal_that_steers_it) {
+    TestDoor door;
+    TestClient client = door.connect();
+    const std::string steering = "é\u202e\u009b31m\u2028";
+    const Answer granted = client.ask(
+        "POST", "/v1/leases",
+        R"({"holder":")" + steering + R"(","resource":"r","metadata":{"a":")" + steering + R"(\u001b\u007f"}})");
+    ASSERT_EQ(granted.status, 201) << granted.body;
+    for (const Answer& answer : {granted, client.ask("GET", "/v1/leases"), ask_for(client, "r", "bob")}) {
+        EXPECT_NE(answer.body.find("é\\u202e\\u009b31m\\u2028"), std::string::npos) << answer.body;
+        for (const char* raw : {"\u202e", "\u009b", "\u2028", "\x1b", "\x7f"})
+            EXPECT_EQ(answer.body.find(raw), std::string::npos) << answer.body;
+    }
+    EXPECT_EQ(granted.text("/leases/0/holder"), steering);
+    EXPECT_EQ(granted.text("/leases/0/metadata/a"), steering + "\x1b\x7f");
+}
+
 TEST(LeaseRoutes, leave_out_a_reason_and_metadata_that_were_not_given) {
     TestDoor door;
     TestClient client = door.connect();
