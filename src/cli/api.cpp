@@ -1,5 +1,6 @@
 #include "cli/api.h"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -71,8 +72,16 @@ Result<Answer> Api::acquire(const json::value& body, Duration wait, Duration ttl
                 wait);
 }
 
+Result<Answer> Api::get_within(Duration timeout, std::string target) {
+    return call_within(std::min(timeout, answer_timeout), {"GET", std::move(target), "", ""});
+}
+
 Result<Answer> Api::call(const HttpRequest& request, Duration wait) {
-    const auto response = connection_.send(request, answer_timeout + wait);
+    return call_within(answer_timeout + wait, request);
+}
+
+Result<Answer> Api::call_within(Duration timeout, const HttpRequest& request) {
+    const auto response = connection_.send(request, timeout);
     if (!response) return response.error();
     boost::system::error_code malformed;
     json::value body = json::parse(response->body, malformed);

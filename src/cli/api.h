@@ -27,6 +27,8 @@ class Api {
 
     /// An answer, also one that says no. The error is `unreachable`, `cancelled` or `not_holdfast`.
     Result<Answer> get(std::string target) { return call({"GET", std::move(target), "", ""}); }
+    /// The same, if the answer comes in this time.
+    Result<Answer> get_within(Duration timeout, std::string target);
     /// All pages of a list as one: an answer whose array `items` has what every page had. The target has a query
     /// already.
     Result<Answer> get_all(const std::string& target, std::string_view items);
@@ -48,6 +50,7 @@ class Api {
 
  private:
     Result<Answer> call(const HttpRequest& request, Duration wait = {});
+    Result<Answer> call_within(Duration timeout, const HttpRequest& request);
 
     HttpConnection connection_;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +15,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr auto ask_again_after = 200ms;
+constexpr auto least_time_to_answer = 1s;  // also at the end of a wait
 
 std::string duration_of(const json::value& object, std::string_view field) {
     return format_duration(std::chrono::milliseconds{number_of(object, field)});
@@ -110,20 +112,26 @@ void show(const Screen& screen, const json::value& status) {
     screen.line(describe_attempts(status));
 }
 
+/// The last answer before the timeout is over. A node that hangs is waited for no longer than that either.
+Result<Answer> wait_until_all_vote(Api& api, Duration timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    while (true) {
+        const Duration left = deadline - std::chrono::steady_clock::now();
+        auto answer = api.get_within(std::max<Duration>(left, least_time_to_answer), "/v1/quorum");
+        // A node that restarts is away for a moment; a server that is alone stays so.
+        const bool is_settled = answer && (!answer->ok() || all_vote(answer->body));
+        if (is_settled || std::chrono::steady_clock::now() >= deadline) return answer;
+        std::this_thread::sleep_for(ask_again_after);
+    }
+}
+
 }  // namespace
 
 int quorum_status_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const bool waits = arguments.quorum.wait_voting;
-    const auto deadline = std::chrono::steady_clock::now() + arguments.quorum.timeout;
-    auto answer = api.get("/v1/quorum");
-    // A node that restarts is away for a moment; a server that is alone stays so.
-    while (waits && (!answer || (answer->ok() && !all_vote(answer->body))) &&
-           std::chrono::steady_clock::now() < deadline) {
-        std::this_thread::sleep_for(ask_again_after);
-        answer = api.get("/v1/quorum");
-    }
+    auto answer = waits ? wait_until_all_vote(api, arguments.quorum.timeout) : api.get("/v1/quorum");
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
     if (screen.json())

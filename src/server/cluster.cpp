@@ -317,8 +317,10 @@ QuorumStatus Cluster::Impl::quorum_status() {
     PeerStatus& own = status.peers.peers[config.node];
     own.boot = config.boot;
     own.silent_for = status.silent_for;
-    for (core::NodeIndex node = 0; node < peers.size(); ++node)
-        status.votes.push_back(status.founded && store.votes(node));
+    for (core::NodeIndex node = 0; node < peers.size(); ++node) {
+        const bool is_out = node == config.node && said_to_be_old;  // Q12
+        status.votes.push_back(status.founded && store.votes(node) && !is_out);
+    }
     if (parts.log_status) status.log = parts.log_status();
     return status;
 }

@@ -1,5 +1,7 @@
 """`holdfast quorum status`: what a node says of its cluster, for people and for programs."""
 
+import socket
+import time
 import unittest
 
 from processes import AnsweringServer, HoldfastTest
@@ -72,6 +74,14 @@ class QuorumTest(HoldfastTest):
             self.assertEqual(self.holdfast(*waiting, "300ms", "--server", url).returncode, 1)
         self.assertEqual(self.holdfast(*waiting, "300ms", "--server", "http://127.0.0.1:1").returncode, 105)
         self.assertEqual(self.holdfast(*waiting, "1m").returncode, 106, "one that is alone is not waited for")
+
+    def test_does_not_wait_longer_for_votes_because_the_node_hangs(self):
+        with socket.create_server(("127.0.0.1", 0)) as hung:  # takes connections, and answers nothing
+            since = time.monotonic()
+            done = self.holdfast("quorum", "status", "--wait-voting", "--timeout", "500ms", "--server",
+                                 f"http://127.0.0.1:{hung.getsockname()[1]}")
+        self.assertEqual(done.returncode, 105)
+        self.assertLess(time.monotonic() - since, 8, "an answer may otherwise take 10 s")
 
     def test_does_not_let_a_node_steer_the_terminal(self):
         members = [{**STATUS["members"][0], "id": "a\x1b[2J"}]

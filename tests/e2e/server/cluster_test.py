@@ -420,7 +420,8 @@ class Refusals(ClusterTest):
             for node in (a, b, c):
                 node.wait_for_log(code)
                 self.assertTrue(any("error" in line and code in line for line in node.log), node.log)
-            self.assertEqual(self.quorum(c)["reachable"], 1)
+            told = self.quorum(c)
+            self.assertEqual((told["reachable"], told["voting"]), (1, 0), "it takes part in nothing")
             self.assertEqual(c.ask("GET", "/ready")[1]["code"], "refused")
             c.stop()
         self.assertEqual(self.release(b, held)[0], 200)
