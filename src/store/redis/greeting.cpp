@@ -21,10 +21,7 @@ std::string why_not(std::string_view info) {
     if (!major || *major < version_least) return "it is Redis " + quoted(version) + ", and 7 is needed";
     if (info_field(info, "loading") == "1") return "it is still loading";
     if (info_field(info, "role") != "master" && info_field(info, "cluster_enabled") != "1") return "it is a replica";
-    const auto policy = info_field(info, "maxmemory_policy");
-    if (info_field(info, "maxmemory") != "0" && policy != "noeviction")
-        return "it may throw leases away when its memory is full; set its maxmemory-policy, which is " +
-               quoted(policy) + ", to noeviction";
+    if (const std::string why = why_evicting(info); !why.empty()) return why;
     if (info_field(info, "run_id").empty()) return "it does not say its run_id";
     if (info_field(info, "master_replid").empty()) return "it does not say its master_replid";
     return {};
@@ -40,6 +37,17 @@ std::string_view info_field(std::string_view info, std::string_view name) {
         info.remove_prefix(std::min(end + 2, info.size()));
     }
     return {};
+}
+
+std::string why_evicting(std::string_view info) {
+    const auto policy = info_field(info, "maxmemory_policy");
+    if (info_field(info, "maxmemory") == "0" || policy == "noeviction") return {};
+    return "it may throw leases away when its memory is full; set its maxmemory-policy, which is " + quoted(policy) +
+           ", to noeviction";
+}
+
+std::uint64_t evicted_keys(std::string_view info) {
+    return parse_number(info_field(info, "evicted_keys")).value_or(0);
 }
 
 std::string quoted(std::string_view text) {
@@ -95,6 +103,7 @@ Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp
     Facts facts;
     facts.run_id = info_field(info.text, "run_id");
     facts.replication_id = info_field(info.text, "master_replid");
+    facts.evicted = evicted_keys(info.text);
     facts.version = quoted(info_field(info.text, "redis_version"));
     facts.in_cluster = info_field(info.text, "cluster_enabled") == "1";
     facts.is_master = info_field(info.text, "role") == "master";

@@ -21,6 +21,7 @@ struct Facts {
     std::int64_t client_id = 0;
     bool is_master = false;  ///< always, unless in a cluster
     bool in_cluster = false;
+    std::uint64_t evicted = 0;  ///< keys, since it was started
     Micros time = 0;
     ScriptNames scripts{};
 };
@@ -35,6 +36,11 @@ struct Greeting {
 
 /// The value of a line `name:value` of INFO; empty if there is none.
 std::string_view info_field(std::string_view info, std::string_view name);
+
+/// Why a Redis may evict keys, by its INFO; empty if it may not.
+std::string why_evicting(std::string_view info);
+/// The number of keys that it has evicted since it was started, by its INFO.
+std::uint64_t evicted_keys(std::string_view info);
 
 /// Only what is needed before a subscription.
 std::vector<std::string> credentials(const RedisAddress& address);

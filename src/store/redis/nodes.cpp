@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -163,6 +164,8 @@ void Nodes::slots_answered(const NodePointer& seed, const resp::Value& answer) {
 
 void Nodes::take_master(const NodePointer& node) {
     if (!node->facts.is_master) return down(unavailable(node->link->address().shown() + " is no longer a master"));
+    if (master_ && master_->facts.run_id == node->facts.run_id && node->facts.evicted > master_->facts.evicted)
+        has_evicted_ = true;
     master_ = node;
     subscribe();
 }
@@ -205,10 +208,11 @@ void Nodes::up() {
     listener_->on_reachable(hello);
 }
 
-core::EngineHello Nodes::read_hello() const {
+core::EngineHello Nodes::read_hello() {
     const Facts& facts = master_->facts;
     const std::string process = facts.run_id + '.' + facts.replication_id;
-    return {in_cluster_ ? facts.node_id + '.' + process : process};
+    return {.history = in_cluster_ ? facts.node_id + '.' + process : process,
+            .lost = std::exchange(has_evicted_, false)};
 }
 
 void Nodes::down(const Error& why) {
@@ -245,11 +249,11 @@ void Nodes::wait_and_connect() {
     });
 }
 
-/// Finds out that a Redis is gone, or is a replica of another, also while nobody asks it anything, and what its clock
-/// does.
+/// Finds out that a Redis is gone, is a replica of another or may evict leases, also while nobody asks it anything, and
+/// what its clock does.
 void Nodes::tick() {
     ask_for_time();
-    ask_for_replication();
+    ask_for_info();
     subscription_->send(resp::command_of({"PING"}), [](const Result<resp::Value>&) {});
     ticker_.expires_after(tick_every);
     ticker_.async_wait([this, weak = weak_from_this(), attempt = attempt_](boost::system::error_code cancelled) {
@@ -268,15 +272,23 @@ void Nodes::ask_for_time() {
     });
 }
 
+void Nodes::ask_for_info() {
+    master_->link->send(resp::command_of({"INFO", "replication", "memory", "stats"}),
+                        [this, weak = weak_from_this(), attempt = attempt_](const Result<resp::Value>& answer) {
+                            const auto kept = weak.lock();
+                            if (!kept || !answer || !answer->is_text() || attempt != attempt_) return;
+                            if (const std::string why = why_unusable(answer->text); !why.empty())
+                                down(unavailable(master_->link->address().shown() + why));
+                        });
+}
+
 /// One that was made a replica of another and a master again need not have closed a connection, nor refused anything.
-void Nodes::ask_for_replication() {
-    master_->link->send(resp::command_of({"INFO", "replication"}), [this, weak = weak_from_this(), attempt = attempt_](
-                                                                       const Result<resp::Value>& answer) {
-        const auto kept = weak.lock();
-        if (!kept || !answer || !answer->is_text() || attempt != attempt_) return;
-        if (info_field(answer->text, "master_replid") != master_->facts.replication_id)
-            down(unavailable(master_->link->address().shown() + " has become part of another replication"));
-    });
+/// Nor does one that has begun to evict keys.
+std::string Nodes::why_unusable(std::string_view info) const {
+    if (info_field(info, "master_replid") != master_->facts.replication_id)
+        return " has become part of another replication";
+    if (const std::string why = why_evicting(info); !why.empty()) return " cannot be used: " + why;
+    return evicted_keys(info) > master_->facts.evicted ? " has evicted keys, and there may be leases among them" : "";
 }
 
 void Nodes::observe(Node& node, Micros said) {

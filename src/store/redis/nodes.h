@@ -79,8 +79,9 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     void wait_and_connect();
     void tick();
     void ask_for_time();
-    void ask_for_replication();
-    core::EngineHello read_hello() const;
+    void ask_for_info();
+    std::string why_unusable(std::string_view info) const;
+    core::EngineHello read_hello();
     void refused(const NodePointer& node, Link::Refused refused);
 
     boost::asio::io_context& loop_;
@@ -100,6 +101,7 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     std::map<std::string, std::int64_t> clients_;  // by run_id: who this front is there
 
     bool in_cluster_ = false;
+    bool has_evicted_ = false;  // since it was up, and the listener does not know
     std::uint64_t life_ = 0;
     std::string version_;
     NodePointer greeted_;  // or being greeted

@@ -261,6 +261,27 @@ TEST(RedisTrouble, says_that_memory_is_full_and_still_lets_go_of_what_is_there) 
     EXPECT_EQ(rig.told, 1) << "reachable throughout";
 }
 
+TEST(RedisTrouble, is_left_when_it_may_evict_keys_and_says_later_that_some_were_lost) {
+    RedisProcess redis;
+    EngineRig rig{redis.url()};
+    ASSERT_TRUE(rig.up());
+    ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1})->done);
+    PlainRedis plain{redis.port()};
+    ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory-policy", "allkeys-random"}).text, "OK");
+    ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "1gb"}).text, "OK");
+    ASSERT_TRUE(rig.down()) << "before there is a need to evict any";
+    EXPECT_NE(rig.why.message.find("allkeys-random"), std::string::npos) << rig.why.message;
+    ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "0"}).text, "OK");
+    ASSERT_TRUE(rig.up());
+    EXPECT_FALSE(rig.hello.lost) << "it has evicted none";
+    // All of them at once, and by the time that anybody looks it evicts no more.
+    ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "1"}).text, "OK");
+    ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "0"}).text, "OK");
+    ASSERT_TRUE(rig.until([&] { return rig.hello.lost; })) << rig.why.message;
+    ASSERT_TRUE(rig.up());
+    EXPECT_EQ(rig.fetch("x")->kept.write, 0U);
+}
+
 TEST(RedisTrouble, says_what_it_is_no_longer_permitted) {
     RedisProcess redis;
     PlainRedis plain{redis.port()};
