@@ -124,6 +124,7 @@ class EngineListener {
 
     /// Also after each time that it could not be reached, and notices may have been missed meanwhile.
     virtual void on_reachable(const EngineHello& hello) = 0;
+    /// Again whenever it cannot be reached for another reason than before.
     virtual void on_unreachable(const Error& why) = 0;
     /// A notice of any front, this one included. Notices may be lost, doubled and late.
     virtual void on_notice(std::string_view notice) = 0;

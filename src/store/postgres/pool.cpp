@@ -229,8 +229,8 @@ void Pool::tell_reachable() {
 
 void Pool::tell_unreachable(const std::string& why) {
     if (works()) return;
-    why_not_ = why;
-    if (std::exchange(told_, Told::unreachable) == Told::unreachable) return;
+    const bool is_another = std::exchange(why_not_, why) != why;
+    if (std::exchange(told_, Told::unreachable) == Told::unreachable && !is_another) return;
     refuse_waiting();
     owner_.on_unreachable(why_not_);
 }

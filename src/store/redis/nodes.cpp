@@ -219,10 +219,10 @@ void Nodes::down(const Error& why) {
     if (state_ == State::waiting || state_ == State::stopped) return;
     state_ = State::waiting;
     ++attempt_;
-    why_down_ = why;
+    const bool is_another = std::exchange(why_down_, why).message != why.message;
     ticker_.cancel();
     const auto kept = shared_from_this();
-    if (!std::exchange(told_down_, true)) listener_->on_unreachable(why);
+    if (!std::exchange(told_down_, true) || is_another) listener_->on_unreachable(why);
     close_all(why);
     if (state_ == State::waiting) wait_and_connect();
 }

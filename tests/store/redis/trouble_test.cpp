@@ -307,7 +307,8 @@ TEST(RedisTrouble, says_what_it_is_no_longer_permitted) {
     EXPECT_EQ(rig.told, 1) << "reachable throughout";
     ASSERT_EQ(plain({"ACL", "SETUSER", "front", "resetchannels"}).text, "OK");
     ASSERT_TRUE(rig.down()) << "it hears no notices";
-    ASSERT_TRUE(rig.until([&] { return rig.engine().status().find("NOPERM") != std::string::npos; }));
+    ASSERT_TRUE(rig.until([&] { return rig.why.message.find("NOPERM") != std::string::npos; })) << rig.why.message;
+    EXPECT_NE(rig.engine().status().find("NOPERM"), std::string::npos);
     ASSERT_EQ(plain({"ACL", "SETUSER", "front", "&*"}).text, "OK");
     ASSERT_TRUE(rig.up());
     EXPECT_TRUE(rig.swap({.name = "x", .expected = 1, .becomes = 4})->done);
