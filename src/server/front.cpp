@@ -183,6 +183,7 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
                            .last_write = WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
                            .seed = random_.next(),
                            .last_token = [this] { return tokens_.last(); },
+                           .why_no_token = [this] { return tokens_.trouble() ? tokens_.trouble()->message : ""; },
                            .on_token_given = [this](Token token) { tokens_.given(token); },
                            .on_clock_stepped =
                                [this](Duration ahead) {

@@ -60,7 +60,7 @@ class Front final : private EngineListener {
     const std::string& recovering_why() const { return recovering_why_; }
 
     /// Why nothing can be done at the moment; none if all is well.
-    const std::optional<Error>& trouble() const { return trouble_; }
+    const std::optional<Error>& trouble() const { return trouble_ ? trouble_ : tokens_.trouble(); }
     /// What the next start should know.
     FrontMemory memory() const;
     void stop();

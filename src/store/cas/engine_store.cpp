@@ -33,6 +33,7 @@ struct EngineStore::Impl {
                  .give_up_after = parts.give_up_after,
                  .records_most = parts.records_most,
                  .last_token = std::move(parts.last_token),
+                 .why_no_token = std::move(parts.why_no_token),
                  .token_given = std::move(parts.on_token_given),
                  .clock = std::move(parts.clock),
                  .stepped = std::move(parts.on_clock_stepped),

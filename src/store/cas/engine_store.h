@@ -43,6 +43,7 @@ class EngineStore final : public DrivenStore {
         /// The last token that this front gave: a lease that is granted now gets one above it, and above its record's
         /// last (G3). Nothing: none may be given now, and an update that grants fails with `store_unavailable`.
         std::function<std::optional<Token>()> last_token;
+        std::function<std::string()> why_no_token = {};  ///< if there is none; for people
         std::function<void(Token)> on_token_given;
         /// The engine's clock went ahead of this one by more than can be: leases that it calls over may be held for as
         /// long as they were granted for.

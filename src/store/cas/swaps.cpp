@@ -129,9 +129,11 @@ bool Swaps::may_give_tokens(RecordWork& work, bool has_tokens) {
         if (parts_.token_given) parts_.token_given(work.decision.after.last_token);
         return true;
     }
+    const std::string why = parts_.why_no_token ? parts_.why_no_token() : std::string{};
+    const Error error = unavailable("no token may be given at the moment" + (why.empty() ? why : ": " + why));
     std::erase_if(work.batch, [&](const Pending& pending) {
         if (std::find(granting.begin(), granting.end(), pending.update) == granting.end()) return false;
-        fail(work.resource, *pending.update, unavailable("no token may be given at the moment"));
+        fail(work.resource, *pending.update, error);
         --updates_;
         return true;
     });

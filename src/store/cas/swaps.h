@@ -36,6 +36,7 @@ class Swaps {
         Duration give_up_after = 2s;
         std::size_t records_most = 200'000;
         std::function<std::optional<Token>()> last_token;
+        std::function<std::string()> why_no_token;  ///< may be empty
         std::function<void(Token)> token_given;
         std::function<Instant()> clock;
         std::function<void(Duration ahead)> stepped;

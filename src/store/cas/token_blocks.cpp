@@ -38,6 +38,11 @@ std::optional<Token> TokenBlocks::last() const {
     return last_;
 }
 
+const std::optional<Error>& TokenBlocks::trouble() const {
+    static const std::optional<Error> none;
+    return last() ? none : failure_;
+}
+
 void TokenBlocks::given(Token token) {
     if (token > end_) return;  // counted from its record's last one
     last_ = std::max(last_, token);
@@ -66,7 +71,11 @@ void TokenBlocks::reserve() {
         [this, first, size, asked_at](const Result<Reading>& reserved) {
             asking_ = false;
             ask_at_ = now_ + (reserved ? renewed_after : blocks_pause);
-            if (!reserved || *first + size >= token_limit) return;
+            failure_.reset();
+            if (!reserved) failure_ = reserved.error();
+            if (reserved && *first + size >= token_limit)
+                failure_ = Error{"store_unavailable", "all tokens up to the highest are reserved"};
+            if (failure_) return;
             reserved_at_ = asked_at;
             begin_ = last_ = *first;
             end_ = *first + size;

@@ -42,6 +42,9 @@ class TokenBlocks {
     /// The last one given: the next one must be above it. Nothing if there is no block that may be used.
     std::optional<Token> last() const;
     void given(Token token);
+    /// Why there is no block that may be used: what the engine said when the next one was asked for. None if there is
+    /// one, or no reason to expect that there will not be.
+    const std::optional<Error>& trouble() const;
 
  private:
     void reserve();
@@ -56,6 +59,7 @@ class TokenBlocks {
     Token end_ = 0;  ///< the last of the block; 0: there is none
     Instant ask_at_;
     bool asking_ = false;
+    std::optional<Error> failure_;  ///< of the last reservation
 };
 
 }  // namespace holdfast::core

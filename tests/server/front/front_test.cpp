@@ -445,6 +445,22 @@ TEST_F(FrontTest, says_why_it_cannot_and_goes_on_when_it_can) {
     EXPECT_GT(token_of(acquire(a, "alice", "r")), 0U);
 }
 
+TEST_F(FrontTest, says_why_when_an_engine_that_answers_takes_no_writes) {
+    FrontUnderTest& a = add();
+    world.server.swaps_fail = Error{"store_unavailable", "its disk is full"};
+    world.pass(10s);
+    ASSERT_TRUE(a.front().trouble());
+    EXPECT_EQ(a.front().trouble()->message, "its disk is full");
+    const auto answer = acquire(a, "alice", "r");
+    const auto* refused = std::get_if<Refused>(&answer);
+    ASSERT_NE(refused, nullptr);
+    EXPECT_EQ(refused->code, Code::store_unavailable);
+    EXPECT_NE(refused->detail.find("its disk is full"), std::string::npos) << refused->detail;
+    world.server.swaps_fail.reset();
+    world.run_until([&] { return !a.front().trouble(); });
+    EXPECT_GT(token_of(acquire(a, "alice", "r")), 0U);
+}
+
 TEST_F(FrontTest, tokens_rise_for_a_record_that_the_engine_has_forgotten_meanwhile) {
     FrontUnderTest& a = add();
     FrontUnderTest& b = add();
