@@ -194,7 +194,7 @@ EngineStore& Front::open(Authority& authority, StoreListener& listener) {
                                [this](std::string_view resource) {
                                    suspect("a lease on `" + std::string(resource) +
                                            "` is gone from the engine before its end, though nobody ended it: "
-                                           "somebody has deleted records there");
+                                           "somebody has deleted records there, or it went back");
                                },
                            .clock = parts_.clock,
                            .clock_offset = parts_.remembered.clock,

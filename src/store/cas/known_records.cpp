@@ -15,6 +15,13 @@ bool AnsweredLeases::any_vanished(const KeptRecord& shown, EngineTime now) const
            });
 }
 
+void AnsweredLeases::keep_only(const AnsweredLeases& those) {
+    std::erase_if(leases, [&](const One& one) {
+        return std::none_of(those.leases.begin(), those.leases.end(),
+                            [&](const One& other) { return other.token == one.token; });
+    });
+}
+
 const KeptRecord* KnownRecords::find(std::string_view resource) {
     const auto found = records_.find(resource);
     if (found == records_.end()) return nullptr;
@@ -85,6 +92,24 @@ AnsweredLeases KnownRecords::answered(std::string_view resource) const {
         if (const Lease* lease = record.travelling.record.find(token))
             answered.leases.push_back({token, lease->ttl, record.written_at + lease->expires_at.time_since_epoch()});
     return answered;
+}
+
+std::vector<std::string> KnownRecords::last_answered(std::size_t most) const {
+    std::vector<const Records::value_type*> found;
+    for (const auto& one : records_)
+        if (!one.second.answered.empty()) found.push_back(&one);
+    const std::size_t count = std::min(most, found.size());
+    std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
+                      [](const auto* a, const auto* b) {
+                          const auto rank = [](const auto* one) {
+                              return std::pair(one->second.record.written_at, std::string_view(one->first));
+                          };
+                          return rank(a) > rank(b);
+                      });
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i)
+        names.push_back(found[i]->first);
+    return names;
 }
 
 const std::string* KnownRecords::take_due(Instant now) {

@@ -21,6 +21,7 @@ struct AnsweredLeases {
     /// True if one of them is missing in what the engine shows, though it is in force and nobody has ended it: every
     /// end leaves a trace (R3). So the record itself was deleted, or put back to what it was.
     bool any_vanished(const KeptRecord& shown, EngineTime now) const;
+    void keep_only(const AnsweredLeases& those);
 };
 
 /// Records as they were when this front last heard of them: a bounded number, those that were used last. What is
@@ -51,6 +52,8 @@ class KnownRecords {
     void keep_answered(std::string_view resource, const Record& becomes);
     /// Those in the record as it is known; none if another front wrote it last.
     AnsweredLeases answered(std::string_view resource) const;
+    /// The resources that have some, those that were written last first.
+    std::vector<std::string> last_answered(std::size_t most) const;
 
     /// The next of ours whose time has come; nullptr if there is none. It has no time any more.
     const std::string* take_due(Instant now);

@@ -11,6 +11,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr std::size_t updates_most = 200'000;  ///< that have not been answered
+constexpr std::size_t looked_for_most = 16;    ///< when the engine can be reached again
 const std::string stopping = "this front is stopping";
 
 }  // namespace
@@ -55,10 +56,29 @@ void Swaps::heard_of(std::string_view resource, WriteId write) {
     if (answered.leases.empty() || known_.find(resource) != nullptr || !parts_.vanished) return;
     const auto compare = [this, alive = alive(), name = std::string(resource),
                           answered = std::move(answered)](const Result<Reading>& reading) {
-        const auto shown = reading ? decode_kept(reading->kept) : std::nullopt;
-        if (!alive.expired() && shown && has_vanished(answered, *shown, reading->now)) parts_.vanished(name);
+        if (!alive.expired()) look_for(answered, name, reading);
     };
     parts_.engine.fetch(Kind::record, resource, compare);
+}
+
+/// What an engine loses when it goes away is what was written last. Its position does not show that if others have
+/// written since, nor does its marker if they had seen no later one. So this front looks for what it wrote.
+void Swaps::look_for_last_answered() {
+    if (!parts_.vanished || mutant("last_answers_not_looked_for")) return;
+    for (const std::string& name : known_.last_answered(looked_for_most)) {
+        auto compare = [this, alive = alive(), name,
+                        answered = known_.answered(name)](const Result<Reading>& reading) mutable {
+            if (alive.expired()) return;
+            answered.keep_only(known_.answered(name));  // this front may have taken out others meanwhile
+            look_for(answered, name, reading);
+        };
+        parts_.engine.fetch(Kind::record, name, std::move(compare));
+    }
+}
+
+void Swaps::look_for(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading) {
+    const auto shown = reading ? decode_kept(reading->kept) : std::nullopt;
+    if (shown && has_vanished(answered, *shown, reading->now)) parts_.vanished(resource);
 }
 
 bool Swaps::has_vanished(const AnsweredLeases& answered, const KeptRecord& shown, EngineTime now) const {
@@ -368,6 +388,7 @@ Instant Swaps::next_due() const {
 
 void Swaps::on_reachable() {
     unreachable_.clear();
+    look_for_last_answered();
 }
 
 /// A swap that is under way is answered by the engine, and what is not known of it may still be found out.

@@ -103,6 +103,8 @@ class Swaps {
     void on_refused(RecordWork& work, Swapped swapped, const Moment& moment);
     void on_unknown(RecordWork& work);
     bool take_in(RecordWork& work, const Kept& kept, EngineTime now);
+    void look_for_last_answered();
+    void look_for(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading);
     bool has_vanished(const AnsweredLeases& answered, const KeptRecord& shown, EngineTime now) const;
     void lose(RecordWork& work);
     void fail(std::string_view resource, Update& update, Error error);

@@ -147,6 +147,27 @@ TEST_F(FrontTest, notice_by_its_position_that_the_engine_lost_less_than_a_raise_
     }
 }
 
+TEST_F(FrontTest, look_for_what_they_wrote_last_when_others_have_hidden_that_the_engine_went_back) {
+    FrontUnderTest& a = add();
+    FrontUnderTest& b = add();
+    world.pass(3s);
+    const WriteId marker = world.server.marker();
+    world.run_until([&] { return world.server.marker() != marker; });
+    world.pass(20ms);
+    const SimServer::Copy older = world.server.copy();
+    const Token token = token_of(acquire(a, "alice", "r"));
+    ASSERT_GT(token, 0U);
+    SimEngine& way_of_a = *world.server.connected.front();
+    way_of_a.set_reachable(false);
+    world.server.restore(older);
+    world.pass(5s);
+    EXPECT_GT(token_of(acquire(b, "bob", "other")), token) << "it cannot know, and the engine comes further by it";
+    way_of_a.set_reachable(true);
+    world.pass(2s);
+    for (FrontUnderTest* front : {&a, &b})
+        EXPECT_GT(front->authority().recovering_for(), 4min);
+}
+
 TEST_F(FrontTest, extend_their_doubt_when_the_engine_loses_something_again) {
     FrontUnderTest& a = add();
     FrontUnderTest& b = add();
