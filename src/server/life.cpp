@@ -69,7 +69,8 @@ RelayDoorOptions relay_options(const ServeOptions& options) {
 
 }  // namespace
 
-/// Members are declared in dependency order; destruction relies on it. Nothing runs on the loop after run() has returned.
+/// Members are declared in dependency order; destruction relies on it. Nothing runs on the loop after run() has
+/// returned.
 struct Life::Impl {
     explicit Impl(const Parts& given)
         : parts(given),

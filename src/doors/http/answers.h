@@ -3,14 +3,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "authority/authority.h"
 #include "doors/http/json_writer.h"
 #include "doors/http/response.h"
+#include "keys/controller/key.h"
 
 namespace holdfast::http {
 
-/// Answers of the authority as docs/http-api.md writes them.
+/// What the answers of all resources share, as docs/http-api.md writes them.
 
 /// The time of an answer. Instants of the store are shown as the wall clock's, for people only (T1).
 struct Moment {
@@ -22,36 +24,42 @@ struct Moment {
 /// The holder's own time, if it told us (T4).
 using ClientTime = std::optional<std::uint64_t>;
 
-Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment);
-Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment);
-Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time, const Moment& moment);
-Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& answer);
-Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment);
-Response answer_list(const core::ListPage& page, const Moment& moment);
-Response answer_verify(const std::vector<core::VerifyAnswer>& answers);
-/// Who of those that hold a group's resource leads it, if anybody does (L1). REQUIRES: the resource is `leader:GROUP`.
-Response answer_leader(const std::string& group, const core::VerifyAnswer& answer);
-Response answer_bar(const core::HeldLease& held, const Moment& moment);
-Response answer_revoke(const core::LeaseName& name);
-Response answer_policy(const core::Policy& policy);
-Response answer_ban(const std::string& holder, const core::Ban& ban);
-Response answer_unban(const std::string& holder, bool unbanned);
-/// At most `limit` bans of holders after `after`, in the order of their names.
-Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit);
-Response answer_audit(const core::AuditPage& page);
-
-/// 201 if it was registered just now.
-Response answer_agent(const core::AgentAnswer& answer);
-Response answer_agents(const core::AgentPage& page);
-Response answer_restart(const core::RestartAnswer& answer);
-Response answer_forget(const std::string& id, bool forgotten);
-
 Response failure(const core::Refused& refused);
 
 /// `conflicts`: who is in the way.
 void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& conflicts);
 
+void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban);
+Response answer_ban(const std::string& holder, const core::Ban& ban);
+
 /// `data` of an event.
 std::string event_json(const core::Event& event, const Moment& moment);
+
+/// `"key": {namespace, name, tag}`.
+void put_key(JsonWriter& json, const core::Key& key);
+
+/// `{"NAME": …}`. `put_one(json, one)` writes what is in it.
+template <class One, class PutOne>
+Response answer_one(std::string_view name, const One& one, PutOne put_one) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key(name);
+    put_one(json, one);
+    json.close_object();
+    return response;
+}
+
+/// `{"NAME": […], "next": …}`: one page of a list. `next` is what to say as `after` to get the page that follows; empty
+/// if there is none.
+template <class List, class PutOne>
+Response answer_page(std::string_view name, const List& list, std::string_view next, PutOne put_one) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key(name).open_array();
+    for (const auto& one : list)
+        put_one(json, one);
+    json.close_array().field_or_null("next", next).close_object();
+    return response;
+}
 
 }  // namespace holdfast::http

@@ -16,7 +16,8 @@ class OwnWaiters {
 
     bool is_ours(const Waiter& waiter) const { return waiter.id >> 40 == front_; }
 
-    /// Replaces the short stored deadlines of this server's waiters by their real ones. True if one of them should be extended soon.
+    /// Replaces the short stored deadlines of this server's waiters by their real ones. True if one of them should be
+    /// extended soon.
     bool lengthen(std::string_view resource, Record& record, Instant now) const;
     /// The record as it is to be written.
     void shorten(Record& record, Instant now) const;

@@ -147,9 +147,9 @@ TEST_F(PostgresHungStandby, takes_no_commit_whose_wait_was_cancelled_for_one_tha
     ASSERT_FALSE(*answer) << "the standby may never hear of it";
     EXPECT_EQ(answer->error().code, "store_unavailable");
     EXPECT_TRUE(has(answer->error().message, "synchronous standby")) << answer->error().message;
-    ASSERT_TRUE(patient.until(
-        [&] { return session.run("SELECT count(*) FROM holdfast.kept WHERE name = 'cancelled'") == "1"; }))
-        << "its session says that it was cancelled a moment before others can see it";
+    ASSERT_TRUE(patient.until([&] {
+        return session.run("SELECT count(*) FROM holdfast.kept WHERE name = 'cancelled'") == "1";
+    })) << "its session says that it was cancelled a moment before others can see it";
     const auto read = patient.fetch("cancelled");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->kept.write, becomes) << "what it did is seen by who looks";

@@ -1,0 +1,212 @@
+#include "base/clock.h"
+#include "base/text.h"
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+#include "lease/ip_prefix.h"
+#include "lease/limits.h"
+#include "lease/manifest.h"
+
+namespace holdfast::http {
+namespace {
+
+namespace limits = core::limits;
+using core::Refused;
+
+struct DecodedBan {
+    std::string holder;
+    std::string reason;
+};
+
+/// A page of the audit.
+struct DecodedAudit {
+    std::uint64_t after = 0;
+    std::size_t limit = 100;
+};
+
+std::optional<bool> reject_above_max_field(Fields& fields) {
+    const auto over = fields.text("ttl_over_max");
+    if (!over) return std::nullopt;
+    if (*over != "cut" && *over != "reject") fields.refuse("ttl_over_max must be cut or reject");
+    return *over == "reject";
+}
+
+std::optional<core::Approval> approval_field(Fields& fields) {
+    const auto approval = fields.text("approval");
+    if (!approval) return std::nullopt;
+    if (*approval != "auto" && *approval != "manual") fields.refuse("approval must be auto or manual");
+    return *approval == "manual" ? core::Approval::manual : core::Approval::automatic;
+}
+
+/// Empty for null.
+std::optional<std::string> name_pattern_field(Fields& fields) {
+    const JsonValue* pattern = fields.any("name_pattern");
+    if (pattern == nullptr) return std::nullopt;
+    if (pattern->kind == JsonValue::Kind::null) return std::string();
+    if (pattern->kind != JsonValue::Kind::string) fields.refuse("name_pattern must be text or null");
+    return pattern->text;
+}
+
+/// Zero for null. A quota of zero would allow nothing and is no way to say "no limit".
+std::optional<Duration> quota_field(Fields& fields, std::string_view name) {
+    const auto ms = fields.whole_or_null(name, 1, duration_ms_max);
+    if (!ms) return std::nullopt;
+    return std::chrono::milliseconds(*ms);
+}
+
+Result<core::PolicyChange> decode_policy_change(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    core::PolicyChange change;
+    change.ttl_min = duration_field(fields, "ttl_min_ms");
+    change.ttl_max = duration_field(fields, "ttl_max_ms");
+    change.ttl_default = duration_field(fields, "ttl_default_ms");
+    change.wait_max = duration_field(fields, "wait_max_ms");
+    change.reject_above_max = reject_above_max_field(fields);
+    change.name_pattern = name_pattern_field(fields);
+    change.approval = approval_field(fields);
+    change.hold_max = quota_field(fields, "hold_max_ms");
+    change.idle_max = quota_field(fields, "idle_max_ms");
+    change.leases_per_holder_max = fields.whole_or_null("leases_per_holder_max", 1, count_max);
+    if (auto error = fields.error()) return *error;
+    return change;
+}
+
+Result<DecodedBan> decode_ban(const Request& request, const std::string& holder) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    fields.check(core::check_holder(holder));
+    if (core::is_malformed_address(holder))
+        fields.refuse(
+            "this looks like an IP address or a prefix and is none; write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32");
+    DecodedBan ban{holder, text_field(fields, "reason", limits::reason_bytes)};
+    if (auto error = fields.error()) return *error;
+    return ban;
+}
+
+Result<DecodedAudit> decode_audit(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedAudit audit;
+    audit.after = query->whole("after", 0, UINT64_MAX).value_or(0);
+    audit.limit = query->whole("limit", 1, 1000).value_or(100);
+    if (auto error = query->error()) return *error;
+    return audit;
+}
+
+/// Zero is no limit, and is shown as none.
+void put_quota(JsonWriter& json, std::string_view name, std::int64_t limit) {
+    json.key(name);
+    limit == 0 ? json.null() : json.number(limit);
+}
+
+Response answer_policy(const core::Policy& policy) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min)).field("ttl_max_ms", to_ms(policy.ttl_max));
+    json.field("ttl_default_ms", to_ms(policy.ttl_default));
+    json.field("ttl_over_max", policy.reject_above_max ? "reject" : "cut");
+    json.field("wait_max_ms", to_ms(policy.wait_max)).key("name_pattern");
+    policy.name_pattern.text().empty() ? json.null() : json.text(policy.name_pattern.text());
+    put_quota(json, "hold_max_ms", to_ms(policy.hold_max));
+    put_quota(json, "idle_max_ms", to_ms(policy.idle_max));
+    put_quota(json, "leases_per_holder_max", static_cast<std::int64_t>(policy.leases_per_holder_max));
+    json.field("approval", policy.approval == core::Approval::manual ? "manual" : "auto");
+    json.close_object();
+    return response;
+}
+
+Response answer_unban(const std::string& holder, bool unbanned) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("holder", holder).flag("unbanned", unbanned).close_object();
+    return response;
+}
+
+Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("bans").open_array();
+    auto at = policy.bans.upper_bound(after);
+    std::string last;
+    for (; at != policy.bans.end() && limit > 0; ++at, --limit) {
+        put_ban(json, at->first, at->second);
+        last = at->first;
+    }
+    json.close_array().field_or_null("next", at == policy.bans.end() ? std::string() : last).close_object();
+    return response;
+}
+
+Response answer_audit(const core::AuditPage& page) {
+    const std::string next = page.more ? std::to_string(page.lines.back().number) : std::string();
+    return answer_page("audit", page.lines, next, [](JsonWriter& json, const core::AuditPage::Line& line) {
+        json.open_object().field("number", line.number).field("at", format_wall_time(line.entry.at_wall_ms));
+        json.field("who", line.entry.who).field("what", line.entry.what).close_object();
+    });
+}
+
+}  // namespace
+
+void handle_get_policy(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    reply(answer_policy(services.authority.policy()));
+}
+
+void handle_change_policy(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto change = decode_policy_change(request);
+    if (!change) return reply(failure(change.error()));
+    services.authority.change_policy(
+        *change,
+        [reply](const core::Answer<core::Policy>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_policy(std::get<core::Policy>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_list_bans(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_page(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_bans(services.authority.policy(), decoded->after, decoded->limit));
+}
+
+void handle_get_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
+    if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
+    const auto& bans = services.authority.policy().bans;
+    const auto found = bans.find(core::ban_name(holder));
+    if (found == bans.end()) return reply(failure(core::Code::not_banned));
+    reply(answer_ban(found->first, found->second));
+}
+
+void handle_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
+    auto decoded = decode_ban(request, holder);
+    if (!decoded) return reply(failure(decoded.error()));
+    services.authority.ban(
+        holder, {decoded->reason, wall_clock_ms()},
+        [reply, holder](const core::Answer<core::Ban>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_ban(core::ban_name(holder), std::get<core::Ban>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_unban(Services& services, const Request& request, const std::string& holder, Reply reply) {
+    if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
+    services.authority.unban(
+        holder,
+        [reply, holder](const core::Answer<bool>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_unban(core::ban_name(holder), std::get<bool>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_audit(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_audit(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_audit(services.authority.audit(decoded->after, decoded->limit)));
+}
+
+}  // namespace holdfast::http

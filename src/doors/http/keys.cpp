@@ -1,0 +1,355 @@
+#include <string>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+#include "doors/http/request.h"
+#include "doors/http/response.h"
+#include "keys/controller/key_limits.h"
+#include "keys/controller/messages.h"
+#include "lease/manifest.h"
+
+namespace holdfast::http {
+namespace {
+
+namespace limits = core::limits;
+using Kind = JsonValue::Kind;
+using core::Refused;
+
+struct DecodedBackends {
+    core::Backends::Filter filter;
+    DecodedPage page;
+};
+
+struct DecodedKeys {
+    std::string name_space;
+    std::size_t limit = 100;
+    std::string after;
+};
+
+constexpr std::uint64_t seconds_max = 1'000'000'000;
+constexpr std::uint64_t start_timeout_s_max = 86'400;
+constexpr std::size_t path_bytes = 4096;
+
+/// What is passed to a program may hold anything but a zero.
+std::string program_text(Fields& fields, const JsonValue& value, const std::string& name) {
+    if (value.kind != Kind::string) fields.refuse(name + " must be text");
+    if (value.text.find('\0') != std::string::npos) fields.refuse(name + " must not hold a zero");
+    return value.text;
+}
+
+std::vector<std::string> arguments_field(Fields& fields) {
+    std::vector<std::string> arguments;
+    if (const JsonValue* list = fields.array("args", limits::spawn_arguments))
+        for (const JsonValue& item : list->items)
+            arguments.push_back(program_text(fields, item, "each of spawn.args"));
+    return arguments;
+}
+
+std::map<std::string, std::string> environment_field(Fields& fields) {
+    std::map<std::string, std::string> variables;
+    const JsonValue* object = fields.object("env");
+    if (object == nullptr) return variables;
+    if (object->members.size() > limits::spawn_variables)
+        fields.refuse("spawn.env has more than " + std::to_string(limits::spawn_variables) + " variables");
+    for (const JsonValue::Member& member : object->members) {
+        if (member.key.empty() || member.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos)
+            fields.refuse("a name in spawn.env is empty, or has a = or a zero in it");
+        variables[member.key] = program_text(fields, member.value, "each of spawn.env");
+    }
+    return variables;
+}
+
+Result<core::Readiness> readiness_of(const JsonValue* object) {
+    core::Readiness ready;
+    if (object == nullptr) return ready;
+    Fields fields(*object, "spawn.ready.");
+    if (object->members.size() != 1) fields.refuse("spawn.ready takes one of tcp, http and started");
+    if (const auto path = fields.text("http")) {
+        ready = {core::Readiness::How::http, *path};
+        fields.check(core::check_text({"http", *path}, path_bytes));
+        if (!path->starts_with('/')) fields.refuse("spawn.ready.http is a path, and begins with /");
+    }
+    const auto tcp = fields.boolean("tcp");
+    const auto started = fields.boolean("started");
+    if (started) ready.how = core::Readiness::How::started;
+    if (tcp == false || started == false)
+        fields.refuse("spawn.ready.tcp and spawn.ready.started must be true or omitted");
+    if (auto error = fields.error()) return *error;
+    return ready;
+}
+
+/// None for null, too.
+std::optional<std::uint64_t> number_or_none(Fields& fields, std::string_view name, std::uint64_t most) {
+    const auto number = fields.whole_or_null(name, 1, most);
+    return number && *number > 0 ? number : std::nullopt;
+}
+
+Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
+    Fields fields(object, "spawn.");
+    core::SpawnRequest request;
+    core::Spawn& spawn = request.spawn;
+    if (const JsonValue* command = fields.any("command"))
+        spawn.command = program_text(fields, *command, "spawn.command");
+    if (spawn.command.empty() || spawn.command.size() > path_bytes)
+        fields.refuse("spawn.command must be text of 1 to " + std::to_string(path_bytes) + " bytes");
+    spawn.args = arguments_field(fields);
+    spawn.env = environment_field(fields);
+    if (const JsonValue* cwd = fields.any("cwd"); cwd != nullptr && cwd->kind != Kind::null)
+        spawn.cwd = program_text(fields, *cwd, "spawn.cwd");
+    if (const auto port = number_or_none(fields, "port", 65'535)) spawn.port = static_cast<std::uint16_t>(*port);
+    const JsonValue* ready = fields.object("ready");
+    spawn.max_idle_s = number_or_none(fields, "max_idle_s", seconds_max);
+    spawn.lifetime_s = number_or_none(fields, "lifetime_s", seconds_max);
+    spawn.start_timeout_s = number_or_none(fields, "start_timeout_s", start_timeout_s_max).value_or(60);
+    if (fields.has("pool")) request.pool = plain_name_field(fields, "pool", limits::pool_bytes);
+    if (fields.has("id")) request.id = plain_name_field(fields, "id", limits::backend_id_bytes);
+    if (spawn.bytes() > limits::spawn_bytes)
+        fields.refuse("spawn is longer than " + std::to_string(limits::spawn_bytes) + " bytes");
+    if (auto error = fields.error()) return *error;
+    auto readiness = readiness_of(ready);
+    if (!readiness) return readiness.error();
+    spawn.ready = std::move(*readiness);
+    return request;
+}
+
+Result<core::ConnectRequest> decode_connect(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    core::ConnectRequest connect;
+    connect.caller = caller_of(request);
+    connect.user = text_field(fields, "user", limits::user_bytes);
+    const std::uint64_t most_s = std::chrono::duration_cast<std::chrono::seconds>(limits::connect_wait).count();
+    connect.wait = std::chrono::seconds(fields.whole("wait_s", 0, most_s).value_or(0));
+    connect.ttl = duration_field(fields, "ttl_ms");
+    const JsonValue* key = fields.object("key");
+    const JsonValue* spawn = fields.object("spawn");
+    if (auto error = fields.error()) return *error;
+    auto named = key_from(key, NameNeed::optional);
+    if (!named) return named.error();
+    connect.key = std::move(*named);
+    if (spawn == nullptr) return connect;
+    auto what = spawn_of(*spawn);
+    if (!what) return what.error();
+    connect.spawn = std::move(*what);
+    return connect;
+}
+
+Result<DecodedBackends> decode_backends(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedBackends decoded;
+    decoded.filter.name = query->text("key", limits::key_name_bytes).value_or("");
+    decoded.filter.name_space = query->text("namespace", limits::namespace_bytes).value_or("");
+    decoded.filter.drone = query->text("drone", limits::holder_bytes).value_or("");
+    const auto state = query->text("state", 32);
+    if (state) decoded.filter.state = core::parse_backend_state(*state);
+    if (state && !decoded.filter.state) query->check(invalid_argument("state is not one that a backend has"));
+    decoded.page.after = query->text("after", limits::backend_id_bytes).value_or("");
+    decoded.page.limit = query->whole("limit", 1, 1000).value_or(100);
+    if (auto error = query->error()) return *error;
+    return decoded;
+}
+
+Result<core::Severity> decode_terminate(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    const std::string how = fields.text("how").value_or("soft");
+    if (how != "soft" && how != "hard") fields.refuse("how must be soft or hard");
+    if (auto error = fields.error()) return *error;
+    return how == "hard" ? core::Severity::hard : core::Severity::soft;
+}
+
+Result<DecodedKeys> decode_keys(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedKeys keys;
+    keys.name_space = query->text("namespace", limits::namespace_bytes).value_or("");
+    keys.limit = query->whole("limit", 1, 1000).value_or(100);
+    keys.after = query->text("after", limits::cursor_bytes).value_or("");
+    query->check(core::check_namespace(keys.name_space));
+    if (auto error = query->error()) return *error;
+    return keys;
+}
+
+Result<core::Key> decode_key_only(const Request& request, const std::string& key) {
+    if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
+    const std::size_t slash = key.find('/');
+    if (slash == std::string::npos) return core::checked_key({{}, key, {}});
+    return core::checked_key({key.substr(0, slash), key.substr(slash + 1), {}});
+}
+
+void put_backend(JsonWriter& json, const core::BackendView& view, Instant now) {
+    const core::Backend& backend = view.backend;
+    const core::BackendProgress& progress = backend.progress;
+    json.open_object().field("id", backend.id);
+    put_key(json, backend.key);
+    json.field("token", backend.token).field("drone", backend.drone);
+    json.field("state", core::to_string(progress.state));
+    json.field_or_null("reason", progress.reason ? core::to_string(*progress.reason) : std::string_view());
+    json.key("exit_code");
+    progress.exit_code ? json.number(*progress.exit_code) : json.null();
+    json.field_or_null("address", progress.address);
+    json.field("state_for_ms", to_ms(now - backend.since));
+    if (!backend.user.empty()) json.field("user", backend.user);
+    if (!progress.message.empty()) json.field("message", progress.message);
+    if (view.drone_heard_ago) json.field("drone_heard_ms_ago", to_ms(*view.drone_heard_ago));
+    json.close_object();
+}
+
+void put_held_key(JsonWriter& json, const core::HeldKey& held) {
+    json.open_object();
+    put_key(json, held.key);
+    json.field("backend", held.backend).field("drone", held.drone).field("token", held.token);
+    json.field_or_null("state", held.state ? core::to_string(*held.state) : std::string_view());
+    json.flag("renewable", held.renewable).field("ttl_ms", to_ms(held.ttl));
+    json.field("expires_in_ms", to_ms(held.expires_in)).close_object();
+}
+
+Response answer_connect(const core::Connected& connected) {
+    const core::Backend& backend = connected.backend;
+    Response response{.status = connected.spawned ? 201 : 200};
+    JsonWriter json(response.body);
+    json.open_object().field("backend_id", backend.id);
+    put_key(json, backend.key);
+    json.flag("spawned", connected.spawned).field("status", core::to_string(backend.progress.state));
+    const auto& reason = backend.progress.reason;
+    json.field_or_null("reason", reason ? core::to_string(*reason) : std::string_view());
+    json.field("token", backend.token);
+    json.field_or_null("address", backend.progress.address);
+    json.field("status_url", "/v1/backends/" + percent_encode(backend.id) + "/status");
+    json.field("drone", backend.drone).close_object();
+    return response;
+}
+
+Response answer_keys(const core::KeyPage& page) {
+    return answer_page("keys", page.keys, page.next, put_held_key);
+}
+
+Response answer_key(const core::HeldKey& key) {
+    Response response;
+    JsonWriter json(response.body);
+    put_held_key(json, key);
+    return response;
+}
+
+Response answer_backend(const core::BackendView& backend, Instant now) {
+    return answer_one("backend", backend,
+                      [now](JsonWriter& json, const core::BackendView& view) { put_backend(json, view, now); });
+}
+
+Response answer_backends(const core::BackendPage& page, const core::UnreportedBackends& unreported, Instant now) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("backends").open_array();
+    for (const core::BackendView& view : page.backends)
+        put_backend(json, view, now);
+    json.close_array().key("unreported").open_array();
+    for (const core::HeldKey& held : unreported.keys) {
+        json.open_object().field("id", held.backend);
+        put_key(json, held.key);
+        json.field("token", held.token).field("drone", held.drone).close_object();
+    }
+    json.close_array().flag("complete", unreported.complete).field_or_null("next", page.next).close_object();
+    return response;
+}
+
+std::string status_event(const core::BackendView& backend, Instant now) {
+    std::string text = "event: status\ndata: ";
+    JsonWriter json(text);
+    put_backend(json, backend, now);
+    return text + "\n\n";
+}
+
+void reply_unknown(Services& services, const std::string& id, Reply reply) {
+    services.controller.why_unknown(id, [reply = std::move(reply)](const core::Refused& why) { reply(failure(why)); });
+}
+
+}  // namespace
+
+void handle_connect(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_connect(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    if (decoded->spawn && !services.spawns) return reply(failure(core::Code::spawn_not_allowed));
+    const auto ticket =
+        services.controller.connect(std::move(*decoded), [reply](const core::Answer<core::Connected>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_connect(std::get<core::Connected>(answer)));
+        });
+    if (ticket != 0) reply.wait([&services, ticket] { services.controller.cancel_connect(ticket); });
+}
+
+void handle_list_keys(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_keys(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    core::ListQuery query;
+    query.name_space = decoded->name_space;
+    query.limit = decoded->limit;
+    query.after = decoded->after;
+    services.controller.keys(query, [reply](const core::Answer<core::KeyPage>& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_keys(std::get<core::KeyPage>(answer)));
+    });
+}
+
+void handle_bar_key(Services& services, const Request& request, const std::string& key, Reply reply) {
+    const auto decoded = decode_key_only(request, key);
+    if (!decoded) return reply(failure(decoded.error()));
+    services.controller.bar(
+        *decoded,
+        [reply](const core::Answer<core::HeldKey>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_key(std::get<core::HeldKey>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_list_backends(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_backends(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    services.controller.unreported(
+        decoded->filter, [&services, query = *decoded, reply](core::UnreportedBackends unreported) {
+            const auto page = services.controller.backends(query.filter, query.page.after, query.page.limit);
+            if (!query.page.after.empty()) unreported.keys.clear();  // they were on the first page
+            reply(answer_backends(page, unreported, services.authority.now()));
+        });
+}
+
+void handle_get_backend(Services& services, const Request& request, const std::string& id, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    const auto backend = services.controller.backend(id);
+    if (!backend) return reply_unknown(services, id, std::move(reply));
+    reply(answer_backend(*backend, services.authority.now()));
+}
+
+/// First how it is, then each change; ends when the backend has.
+void handle_backend_status(Services& services, const Request& request, const std::string& id, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    if (!services.controller.backend(id)) return reply_unknown(services, id, std::move(reply));
+    reply.stream(Feed([&services, id](const Tell& tell) -> Feeding {
+        const auto told = [&services, tell](const core::BackendView& view) {
+            tell(status_event(view, services.authority.now()), view.backend.ended());
+        };
+        const auto backend = services.controller.backend(id);
+        const auto watch = services.controller.watch(id, told);
+        told(*backend);
+        return {[&services, id, watch] { services.controller.unwatch(id, watch); }};
+    }));
+}
+
+void handle_terminate_backend(Services& services, const Request& request, const std::string& id, Reply reply) {
+    const auto how = decode_terminate(request);
+    if (!how) return reply(failure(how.error()));
+    const auto answer = services.controller.terminate(id, *how);
+    const auto* refused = std::get_if<core::Refused>(&answer);
+    if (refused != nullptr && refused->code == core::Code::unknown_backend)
+        return reply_unknown(services, id, std::move(reply));
+    if (refused != nullptr) return reply(failure(*refused));
+    reply(answer_backend(std::get<core::BackendView>(answer), services.authority.now()));
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,737 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "authority/authority.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/code.h"
+#include "base/printable.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+#include "doors/http/request.h"
+#include "election/candidate.h"
+#include "lease/ip_prefix.h"
+#include "lease/limits.h"
+#include "lease/manifest.h"
+#include "lease/owner.h"
+#include "lease/resource.h"
+
+namespace holdfast::http {
+namespace {
+
+namespace limits = core::limits;
+using core::Code;
+using core::Refused;
+using VerifyAnswers = core::Answer<std::vector<core::VerifyAnswer>>;
+
+struct DecodedAcquire {
+    core::AcquireRequest request;
+    std::optional<std::uint64_t> client_time_ms;
+};
+
+struct DecodedRenewal {
+    core::RenewRequest request;
+    bool all = false;  ///< the body named no leases
+    std::optional<std::uint64_t> client_time_ms;
+};
+
+/// Either leases or a holder, and which life of it asks.
+struct DecodedVerify {
+    std::vector<core::LeaseName> leases;
+    std::string holder;
+    std::optional<std::uint64_t> epoch;
+};
+
+/// A page of leases to list. Owns the text that core::ListQuery only looks at.
+struct DecodedList {
+    std::string name_space, prefix, holder;
+    std::size_t limit = 100;
+    std::string after;
+};
+
+core::Predicate predicate_field(Fields& fields) {
+    const auto text = fields.text("predicate");
+    if (!text) return core::Predicate::mutates;
+    const auto predicate = core::parse_predicate(*text);
+    if (!predicate) {
+        std::string names;
+        for (const core::Predicate each : core::all_predicates)
+            names += (names.empty() ? "" : ", ") + std::string(core::to_string(each));
+        fields.refuse("predicate must be one of " + names);
+    }
+    return predicate.value_or(core::Predicate::mutates);
+}
+
+/// The resource under its one name; checked_manifest() would see to that too, but not say which intent is wrong.
+core::Intent intent_field(Fields& fields, std::string_view name_space) {
+    const auto resource = core::normalised(fields.text("resource").value_or(""));
+    if (!resource) {
+        fields.check(resource.error());
+        return {};
+    }
+    fields.check(core::check_resource(*resource));
+    return {core::full_name(name_space, *resource), core::Predicate::mutates};
+}
+
+Result<std::vector<core::Intent>> decode_intents(const JsonValue& list, std::string_view name_space) {
+    std::vector<core::Intent> intents;
+    intents.reserve(list.items.size());
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+        const std::string path = "intents[" + std::to_string(i) + "]";
+        if (list.items[i].kind != JsonValue::Kind::object) return invalid_argument(path + " must be an object");
+        Fields fields(list.items[i], path + ".");
+        core::Intent intent = intent_field(fields, name_space);
+        intent.predicate = predicate_field(fields);
+        if (auto error = fields.error()) return *error;
+        intents.push_back(std::move(intent));
+    }
+    return core::checked_manifest(std::move(intents));
+}
+
+std::string metadata_field(Fields& fields) {
+    const JsonValue* metadata = fields.object("metadata");
+    if (metadata == nullptr) return {};
+    std::string text = to_text(*metadata);
+    if (text.size() > limits::metadata_bytes)
+        fields.refuse("metadata is longer than " + std::to_string(limits::metadata_bytes) + " bytes of JSON");
+    return text;
+}
+
+/// What is to be taken: one resource, or a list of intents.
+Result<std::vector<core::Intent>> decode_manifest(Fields& fields, std::string_view name_space) {
+    const JsonValue* list = fields.array("intents", limits::intents_per_manifest);
+    const bool has_list = fields.has("intents");
+    if (has_list && fields.has("resource")) fields.refuse("say either resource or intents, not both");
+    if (!has_list) {
+        std::vector<core::Intent> one{intent_field(fields, name_space)};
+        return one;
+    }
+    fields.any("resource");
+    if (list == nullptr) return std::vector<core::Intent>{};
+    return decode_intents(*list, name_space);
+}
+
+Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
+    if (item.kind != JsonValue::Kind::string) return invalid_argument(path + " must be the name of a lease");
+    auto name = decode_lease_name(item.text);
+    if (!name) return Error{name.error().code, path + ": " + name.error().message};
+    return name;
+}
+
+std::string path_of(std::size_t index) {
+    return "leases[" + std::to_string(index) + "]";
+}
+
+Result<std::vector<core::LeaseName>> decode_names(const JsonValue& list) {
+    std::vector<core::LeaseName> names;
+    names.reserve(list.items.size());
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+        auto name = decode_listed(list.items[i], path_of(i));
+        if (!name) return name.error();
+        names.push_back(std::move(*name));
+    }
+    return names;
+}
+
+/// A lease with how far its work has come, or just its name.
+Result<core::LeaseToRenew> decode_lease_to_renew(const JsonValue& item, const std::string& path) {
+    core::LeaseToRenew lease;
+    const JsonValue* id = &item;
+    if (item.kind == JsonValue::Kind::object) {
+        Fields fields(item, path + ".");
+        id = fields.any("id");
+        lease.progress = progress_field(fields);
+        if (id == nullptr) fields.refuse(path + ".id is missing");
+        if (auto error = fields.error()) return *error;
+    }
+    auto name = decode_listed(*id, path);
+    if (!name) return name.error();
+    lease.name = std::move(*name);
+    return lease;
+}
+
+Result<std::vector<core::LeaseToRenew>> decode_leases_to_renew(const JsonValue& list) {
+    std::vector<core::LeaseToRenew> leases;
+    leases.reserve(list.items.size());
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+        auto lease = decode_lease_to_renew(list.items[i], path_of(i));
+        if (!lease) return lease.error();
+        leases.push_back(std::move(*lease));
+    }
+    return leases;
+}
+
+/// The fields that every renewal has.
+DecodedRenewal renewal_fields(const Request& request, Fields& fields) {
+    DecodedRenewal renewal;
+    renewal.request.caller = caller_of(request);
+    renewal.request.holder = holder_field(fields);
+    renewal.request.epoch = epoch_field(fields);
+    renewal.request.ttl = duration_field(fields, "ttl_ms");
+    renewal.request.progress = progress_field(fields);
+    renewal.client_time_ms = fields.whole("client_time_ms", 0, client_time_ms_max);
+    return renewal;
+}
+
+Result<DecodedAcquire> decode_acquire(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    DecodedAcquire decoded;
+    core::AcquireRequest& acquire = decoded.request;
+    acquire.caller = caller_of(request);
+    acquire.holder = holder_field(fields);
+    acquire.epoch = epoch_field(fields);
+    acquire.session = text_field(fields, "session", limits::session_bytes);
+    const std::string name_space = fields.text("namespace").value_or("");
+    fields.check(core::check_namespace(name_space));
+    auto manifest = decode_manifest(fields, name_space);
+    acquire.ttl = duration_field(fields, "ttl_ms");
+    acquire.wait = duration_field(fields, "wait_ms").value_or(Duration::zero());
+    acquire.progress = progress_field(fields);
+    acquire.reason = text_field(fields, "reason", limits::reason_bytes);
+    acquire.metadata = metadata_field(fields);
+    acquire.idempotency_key = text_field(fields, "idempotency_key", limits::idempotency_key_bytes);
+    decoded.client_time_ms = fields.whole("client_time_ms", 0, client_time_ms_max);
+    if (auto error = fields.error()) return *error;
+    if (!manifest) return manifest.error();
+    acquire.intents = std::move(*manifest);
+    return decoded;
+}
+
+Result<DecodedRenewal> decode_renewal(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    DecodedRenewal renewal = renewal_fields(request, fields);
+    const JsonValue* leases = fields.array("leases", limits::leases_per_request);
+    if (auto error = fields.error()) return *error;
+    renewal.all = leases == nullptr;
+    if (renewal.all) return renewal;
+    auto named = decode_leases_to_renew(*leases);
+    if (!named) return named.error();
+    renewal.request.leases = std::move(*named);
+    for (core::LeaseToRenew& lease : renewal.request.leases)
+        if (!lease.progress) lease.progress = renewal.request.progress;
+    return renewal;
+}
+
+Result<DecodedRenewal> decode_single_renewal(const Request& request, const std::string& id) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    DecodedRenewal renewal = renewal_fields(request, fields);
+    if (auto error = fields.error()) return *error;
+    auto name = decode_lease_name(id);
+    if (!name) return name.error();
+    renewal.request.leases.push_back({std::move(*name), renewal.request.progress});
+    return renewal;
+}
+
+Result<core::ReleaseRequest> decode_release(const Request& request, const std::string& id) {
+    auto query = Query::parse(request.query);
+    if (!query) return query.error();
+    const auto holder_in_query = query->text("holder", limits::holder_bytes);
+    const auto epoch_in_query = query->whole("epoch", 1, count_max);
+    const auto session_in_query = query->text("session", limits::session_bytes);
+    if (auto error = query->error()) return *error;
+    auto body = read_json_object(request.body);
+    if (!body) return body.error();
+    Fields fields(*body);
+    const auto holder = fields.text("holder");
+    const auto session = text_field(fields, "session", limits::session_bytes);
+    const auto epoch = epoch_field(fields);
+    if (holder_in_query && holder) fields.refuse("say holder once, in the query or in the body");
+    if (epoch_in_query && epoch) fields.refuse("say epoch once, in the query or in the body");
+    if (session_in_query && !session.empty()) fields.refuse("say session once, in the query or in the body");
+    core::ReleaseRequest release;
+    release.caller = caller_of(request);
+    release.holder = holder_in_query ? *holder_in_query : holder.value_or("");
+    release.epoch = epoch_in_query ? epoch_in_query : epoch;
+    release.session = session_in_query ? *session_in_query : session;
+    fields.check(core::check_holder(release.holder));
+    if (auto error = fields.error()) return *error;
+    auto name = decode_lease_name(id);
+    if (!name) return name.error();
+    release.name = std::move(*name);
+    return release;
+}
+
+Result<DecodedVerify> decode_verify(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    DecodedVerify verify;
+    const JsonValue* leases = fields.array("leases", limits::leases_per_request);
+    if (fields.has("leases") == fields.has("holder")) fields.refuse("say either leases or holder");
+    verify.holder = fields.text("holder").value_or("");
+    verify.epoch = epoch_field(fields);
+    if (fields.has("holder")) fields.check(core::check_holder(verify.holder));
+    if (fields.has("epoch") && !fields.has("holder")) fields.refuse("epoch goes with holder");
+    if (auto error = fields.error()) return *error;
+    if (leases == nullptr) return verify;
+    auto names = decode_names(*leases);
+    if (!names) return names.error();
+    verify.leases = std::move(*names);
+    return verify;
+}
+
+Result<DecodedList> decode_list(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedList list;
+    list.holder = query->text("holder", limits::holder_bytes).value_or("");
+    list.prefix = query->text("prefix", limits::resource_bytes).value_or("");
+    list.name_space = namespace_parameter(*query);
+    list.limit = query->whole("limit", 1, 1000).value_or(100);
+    list.after = query->text("after", core::limits::cursor_bytes).value_or("");
+    if (auto error = query->error()) return *error;
+    return list;
+}
+
+/// Of an answer about many renewals, after which what the holders wrote into their leases is left out.
+constexpr std::size_t renewals_bytes_whole = 1024 * 1024;
+
+void put_names(JsonWriter& json, std::string_view resource, core::Token token) {
+    const core::SplitName split = core::split_name(resource);
+    json.field("id", core::to_string(core::LeaseName{std::string(resource), token}));
+    json.field("namespace", split.name_space).field("resource", split.resource);
+}
+
+void put_error(JsonWriter& json, Code code, std::string_view detail) {
+    json.key("error").open_object().field("code", core::name_of(code));
+    json.field("message", message_of(code, detail)).close_object();
+}
+
+void put_timeline(JsonWriter& json, const core::Timeline& timeline, ClientTime client_time) {
+    json.key("timeline").open_object();
+    json.field("renew_in_ms", to_ms(timeline.renew_in));
+    json.field("soft_terminate_in_ms", to_ms(timeline.soft_terminate_in));
+    json.field("hard_terminate_in_ms", to_ms(timeline.hard_terminate_in));
+    json.field("expires_in_ms", to_ms(timeline.expires_in));
+    if (client_time) {
+        const auto base = static_cast<std::int64_t>(*client_time);  // decode.cpp keeps it low enough to add to
+        json.field("renew_at_ms", base + to_ms(timeline.renew_in));
+        json.field("soft_terminate_at_ms", base + to_ms(timeline.soft_terminate_in));
+        json.field("hard_terminate_at_ms", base + to_ms(timeline.hard_terminate_in));
+    }
+    json.close_object();
+}
+
+struct LeaseView {
+    std::string_view resource;
+    const core::Lease& lease;
+    const core::Timeline& timeline;
+    bool granted = false;  ///< to whoever reads this
+    bool brief = false;    ///< without what its holder wrote
+};
+
+/// The session of a leader proves that it is the leader (R2), so only the answer to its own request has it.
+bool shows_session(const LeaseView& view) {
+    return view.granted || core::owner_of(view.resource) != core::Owner::leaders;
+}
+
+void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, const Moment& moment) {
+    const core::Lease& lease = view.lease;
+    json.open_object();
+    put_names(json, view.resource, lease.token);
+    json.field("predicate", core::to_string(lease.predicate));
+    json.field("holder", lease.holder);
+    if (shows_session(view)) json.field("session", lease.session);
+    json.field("token", lease.token);
+    json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
+    if (!lease.reason.empty() && !view.brief) json.field("reason", lease.reason);
+    if (!lease.metadata.empty() && !view.brief) json.key("metadata").raw(printable_json(lease.metadata));
+    json.field("ttl_ms", to_ms(lease.ttl));
+    const bool dated = lease.acquired_wall_ms != 0;
+    json.field("acquired_at", dated ? format_wall_time(lease.acquired_wall_ms) : moment.shown(lease.acquired_at));
+    json.field("expires_at", moment.shown(lease.expires_at));
+    put_timeline(json, view.timeline, client_time);
+    if (lease.priority) json.field("priority", *lease.priority);
+    if (lease.progress) json.field("progress", lease.progress->count);
+    json.close_object();
+}
+
+/// Whom a lease that has expired is kept for, and how long still (R5).
+void put_grace(JsonWriter& json, const core::Verified& verified) {
+    if (verified.state != core::LeaseState::grace) return;
+    json.field("holder", verified.reserved_holder);
+    json.field("reserved_for_ms", to_ms(verified.reserved_for.value_or(Duration::zero())));
+}
+
+void put_ttl_cut(JsonWriter& json, const std::optional<core::TtlCut>& cut) {
+    if (!cut) return;
+    json.key("ttl_cut").open_object();
+    json.field("requested_ms", to_ms(cut->requested)).field("granted_ms", to_ms(cut->granted)).close_object();
+}
+
+Response granted(const core::AcquireGranted& answer, ClientTime client_time, const Moment& moment) {
+    Response response{.status = 201};
+    JsonWriter json(response.body);
+    json.open_object().field("verdict", "GRANTED").field("waited_ms", to_ms(answer.waited));
+    if (client_time) *client_time += static_cast<std::uint64_t>(to_ms(answer.waited));
+    json.key("leases").open_array();
+    for (const core::HeldLease& held : answer.leases)
+        put_lease(json, {held.resource, held.lease, held.timeline, true}, client_time, moment);
+    json.close_array();
+    put_ttl_cut(json, answer.ttl_cut);
+    json.close_object();
+    return response;
+}
+
+/// WAIT says that the request may wait, or might have waited longer; DIE that it must not (G5).
+Response busy(const core::AcquireBusy& answer) {
+    const bool die = answer.code == Code::die;
+    Response response{.status = status_of(answer.code), .code = answer.code};
+    JsonWriter json(response.body);
+    json.open_object().field("verdict", die ? "DIE" : "WAIT");
+    put_error(json, answer.code, {});
+    put_conflicts(json, answer.conflicts);
+    if (!die) json.field("queue_position", std::uint64_t{answer.place});
+    json.field("retry_in_ms", to_ms_up(answer.retry_in)).close_object();
+    return response;
+}
+
+Response refused(const core::Refused& answer, std::string_view key, std::string_view value) {
+    Response response{.status = status_of(answer.code), .code = answer.code, .retry_in = answer.retry_in};
+    JsonWriter json(response.body);
+    json.open_object().field(key, value);
+    put_error(json, answer.code, answer.detail);
+    if (answer.retry_in) json.field("retry_in_ms", to_ms_up(*answer.retry_in));
+    json.close_object();
+    return response;
+}
+
+void put_verified(JsonWriter& json, const core::VerifyAnswer& answer) {
+    const core::Verified& verified = answer.verified;
+    json.open_object().field("id", core::to_string(answer.name)).field("state", core::to_string(verified.state));
+    if (verified.lease) {
+        json.field("holder", verified.lease->holder);
+        json.field("expires_in_ms", to_ms(verified.lease->expires_at - answer.at));
+    }
+    put_grace(json, verified);
+    json.key("current").open_array();
+    for (const core::Lease& lease : verified.current) {
+        json.open_object().field("holder", lease.holder).field("predicate", core::to_string(lease.predicate));
+        json.field("token", lease.token).field("expires_in_ms", to_ms(lease.expires_at - answer.at)).close_object();
+    }
+    json.close_array().close_object();
+}
+
+Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment) {
+    if (const auto* grant = std::get_if<core::AcquireGranted>(&answer)) return granted(*grant, client_time, moment);
+    if (const auto* taken = std::get_if<core::AcquireBusy>(&answer)) return busy(*taken);
+    return refused(std::get<core::Refused>(answer), "verdict", "REFUSED");
+}
+
+Response renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment, bool brief) {
+    const auto* renewed = std::get_if<core::RenewedLease>(&answer.result);
+    if (renewed == nullptr) return refused(std::get<core::Refused>(answer.result), "result", "REJECTED");
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("result", "RENEWED").key("lease");
+    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline, false, brief}, client_time,
+              moment);
+    put_ttl_cut(json, renewed->ttl_cut);
+    json.close_object();
+    return response;
+}
+
+Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment) {
+    return renewal(answer, client_time, moment, false);
+}
+
+Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time, const Moment& moment) {
+    std::uint64_t renewed = 0;
+    std::string results;
+    JsonWriter list(results);
+    list.open_array();
+    for (const core::RenewAnswer& answer : all.answers) {
+        const bool brief = results.size() > renewals_bytes_whole;
+        const Response one = renewal(answer, client_time, moment, brief);
+        renewed += one.code ? 0 : 1;
+        std::string id;
+        JsonWriter(id).text(core::to_string(answer.name));
+        list.raw("{\"id\":" + id + "," + one.body.substr(1));
+    }
+    list.close_array();
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("renewed", renewed).field("rejected", all.answers.size() - renewed);
+    json.flag("more", all.more).key("results").raw(results).close_object();
+    return response;
+}
+
+Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& answer) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("id", core::to_string(name)).flag("released", answer.released);
+    json.field("state", core::to_string(answer.state)).close_object();
+    return response;
+}
+
+Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment) {
+    const core::Verified& verified = answer.verified;
+    if (verified.state == core::LeaseState::unknown) return failure(Code::unknown_lease);
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("lease");
+    if (verified.lease) {
+        const core::Timeline timeline = answer.timeline.value_or(core::timeline_of(*verified.lease, answer.at));
+        put_lease(json, {answer.name.resource, *verified.lease, timeline}, {}, moment);
+    } else {
+        json.open_object();
+        put_names(json, answer.name.resource, answer.name.token);
+        json.field("token", answer.name.token).field("state", core::to_string(verified.state));
+        json.field("ended_ago_ms", to_ms(verified.ended_ago.value_or(Duration::zero())));
+        put_grace(json, verified);
+        json.close_object();
+    }
+    json.close_object();
+    return response;
+}
+
+Response answer_list(const core::ListPage& page, const Moment& moment) {
+    return answer_page("leases", page.leases, page.next, [&](JsonWriter& json, const core::NamedLease& named) {
+        put_lease(json, {named.resource, named.lease, core::timeline_of(named.lease, moment.now)}, {}, moment);
+    });
+}
+
+Response answer_verify(const std::vector<core::VerifyAnswer>& answers) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("results").open_array();
+    for (const core::VerifyAnswer& answer : answers)
+        put_verified(json, answer);
+    json.close_array().close_object();
+    return response;
+}
+
+Response answer_leader(const std::string& group, const core::VerifyAnswer& answer) {
+    const core::Lease* leader = nullptr;
+    for (const core::Lease& lease : answer.verified.current)
+        if (lease.predicate == core::Predicate::mutates && (leader == nullptr || lease.token > leader->token))
+            leader = &lease;
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("group", group).field("resource", answer.name.resource);
+    if (leader != nullptr) {
+        json.field("leader", leader->holder).field("token", leader->token);
+        json.field("expires_in_ms", to_ms(leader->expires_at - answer.at));
+    } else {
+        json.key("leader").null().key("token").null().key("expires_in_ms").null();
+    }
+    json.close_object();
+    return response;
+}
+
+Response answer_bar(const core::HeldLease& held, const Moment& moment) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("lease");
+    put_lease(json, {held.resource, held.lease, held.timeline}, {}, moment);
+    json.close_object();
+    return response;
+}
+
+Response answer_revoke(const core::LeaseName& name) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("id", core::to_string(name));
+    json.field("state", core::to_string(core::LeaseState::revoked)).close_object();
+    return response;
+}
+
+Moment moment_of(const Services& services) {
+    return {services.authority.now()};
+}
+
+/// If it cannot be now, and it is known for how long, that is what the answer says.
+core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Services& services) {
+    const auto* refused = std::get_if<core::Refused>(&answer);
+    if (refused == nullptr || refused->code != core::Code::unavailable || !services.own_trouble) return answer;
+    const std::optional<Trouble> trouble = services.own_trouble();
+    if (!trouble || !trouble->left) return answer;
+    core::Refused told = *refused;
+    told.retry_in = trouble->left;
+    return told;
+}
+
+/// Only the session proves the leader, so nobody leads without one (R2): it could not step down.
+void name_session_of_leader(core::AcquireRequest& request) {
+    const auto leads = [](const core::Intent& intent) {
+        return core::owner_of(intent.resource) == core::Owner::leaders;
+    };
+    if (!request.session.empty() || !std::any_of(request.intents.begin(), request.intents.end(), leads)) return;
+    request.session = request.idempotency_key.empty() ? random_hex(16) : request.idempotency_key;
+}
+
+/// The lease that an admin's request names, whose body says nothing more.
+Result<core::LeaseName> decode_named(const Request& request, const std::string& id) {
+    if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
+    return decode_lease_name(id);
+}
+
+Callback<core::Answer<core::HeldLease>> reply_barred(Services& services, Reply reply) {
+    return [reply = std::move(reply), &services](const core::Answer<core::HeldLease>& answer) {
+        if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now()}));
+    };
+}
+
+Result<std::string> decode_group(const std::string& group) {
+    const std::string resource = core::leader_resource(group);
+    if (auto checked = core::check_resource(resource); !checked) return checked.error();
+    return core::normalised(resource);
+}
+
+}  // namespace
+
+void handle_acquire(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_acquire(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    name_session_of_leader(decoded->request);
+    const ClientTime client_time = decoded->client_time_ms;
+    if (decoded->request.wait > Duration::zero()) decoded->request.reachable = [reply] { return reply.reachable(); };
+    const auto ticket = services.authority.acquire(
+        std::move(decoded->request), [reply, client_time, &services](const core::AcquireAnswer& answer) {
+            if (reply.open())
+                reply(answer_acquire(with_known_wait(answer, services), client_time, moment_of(services)));
+        });
+    if (ticket != 0) reply.wait([&services, ticket] { services.authority.cancel(ticket); });
+}
+
+void handle_renew(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto decoded = decode_single_renewal(request, id);
+    if (!decoded) return reply(failure(decoded.error()));
+    const ClientTime client_time = decoded->client_time_ms;
+    services.authority.renew(std::move(decoded->request),
+                             [reply, client_time, &services](const std::vector<core::RenewAnswer>& answers) {
+                                 if (!reply.open()) return;
+                                 HOLDFAST_ASSERT(answers.size() == 1);
+                                 reply(answer_renewal(answers.front(), client_time, moment_of(services)));
+                             });
+}
+
+void handle_renew_many(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_renewal(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    const ClientTime client_time = decoded->client_time_ms;
+    const auto tell = [reply, client_time, &services](const core::RenewAllAnswer& all) {
+        if (reply.open()) reply(answer_renewals(all, client_time, moment_of(services)));
+    };
+    if (!decoded->all)
+        return services.authority.renew(std::move(decoded->request),
+                                        [tell](std::vector<core::RenewAnswer> answers) { tell({std::move(answers)}); });
+    services.authority.renew_all(std::move(decoded->request),
+                                 [reply, tell](const core::Answer<core::RenewAllAnswer>& answer) {
+                                     if (const auto* refused = std::get_if<Refused>(&answer))
+                                         return reply(failure(*refused));
+                                     tell(std::get<core::RenewAllAnswer>(answer));
+                                 });
+}
+
+void handle_release(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto decoded = decode_release(request, id);
+    if (!decoded) return reply(failure(decoded.error()));
+    core::LeaseName name = decoded->name;
+    services.authority.release(std::move(*decoded),
+                               [reply, name = std::move(name)](const core::Answer<core::ReleaseAnswer>& answer) {
+                                   if (const auto* refused = std::get_if<Refused>(&answer))
+                                       return reply(failure(*refused));
+                                   reply(answer_release(name, std::get<core::ReleaseAnswer>(answer)));
+                               });
+}
+
+void handle_get(Services& services, const Request& request, const std::string& id, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    auto name = decode_lease_name(id);
+    if (!name) return reply(failure(name.error()));
+    std::vector<core::LeaseName> names{std::move(*name)};
+    services.authority.verify(std::move(names), [reply, &services](const VerifyAnswers& answer) {
+        if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        const auto& answers = std::get<std::vector<core::VerifyAnswer>>(answer);
+        HOLDFAST_ASSERT(answers.size() == 1);
+        reply(answer_lease(answers.front(), moment_of(services)));
+    });
+}
+
+void handle_list(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_list(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    const core::ListQuery query{decoded->name_space, decoded->prefix, decoded->holder, decoded->limit, decoded->after};
+    services.authority.list(query, [reply, &services](const core::Answer<core::ListPage>& answer) {
+        if (!reply.open()) return;
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_list(std::get<core::ListPage>(answer), moment_of(services)));
+    });
+}
+
+void handle_verify(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto decoded = decode_verify(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    auto tell = [reply](const VerifyAnswers& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_verify(std::get<std::vector<core::VerifyAnswer>>(answer)));
+    };
+    if (decoded->holder.empty()) return services.authority.verify(std::move(decoded->leases), std::move(tell));
+    services.authority.verify_all(std::move(decoded->holder), decoded->epoch, std::move(tell));
+}
+
+void handle_bar(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto name = decode_named(request, id);
+    if (!name) return reply(failure(name.error()));
+    services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
+}
+
+/// What belongs to a service is not freed while its work may run (R7): it is barred, and a key's backend ends now.
+void handle_revoke(Services& services, const Request& request, const std::string& id, Reply reply) {
+    auto name = decode_named(request, id);
+    if (!name) return reply(failure(name.error()));
+    const core::Owner owner = core::owner_of(name->resource);
+    if (owner == core::Owner::keys)
+        return services.controller.revoke(*name, reply_barred(services, std::move(reply)), caller_of(request));
+    if (owner != core::Owner::nobody)
+        return services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
+    services.authority.revoke(
+        *name,
+        [reply, name = *name](const core::Answer<core::Lease>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_revoke(name));
+        },
+        caller_of(request));
+}
+
+/// To verify a lease that never was is to be told who holds its resource: tokens begin above zero.
+void handle_get_leader(Services& services, const Request& request, const std::string& group, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    auto resource = decode_group(group);
+    if (!resource) return reply(failure(resource.error()));
+    std::vector<core::LeaseName> names{{std::move(*resource), 0}};
+    services.authority.verify(std::move(names),
+                              [reply, group](const core::Answer<std::vector<core::VerifyAnswer>>& answer) {
+                                  if (const auto* refused = std::get_if<core::Refused>(&answer))
+                                      return reply(failure(*refused));
+                                  const auto& answers = std::get<std::vector<core::VerifyAnswer>>(answer);
+                                  HOLDFAST_ASSERT(answers.size() == 1);
+                                  reply(answer_leader(group, answers.front()));
+                              });
+}
+
+void handle_quorum(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    if (!services.quorum_status) return reply(failure(core::Code::not_clustered));
+    Response response;
+    response.body = services.quorum_status();
+    reply(std::move(response));
+}
+
+}  // namespace holdfast::http

@@ -1,0 +1,518 @@
+#include <array>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/code.h"
+#include "base/encodings.h"
+#include "base/glob.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "discovery/directory/directory.h"
+#include "discovery/directory/service_limits.h"
+#include "discovery/directory/service_name.h"
+#include "discovery/identity/identity.h"
+#include "doors/http/answers.h"
+#include "doors/http/decode.h"
+#include "doors/http/handlers.h"
+#include "doors/http/request.h"
+#include "doors/http/response.h"
+#include "lease/limits.h"
+
+namespace holdfast::http {
+namespace {
+
+namespace limits = core::limits;
+
+/// A signed update: what the body says, and who signed the body.
+struct DecodedUpdate {
+    discovery::Update update;
+    std::string public_key;
+    std::string signature;
+};
+
+/// A rule about the name of a service that the path names, in the name's one form; also `invalid_name`,
+/// `invalid_identity`.
+struct DecodedNameRule {
+    core::NameRuleKey about;
+    core::NameRule rule;
+};
+
+struct RelayView {
+    std::uint64_t relay = 0;
+    std::int64_t time_ms = 0;
+    std::string address;  ///< empty: this server has no relay
+};
+
+constexpr std::uint64_t ttl_ms_max = UINT32_MAX;
+constexpr std::int64_t time_ms_max = 9'000'000'000'000'000;
+
+discovery::Action action_field(Fields& fields) {
+    const auto action = fields.text("action").value_or("");
+    if (action == "renew") return discovery::Action::renew;
+    if (action == "unregister") return discovery::Action::unregister;
+    if (action != "register") fields.refuse("action must be register, renew or unregister");
+    return discovery::Action::enter;
+}
+
+/// Eight bytes in hex, the highest first.
+std::uint64_t bytes_field(Fields& fields, std::string_view name) {
+    const auto bytes = from_hex(fields.text(name).value_or(""));
+    if (!bytes || bytes->size() != sizeof(std::uint64_t)) {
+        fields.refuse(std::string(name) + " must be 16 hexadecimal digits");
+        return 0;
+    }
+    std::uint64_t value = 0;
+    for (const char byte : *bytes)
+        value = value << 8 | static_cast<unsigned char>(byte);
+    return value;
+}
+
+std::vector<std::string> alpn_field(Fields& fields) {
+    std::vector<std::string> alpn;
+    const JsonValue* list = fields.array("alpn", 2 * limits::alpn_names);
+    if (list == nullptr) return alpn;
+    for (const JsonValue& name : list->items) {
+        if (name.kind != JsonValue::Kind::string) fields.refuse("alpn must be a list of text");
+        alpn.push_back(name.text);
+    }
+    return alpn;
+}
+
+std::vector<std::pair<std::string, std::string>> service_metadata(Fields& fields) {
+    std::vector<std::pair<std::string, std::string>> metadata;
+    const JsonValue* object = fields.object("metadata");
+    if (object == nullptr) return metadata;
+    for (const JsonValue::Member& member : object->members) {
+        if (member.value.kind != JsonValue::Kind::string) fields.refuse("metadata must be an object of text");
+        metadata.emplace_back(member.key, member.value.text);
+    }
+    return metadata;
+}
+
+Result<void> check_identity(const std::string& identity) {
+    if (is_identity_id(identity)) return {};
+    return Error{std::string(name_of(core::Code::invalid_identity)),
+                 "an identity has 32 characters of a-z and 2-7, as `holdfast identity show` says"};
+}
+
+Result<std::string> service_name(const std::string& given) {
+    auto name = core::normalised_service_name(given);
+    if (!name) return Error{std::string(name_of(core::Code::invalid_name)), name.error().message};
+    return std::move(*name);
+}
+
+Error bad_signature(const char* message) {
+    return {std::string(name_of(core::Code::bad_signature)), message};
+}
+
+Result<DecodedUpdate> decode_service_update(const Request& request) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    Fields fields(*body);
+    DecodedUpdate decoded;
+    discovery::Update& update = decoded.update;
+    update.action = action_field(fields);
+    update.name = fields.text("name").value_or("");
+    update.token = fields.whole("token", 0, core::token_limit - 1).value_or(0);
+    update.returning = fields.boolean("returning").value_or(false);
+    update.ttl = std::chrono::milliseconds(fields.whole("ttl_ms", 0, ttl_ms_max).value_or(0));
+    update.address = fields.text("address").value_or("");
+    update.alpn = alpn_field(fields);
+    update.metadata = service_metadata(fields);
+    update.relay = bytes_field(fields, "relay");
+    update.time_ms = fields.signed_whole("time_ms", time_ms_max).value_or(0);
+    update.nonce = bytes_field(fields, "nonce");
+    if (auto error = fields.error()) return *error;
+    const std::size_t dot = request.signature.find('.');
+    if (dot == std::string::npos) return bad_signature("the header Holdfast-Signature: PUBLICKEY.SIGNATURE is missing");
+    auto key = from_base64url(std::string_view(request.signature).substr(0, dot));
+    auto signature = from_base64url(std::string_view(request.signature).substr(dot + 1));
+    if (!key || !signature) return bad_signature("Holdfast-Signature must be two parts in base64url without padding");
+    decoded.public_key = std::move(*key);
+    decoded.signature = std::move(*signature);
+    return decoded;
+}
+
+std::string glob_parameter(Query& query) {
+    std::string glob = query.text("name", limits::service_name_bytes).value_or("");
+    const std::size_t star = std::min(glob.find('*'), glob.size());
+    if (glob.size() - star > limits::service_glob_tail_bytes)
+        query.check(Error{"invalid_argument", "name has more than 64 bytes from its first * on; say more before it"});
+    return glob;
+}
+
+Result<core::ServiceQuery> decode_service_query(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    core::ServiceQuery decoded;
+    decoded.name_glob = glob_parameter(*query);
+    decoded.after = query->text("after", limits::service_name_bytes).value_or("");
+    decoded.limit = query->whole("limit", 1, 1000).value_or(100);
+    if (auto error = query->error()) return *error;
+    return decoded;
+}
+
+Result<std::string> decode_service_glob(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    std::string glob = glob_parameter(*query);
+    if (auto error = query->error()) return *error;
+    return glob;
+}
+
+Result<void> decode_identity_only(const Request& request, const std::string& identity) {
+    if (auto nothing = decode_nothing(request); !nothing) return nothing;
+    return check_identity(identity);
+}
+
+Result<DecodedNameRule> decode_name_rule(const Request& request, const std::string& given) {
+    auto body = body_only(request);
+    if (!body) return body.error();
+    auto name = service_name(given);
+    if (!name) return name.error();
+    Fields fields(*body);
+    DecodedNameRule decoded;
+    decoded.about.name = std::move(*name);
+    decoded.about.identity = fields.text("identity").value_or("");
+    decoded.rule.reason = text_field(fields, "reason", limits::reason_bytes);
+    decoded.rule.since_wall_ms = wall_clock_ms();
+    const std::string rule = fields.text("rule").value_or("");
+    if (rule == "reserved")
+        decoded.rule.kind = core::NameRule::Kind::reserved;
+    else if (rule != "denied")
+        fields.refuse("rule must be denied or reserved");
+    if (rule == "reserved" && decoded.about.identity.empty())
+        fields.refuse("identity must say whom the name is reserved for");
+    if (auto error = fields.error()) return *error;
+    if (decoded.about.identity.empty()) return decoded;
+    if (auto checked = check_identity(decoded.about.identity); !checked) return checked.error();
+    return decoded;
+}
+
+Result<core::NameRuleKey> decode_lifted_name_rules(const Request& request, const std::string& given) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    auto name = service_name(given);
+    if (!name) return name.error();
+    core::NameRuleKey about{std::move(*name), query->text("identity", limits::holder_bytes).value_or("")};
+    if (auto error = query->error()) return *error;
+    if (about.identity.empty()) return about;
+    if (auto checked = check_identity(about.identity); !checked) return checked.error();
+    return about;
+}
+
+/// A page of rules, after the one that `next` named.
+struct DecodedRulesPage {
+    core::NameRuleKey after;
+    std::size_t limit = 0;
+};
+
+Result<DecodedRulesPage> decode_name_rules_page(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    DecodedRulesPage page;
+    const std::string after = query->text("after", limits::service_name_bytes + limits::holder_bytes).value_or("");
+    page.limit = query->whole("limit", 1, 1000).value_or(1000);
+    if (auto error = query->error()) return *error;
+    const std::size_t slash = after.rfind('/');
+    page.after.name = after.substr(0, slash);
+    if (slash != std::string::npos) page.after.identity = after.substr(slash + 1);
+    return page;
+}
+
+std::string hex(std::uint64_t value) {
+    std::string bytes;
+    for (int shift = 56; shift >= 0; shift -= 8)
+        bytes += static_cast<char>(value >> shift & 0xff);
+    return to_hex(bytes);
+}
+
+void put_entry(JsonWriter& json, const core::ServiceEntry& entry) {
+    json.open_object().field("name", entry.name).field("identity", entry.identity).field("address", entry.address);
+    json.key("alpn").open_array();
+    for (const std::string& name : entry.alpn)
+        json.text(name);
+    json.close_array().key("metadata").open_object();
+    for (const auto& [key, value] : entry.metadata)
+        json.field(key, value);
+    json.close_object().field("token", entry.token);
+    json.field("first_seen", format_wall_time(entry.first_seen_ms));
+    json.field("last_seen", format_wall_time(entry.last_seen_ms));
+    json.field("expires_in_ms", to_ms(entry.expires_in)).flag("connected", entry.connected);
+    json.flag("stale", !entry.connected).field("relay", entry.relay).close_object();
+}
+
+void put_rule(JsonWriter& json, const core::NameRuleKey& about, const core::NameRule& rule) {
+    const bool reserved = rule.kind == core::NameRule::Kind::reserved;
+    json.open_object().field("name", about.name).field_or_null("identity", about.identity);
+    json.field("rule", reserved ? "reserved" : "denied").field("reason", rule.reason);
+    json.field("since", format_wall_time(rule.since_wall_ms)).close_object();
+}
+
+void put_refusal(JsonWriter& json, const discovery::UpdateResponse& told, core::Code code) {
+    json.key("error").open_object().field("code", core::name_of(code)).field("message", message_of(code, told.message));
+    json.close_object();
+    if (told.retry_in > Duration::zero()) json.field("retry_in_ms", to_ms_up(told.retry_in));
+}
+
+Response answer_update(const discovery::UpdateResponse& told, discovery::Action action) {
+    Response response{.status = action == discovery::Action::enter ? 201 : 200};
+    JsonWriter json(response.body);
+    json.open_object();
+    if (told.code != "ok") {
+        response.code = code_named(told.code);
+        response.status = status_of(*response.code);
+        if (told.retry_in > Duration::zero()) response.retry_in = told.retry_in;
+        put_refusal(json, told, *response.code);
+    }
+    if (!told.name.empty()) json.field("name", told.name);
+    if (told.token != 0) {
+        json.field("token", told.token).field("ttl_ms", to_ms(told.ttl)).field("expires_in_ms", to_ms(told.expires_in));
+        json.field("renew_in_ms", to_ms(told.renew_in));
+    }
+    json.field("relay", hex(told.relay)).field("time_ms", told.time_ms).close_object();
+    return response;
+}
+
+Response answer_service(const core::ServiceEntry& entry) {
+    return answer_one("service", entry, put_entry);
+}
+
+Response answer_services(const core::ServicePage& page) {
+    return answer_page("services", page.services, page.next, put_entry);
+}
+
+Response answer_relay(const RelayView& view) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("relay", hex(view.relay)).field("time_ms", view.time_ms);
+    json.field("address", view.address).close_object();
+    return response;
+}
+
+std::string service_event(std::string_view event, const core::ServiceEntry& entry) {
+    std::string text = "event: ";
+    text.append(event).append("\ndata: ");
+    JsonWriter json(text);
+    put_entry(json, entry);
+    return text += "\n\n";
+}
+
+std::string listed_event() {
+    return "event: listed\ndata: {}\n\n";
+}
+
+Response answer_approvals(const core::Policy& policy, const std::vector<core::Directory::Waiting>& waiting,
+                          const std::string& after, std::size_t limit) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("approval", policy.approval == core::Approval::manual ? "manual" : "auto");
+    json.key("waiting").open_array();
+    for (const core::Directory::Waiting& one : waiting) {
+        json.open_object().field("identity", one.identity).field("name", one.name).field("address", one.address);
+        json.field("last_seen", format_wall_time(one.last_seen_ms)).close_object();
+    }
+    json.close_array().key("approved").open_array();
+    auto at = policy.approved.upper_bound(after);
+    std::string last;
+    for (; at != policy.approved.end() && limit > 0; ++at, --limit) {
+        json.text(*at);
+        last = *at;
+    }
+    json.close_array().field_or_null("next", at == policy.approved.end() ? std::string() : last).close_object();
+    return response;
+}
+
+Response answer_approve(const std::string& identity, bool is_new) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("identity", identity).flag("approved", true).flag("changed", is_new).close_object();
+    return response;
+}
+
+Response answer_name_rules(const core::Policy& policy, const core::NameRuleKey& after, std::size_t limit) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("rules").open_array();
+    auto at = policy.name_rules.upper_bound(after);
+    std::string last;
+    for (; at != policy.name_rules.end() && limit > 0; ++at, --limit) {
+        put_rule(json, at->first, at->second);
+        last = at->first.name + "/" + at->first.identity;
+    }
+    json.close_array().field_or_null("next", at == policy.name_rules.end() ? std::string() : last).close_object();
+    return response;
+}
+
+Response answer_name_rule(const core::NameRuleKey& about, const core::NameRule& rule) {
+    Response response;
+    JsonWriter json(response.body);
+    put_rule(json, about, rule);
+    return response;
+}
+
+Response answer_lifted_name_rules(const core::NameRuleKey& about, std::size_t lifted) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("name", about.name).field_or_null("identity", about.identity);
+    json.field("lifted", std::uint64_t{lifted}).close_object();
+    return response;
+}
+
+constexpr std::size_t services_per_piece = 100;
+
+std::string_view name_of(core::Directory::Change change) {
+    switch (change) {
+        case core::Directory::Change::registered:
+            return "registered";
+        case core::Directory::Change::updated:
+            return "updated";
+        case core::Directory::Change::gone:
+            break;
+    }
+    return "gone";
+}
+
+/// What is there, piece by piece, and that this was all; then nothing.
+std::function<std::string()> pieces_of(core::Directory& directory, std::string glob) {
+    auto query = std::make_shared<core::ServiceQuery>();
+    query->name_glob = std::move(glob);
+    query->limit = services_per_piece;
+    return [&directory, query, done = false]() mutable {
+        std::string piece;
+        if (done) return piece;
+        directory.list(*query, [&](const core::Answer<core::ServicePage>& answer) {
+            const auto* page = std::get_if<core::ServicePage>(&answer);
+            if (page == nullptr) return;
+            for (const core::ServiceEntry& entry : page->services)
+                piece += service_event("service", entry);
+            query->after = page->next;
+            done = page->next.empty();
+        });
+        if (done)
+            piece += listed_event();
+        else if (piece.empty())
+            piece = ":\n\n";  // none of those looked at matches; nothing at all would be the end
+        return piece;
+    };
+}
+
+void stream_services(Services& services, const std::string& glob, const Reply& reply) {
+    reply.stream(Feed([&services, glob](const Tell& tell) -> Feeding {
+        const auto watch = services.directory.watch([tell, glob](auto change, const core::ServiceEntry& entry) {
+            if (glob.empty() || redis::glob_matches(glob, entry.name))
+                tell(service_event(name_of(change), entry), false);
+        });
+        if (watch == 0) tell("event: failed\ndata: {\"code\":\"too_many_connections\"}\n\n", true);
+        return {[&services, watch] { services.directory.unwatch(watch); }, pieces_of(services.directory, glob)};
+    }));
+}
+
+}  // namespace
+
+void handle_update_service(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_service_update(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    core::Caller caller = caller_of(request);
+    caller.connection = 0;  // of HTTP, which is no relay's (R8)
+    services.directory.update(decoded->update, {request.body, decoded->public_key, decoded->signature}, caller,
+                              [reply, action = decoded->update.action](const discovery::UpdateResponse& told) {
+                                  reply(answer_update(told, action));
+                              });
+}
+
+void handle_list_services(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto query = decode_service_query(request);
+    if (!query) return reply(failure(query.error()));
+    services.directory.list(std::move(*query), [reply](const core::Answer<core::ServicePage>& answer) {
+        if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_services(std::get<core::ServicePage>(answer)));
+    });
+}
+
+void handle_get_service(Services& services, const Request& request, const std::string& name, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    services.directory.find(name, [reply](const core::Answer<core::ServiceEntry>& answer) {
+        if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_service(std::get<core::ServiceEntry>(answer)));
+    });
+}
+
+/// Begins once all is known that was there before this life: from then on the directory lists at once.
+void handle_service_events(Services& services, const Request& request, const std::string&, Reply reply) {
+    auto glob = decode_service_glob(request);
+    if (!glob) return reply(failure(glob.error()));
+    core::ServiceQuery one;
+    one.limit = 1;
+    services.directory.list(one, [&services, reply, glob = std::move(*glob)](const core::Answer<core::ServicePage>&) {
+        if (reply.open()) stream_services(services, glob, reply);
+    });
+}
+
+void handle_relay(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    const core::Directory& directory = services.directory;
+    reply(answer_relay({directory.relay(), directory.relay_time_ms(), directory.relay_address()}));
+}
+
+void handle_list_approvals(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_page(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_approvals(services.authority.policy(), services.directory.awaiting_approval(), decoded->after,
+                           decoded->limit));
+}
+
+void handle_approve(Services& services, const Request& request, const std::string& identity, Reply reply) {
+    if (auto checked = decode_identity_only(request, identity); !checked) return reply(failure(checked.error()));
+    services.authority.approve(
+        identity,
+        [reply, identity](const core::Answer<bool>& answer) {
+            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_approve(identity, std::get<bool>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_deny(Services& services, const Request& request, const std::string& identity, Reply reply) {
+    if (auto checked = decode_identity_only(request, identity); !checked) return reply(failure(checked.error()));
+    services.authority.deny(
+        identity, {"denied", wall_clock_ms()},
+        [reply, identity](const core::Answer<core::Ban>& answer) {
+            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_ban(identity, std::get<core::Ban>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_list_service_rules(Services& services, const Request& request, const std::string&, Reply reply) {
+    const auto decoded = decode_name_rules_page(request);
+    if (!decoded) return reply(failure(decoded.error()));
+    reply(answer_name_rules(services.authority.policy(), decoded->after, decoded->limit));
+}
+
+void handle_put_service_rule(Services& services, const Request& request, const std::string& name, Reply reply) {
+    const auto decoded = decode_name_rule(request, name);
+    if (!decoded) return reply(failure(decoded.error()));
+    services.authority.put_name_rule(
+        decoded->about, decoded->rule,
+        [reply, about = decoded->about](const core::Answer<core::NameRule>& answer) {
+            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_name_rule(about, std::get<core::NameRule>(answer)));
+        },
+        caller_of(request));
+}
+
+void handle_lift_service_rules(Services& services, const Request& request, const std::string& name, Reply reply) {
+    const auto about = decode_lifted_name_rules(request, name);
+    if (!about) return reply(failure(about.error()));
+    services.authority.lift_name_rules(
+        *about,
+        [reply, about = *about](const core::Answer<std::size_t>& answer) {
+            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_lifted_name_rules(about, std::get<std::size_t>(answer)));
+        },
+        caller_of(request));
+}
+
+}  // namespace holdfast::http
