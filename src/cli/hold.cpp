@@ -40,11 +40,14 @@ std::string remaining_of(const json::value& object) {
 
 json::object acquire_body(const TakeOptions& take) {
     json::array intents;
-    for (const std::string& resource : take.resources)
+    std::string session = take.session.empty() ? random_hex(8) : take.session;
+    for (const std::string& resource : take.resources) {
         intents.push_back({{"resource", resource}, {"predicate", take.predicate}});
-    json::object body{{"holder", take.holder},
-                      {"session", take.session.empty() ? random_hex(8) : take.session},
-                      {"intents", std::move(intents)}};
+        const bool leads = core::owner_of(resource) == core::Owner::leaders;  // others must not show its proof (R2)
+        if (leads && take.session.empty() && !has_prefix(session, core::private_session))
+            session.insert(0, core::private_session);
+    }
+    json::object body{{"holder", take.holder}, {"session", std::move(session)}, {"intents", std::move(intents)}};
     if (take.epoch) body["epoch"] = *take.epoch;
     if (take.ttl) body["ttl_ms"] = to_ms(*take.ttl);
     if (!take.reason.empty()) body["reason"] = take.reason;

@@ -10,6 +10,7 @@
 #include "client/keeper.h"
 #include "client/lease_state.h"
 #include "client/renewals.h"
+#include "lease/owner.h"
 
 namespace holdfast {
 
@@ -40,6 +41,14 @@ Duration pause_after(const Failure& failure) {
     return std::min<Duration>(failure.retry_in.value_or(200ms), retry_in_max);
 }
 
+/// If it leads, its session proves it (R2), and the other leases of the manifest must not show that.
+std::string session_of_its_own(const std::vector<Intent>& intents) {
+    const bool leads = std::any_of(intents.begin(), intents.end(), [](const Intent& intent) {
+        return core::owner_of(intent.resource) == core::Owner::leaders;
+    });
+    return (leads ? std::string(core::private_session) : std::string{}) + random_hex(8);
+}
+
 }  // namespace
 
 Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options)
@@ -49,7 +58,7 @@ Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> int
       keep_(options.keep),
       random_(random_seed()) {
     ask_ = {.holder = core_->holder,
-            .session = options.session.empty() ? random_hex(8) : options.session,
+            .session = options.session.empty() ? session_of_its_own(intents) : options.session,
             .name_space = options.name_space,
             .intents = std::move(intents),
             .ttl = bounded(options.ttl),

@@ -23,6 +23,10 @@ Owner detail::owner_of_special(std::string_view full_name) {
     return full_name == "leader:log" ? Owner::log : Owner::leaders;
 }
 
+bool shows_session(std::string_view full_name, std::string_view session) {
+    return owner_of(full_name) != Owner::leaders && !has_prefix(session, private_session);
+}
+
 Code refusal_of(Owner owner) {
     HOLDFAST_ASSERT(owner != Owner::nobody);
     return owner == Owner::directory ? Code::reserved_namespace : Code::service_lease;

@@ -24,6 +24,12 @@ Owner owner_of(std::string_view full_name);  // inline, below: every request ask
 Code refusal_of(Owner owner);
 std::string_view advice_of(Owner owner);
 
+/// The session of a leader proves that it leads (R2), so no answer shows it but that to its acquire. A session that
+/// begins with this is not shown with other leases either: those of a manifest that has a leader in it share its
+/// session.
+inline constexpr std::string_view private_session = "private:";
+bool shows_session(std::string_view full_name, std::string_view session);
+
 /// The namespaces of the databases of Redis, `redis` and `redis-N`: every name in them is a plain one.
 bool is_redis_namespace(std::string_view name_space);
 

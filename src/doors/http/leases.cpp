@@ -334,7 +334,7 @@ struct LeaseView {
 
 /// The session of a leader proves that it is the leader (R2), so only the answer to its own request has it.
 bool shows_session(const LeaseView& view) {
-    return view.granted || core::owner_of(view.resource) != core::Owner::leaders;
+    return view.granted || core::shows_session(view.resource, view.lease.session);
 }
 
 void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, const Moment& moment) {
@@ -563,13 +563,17 @@ core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Ser
     return told;
 }
 
-/// Only the session proves the leader, so nobody leads without one (R2): it could not step down.
+/// Only the session proves the leader, so nobody leads without one (R2): it could not step down. Other leases of its
+/// manifest have the same one, and are not to show it.
 void name_session_of_leader(core::AcquireRequest& request) {
     const auto leads = [](const core::Intent& intent) {
         return core::owner_of(intent.resource) == core::Owner::leaders;
     };
-    if (!request.session.empty() || !std::any_of(request.intents.begin(), request.intents.end(), leads)) return;
+    if (!request.session.empty() || std::none_of(request.intents.begin(), request.intents.end(), leads)) return;
     request.session = request.idempotency_key.empty() ? random_hex(16) : request.idempotency_key;
+    const bool has_room = request.session.size() + core::private_session.size() <= core::limits::session_bytes;
+    if (!std::all_of(request.intents.begin(), request.intents.end(), leads) && has_room)
+        request.session.insert(0, core::private_session);
 }
 
 /// The lease that an admin's request names, whose body says nothing more.

@@ -130,7 +130,7 @@ void put_released(resp::ReplyWriter& reply, const QuickAnswer& answer) {
 
 void put_lease(resp::ReplyWriter& reply, std::string_view resource, const Lease& lease, Instant now) {
     // The session of a leader proves that it is the leader (R2).
-    const bool shows_session = !lease.session.empty() && core::owner_of(resource) != core::Owner::leaders;
+    const bool shows_session = !lease.session.empty() && core::shows_session(resource, lease.session);
     const std::size_t optional = (shows_session ? 1U : 0U) + (lease.reason.empty() ? 0U : 1U) +
                                  (lease.metadata.empty() ? 0U : 1U) + (lease.priority ? 1U : 0U);
     reply.map(7 + optional);

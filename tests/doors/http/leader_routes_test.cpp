@@ -88,6 +88,29 @@ TEST(LeaderRoutes, let_every_leader_step_down_also_one_that_named_no_session) { 
     }
 }
 
+TEST(LeaderRoutes, do_not_show_its_session_with_other_leases_of_its_manifest) {  // R2
+    TestDoor door;
+    TestClient client = door.connect();
+    for (const char* more : {"", R"(,"idempotency_key":"k-1")", R"(,"session":"private:mine")"}) {
+        const Answer granted = client.ask(
+            "POST", "/v1/leases",
+            std::string(R"({"holder":"alice")") + more + R"(,"intents":[{"resource":"leader:g"},{"resource":"db"}]})");
+        ASSERT_EQ(granted.status, 201) << granted.body;
+        const std::string session = granted.text("/leases/0/session");
+        EXPECT_EQ(granted.text("/leases/1/session"), session);
+        EXPECT_EQ(client.ask("GET", "/v1/leases").body.find("session"), std::string::npos) << more;
+        const std::string other = lease_path(granted.text("/leases/1/id"));
+        EXPECT_EQ(client.ask("GET", other).body.find("session"), std::string::npos) << more;
+        EXPECT_EQ(client.ask("POST", other + "/heartbeat", R"({"holder":"alice"})").body.find("session"),
+                  std::string::npos)
+            << more;
+        const std::string path = lease_path(granted.text("/leases/0/id")) + "?holder=alice";
+        EXPECT_EQ(client.ask("DELETE", path + "&session=k-1").code(), "service_lease") << more;
+        EXPECT_TRUE(client.ask("DELETE", path + "&session=" + session).truth("/released")) << more;
+        EXPECT_TRUE(client.ask("DELETE", other + "?holder=alice").truth("/released")) << more;
+    }
+}
+
 TEST(LeaderRoutes, that_revoke_a_leader_let_it_stop_first) {  // R7
     TestDoor door;
     TestClient client = door.connect();

@@ -137,6 +137,16 @@ class ElectTest(HoldfastTest):
         watcher.send_signal(signal.SIGTERM)
         self.assertEqual(self.ends(watcher), 0)
 
+    def test_the_proof_of_a_leader_is_not_shown_with_what_else_it_took(self):
+        for take in (["acquire"], ["run"]):
+            both = [self.resource + take[0], "db-of-" + self.resource + take[0]]
+            command = ["--", "sleep", "30"] if take == ["run"] else []
+            taken = self.start(*take, *both, "--holder", "alice", *command)
+            other = eventually(lambda name=both[1]: self.held(name), "the other lease")[0]
+            self.assertNotIn("session", other)
+            taken.terminate()
+            self.ends(taken)
+
     def test_shows_changes_as_json_and_not_those_of_other_groups(self):
         token, _ = self.term_of(self.stand("alice", LEADER, "--ttl", "3s"))
         watcher = self.start("elect", self.group, "--json")
