@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/code.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 
@@ -169,7 +170,7 @@ int fail(const Screen& screen, const Answer& answer) {
     std::string message = conflicts.empty() ? text_of(field_of(answer.body, "error"), "message") : conflicts;
     if (message.empty()) message = "the server refused with HTTP " + std::to_string(answer.status);
     const std::chrono::milliseconds retry_in{number_of(answer.body, "retry_in_ms")};
-    if (code == "die")
+    if (core::code_in(code) == core::Code::die)
         message = "told to die, because an older agent is in the way: " + message + "; come back in " +
                   format_duration(retry_in);
     else if (conflicts.empty() && retry_in > 0ms)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/text.h"
 #include "cli/api.h"
 #include "cli/backend_view.h"
@@ -81,7 +82,8 @@ std::optional<int> Connecting::ask() {
     if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
         // Nobody has the key any more, and there is nothing to start: the one that was started for this is gone.
-        if (!spawned_.empty() && error_code_of(*answer) == "nothing_to_start") return say_how_it_ended();
+        if (!spawned_.empty() && core::code_in(error_code_of(*answer)) == core::Code::nothing_to_start)
+            return say_how_it_ended();
         const bool passing =
             exit_code_of(*answer) == exit_not_now && left() > Duration::zero();  // a drone may come, a server recover
         return passing ? std::nullopt : std::optional{fail(screen_, *answer)};

@@ -2,6 +2,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/agent_calls.h"
@@ -75,14 +76,15 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
         }
         if (!answer || answer->ok()) return answer;
         const std::string code = error_code_of(*answer);
-        const bool pending = code == "idempotency_in_progress";  // of a call whose connection was lost
+        const auto known = core::code_in(code);
+        const bool pending = known == core::Code::idempotency_in_progress;  // of a call whose connection was lost
         const bool passes = answer->status >= 500 && exit_code_of(*answer) == exit_not_now;
-        const bool helps = pending || passes || code == "wait_timeout";
+        const bool helps = pending || passes || known == core::Code::wait_timeout;
         if (!pending) body["idempotency_key"] = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
         const std::string conflicts = describe_conflicts(*answer);
         screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));
-        if (code != "wait_timeout") stop.sleep_for(retry_pause);
+        if (known != core::Code::wait_timeout) stop.sleep_for(retry_pause);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "cli/exit_codes.h"
 #include "cli/failure_text.h"
 #include "supervise/cgroup.h"
@@ -128,7 +129,8 @@ void LeasedRun::keep_told(GuardedCommand& command, Lease& lease) {
     });
     lease.on_lost([this, &command](const Failure& failure) {
         // The server lets these run out on their timeline (R7), so the command keeps its time to finish.
-        const bool runs_out = failure.code == "renewal_barred" || failure.code == "banned";
+        const auto code = core::code_in(failure.code);
+        const bool runs_out = code == core::Code::renewal_barred || code == core::Code::banned;
         const std::string what = runs_out ? "the lease cannot be renewed: " : "the lease is lost: ";
         parts_.screen.complain({failure.code, what + failure.message});
         if (runs_out) return;

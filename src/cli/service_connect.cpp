@@ -1,5 +1,6 @@
 #include <boost/json/object.hpp>
 
+#include "base/code.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/relay_place.h"
@@ -20,7 +21,7 @@ constexpr Duration connect_timeout = 15s;
 /// What may be done about it.
 std::string_view advice(std::string_view code) {
     if (code == "unreachable") return "; start a server with 'holdfast serve' or say where its relay is with --relay";
-    if (code == "unknown_service") return "; 'holdfast discover' shows those that there are";
+    if (core::code_in(code) == core::Code::unknown_service) return "; 'holdfast discover' shows those that there are";
     return "";
 }
 

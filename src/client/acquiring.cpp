@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
 #include "client/renewals.h"
@@ -37,7 +38,7 @@ Duration bounded(std::chrono::milliseconds duration) {
 
 /// A wait that the policy cut short goes on at once; otherwise the server may have said when to come back.
 Duration pause_after(const Failure& failure) {
-    if (failure.code == "wait_timeout") return pause_min;
+    if (core::code_in(failure.code) == core::Code::wait_timeout) return pause_min;
     return std::min<Duration>(failure.retry_in.value_or(200ms), retry_in_max);
 }
 
@@ -147,7 +148,7 @@ AcquireReply Acquiring::ask() {
         ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
         AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now(), stop_);
         const auto* failure = std::get_if<Failure>(&reply);
-        const bool pending = failure != nullptr && failure->code == "idempotency_in_progress";
+        const bool pending = failure != nullptr && core::code_in(failure->code) == core::Code::idempotency_in_progress;
         if (!pending && !std::holds_alternative<NoAnswer>(reply)) return reply;
         const HolderInstant now = holder_clock_now();
         if (last || now >= stop_at_ || stop_.stop_requested()) return reply;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/assert.h"
+#include "base/code.h"
 
 namespace holdfast {
 
@@ -17,9 +18,12 @@ constexpr Duration renewal_pause_max = 2s;
 }  // namespace
 
 bool means_lost(std::string_view code) {
-    static constexpr std::array<std::string_view, 7> codes{
-        "lease_expired", "lease_released", "lease_revoked", "unknown_lease", "not_holder", "banned", "stale_epoch"};
-    return std::ranges::find(codes, code) != codes.end();
+    using core::Code;
+    static constexpr std::array<Code, 7> codes{Code::lease_expired, Code::lease_released, Code::lease_revoked,
+                                               Code::unknown_lease, Code::not_holder,     Code::banned,
+                                               Code::stale_epoch};
+    const auto known = core::code_in(code);
+    return known && std::ranges::find(codes, *known) != codes.end();
 }
 
 void Keeper::add(const Kept& lease, HolderInstant now) {
@@ -68,7 +72,7 @@ Outcome Keeper::answer(Key key, const RenewalAnswer& answer, HolderInstant now) 
         entry.deadlines = granted->deadlines;
         entry.renew_at = first_try(entry.deadlines, now);
     } else {
-        if (rejected && rejected->code == "renewal_barred") entry.renew = false;
+        if (rejected && core::code_in(rejected->code) == core::Code::renewal_barred) entry.renew = false;
         entry.renew_at = next_try(entry, now);
         ++entry.failures;
     }

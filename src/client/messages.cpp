@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/code.h"
 #include "client/json_reader.h"
 #include "lease/lease.h"
 #include "lease/manifest.h"
@@ -89,35 +90,40 @@ Result<std::string> checked_metadata(const std::string& metadata) {
 }
 
 Outcome outcome_of(std::string_view code, int status) {
-    static const std::map<std::string_view, Outcome> known{
-        {"busy", Outcome::busy},
-        {"wait_timeout", Outcome::busy},
-        {"idempotency_in_progress", Outcome::busy},
-        {"too_many_leases", Outcome::busy},
-        {"too_many_waiters", Outcome::busy},
-        {"memory_full", Outcome::busy},
-        {"recovering", Outcome::busy},  // somebody may still have it (S1)
-        {"tokens_exhausted", Outcome::busy},
-        {"too_many_agents", Outcome::busy},
-        {"die", Outcome::die},
-        {"cancelled", Outcome::unreachable},
-        {"request_timeout", Outcome::unreachable},
-        {"stopping", Outcome::unreachable},
-        {"too_many_connections", Outcome::unreachable},
+    using core::Code;
+    static const std::map<Code, Outcome> outcomes{
+        {Code::busy, Outcome::busy},
+        {Code::wait_timeout, Outcome::busy},
+        {Code::idempotency_in_progress, Outcome::busy},
+        {Code::too_many_leases, Outcome::busy},
+        {Code::too_many_waiters, Outcome::busy},
+        {Code::memory_full, Outcome::busy},
+        {Code::recovering, Outcome::busy},  // somebody may still have it (S1)
+        {Code::tokens_exhausted, Outcome::busy},
+        {Code::too_many_agents, Outcome::busy},
+        {Code::die, Outcome::die},
+        {Code::cancelled, Outcome::unreachable},
+        {Code::request_timeout, Outcome::unreachable},
+        {Code::stopping, Outcome::unreachable},
+        {Code::too_many_connections, Outcome::unreachable},
         // Of an acquire whose first answer was lost: what it granted has ended since (G7).
-        {"lease_expired", Outcome::lost},
-        {"lease_released", Outcome::lost},
-        {"lease_revoked", Outcome::lost},
-        {"unknown_lease", Outcome::lost},
+        {Code::lease_expired, Outcome::lost},
+        {Code::lease_released, Outcome::lost},
+        {Code::lease_revoked, Outcome::lost},
+        {Code::unknown_lease, Outcome::lost},
     };
-    const auto found = known.find(code);
-    if (found != known.end()) return found->second;
+    const auto known = core::code_in(code);
+    const auto found = known ? outcomes.find(*known) : outcomes.end();
+    if (found != outcomes.end()) return found->second;
     return status >= 500 ? Outcome::unreachable : Outcome::refused;
 }
 
 std::optional<Absence> absence_of(std::string_view code) {
-    if (code == "stopping") return Absence::nothing_done;
-    if (code == "unavailable" || code == "store_unavailable" || code == "storage_failed") return Absence::unknown;
+    using core::Code;
+    const auto known = core::code_in(code);
+    if (known == Code::stopping) return Absence::nothing_done;
+    if (known == Code::unavailable || known == Code::store_unavailable || known == Code::storage_failed)
+        return Absence::unknown;
     return std::nullopt;
 }
 

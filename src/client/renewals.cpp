@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "base/code.h"
+
 namespace holdfast {
 
 namespace {
@@ -18,7 +20,7 @@ RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies,
     Deadlines deadlines{HolderInstant::max(), HolderInstant::max(), HolderInstant::max(), HolderInstant::max()};
     const Error* why = nullptr;
     const auto weight = [](const Error& error) {
-        return means_lost(error.code) ? 2 : error.code == "renewal_barred" ? 1 : 0;
+        return means_lost(error.code) ? 2 : core::code_in(error.code) == core::Code::renewal_barred ? 1 : 0;
     };
     for (const auto& reply : replies) {
         if (const auto* timing = std::get_if<Timing>(&reply))
@@ -60,7 +62,8 @@ std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector
     for (const auto& part : parts_) {
         if (reply)
             answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), sent_at));
-        else if (reply.error().code == "stale_epoch")  // of the whole message: a newer life is there
+        else if (core::code_in(reply.error().code) ==
+                 core::Code::stale_epoch)  // of the whole message: a newer life is there
             answers.push_back({part.key, RenewalRejected{reply.error().code}, reply.error()});
         else
             answers.push_back({part.key, RenewalUnanswered{}, reply.error()});

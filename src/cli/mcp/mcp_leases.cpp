@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/code.h"
 #include "cli/api.h"
 
 namespace holdfast {
@@ -98,7 +99,7 @@ void McpLeases::remember_lost(const std::string& id, const Error& why) {
     if (lost_.size() == lost_max) lost_.erase(lost_.begin());
     // That it has expired is no reason: the reason is why it could not be renewed.
     const Error& refused = found->second.refused;
-    const bool ran_out = why.code.empty() || why.code == "lease_expired";
+    const bool ran_out = why.code.empty() || core::code_in(why.code) == core::Code::lease_expired;
     const Error& cause = ran_out && !refused.code.empty() ? refused : why;
     lost_.push_back({id, found->second.resource, cause.code, cause.message});
     names_.erase(found->second.key);

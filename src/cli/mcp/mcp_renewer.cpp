@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "cli/api.h"
 
 namespace holdfast {
@@ -73,7 +74,7 @@ void McpRenewer::renew(const std::vector<std::string>& ids) {
         const HolderInstant sent_at = holder_clock_now();
         const auto answer = api.send("POST", "/v1/heartbeat", body);
         const HolderInstant now = holder_clock_now();
-        const bool replaced = answer && error_code_of(*answer) == "stale_epoch";
+        const bool replaced = answer && core::code_in(error_code_of(*answer)) == core::Code::stale_epoch;
         if (answer && answer->ok())
             for (const json::value& result : array_of(answer->body, "results"))
                 leases_.answer(result, sent_at, now);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/random.h"
 #include "cli/mcp/mcp_tool_list.h"
 #include "cli/mcp/mcp_tools.h"
@@ -181,7 +182,7 @@ McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Term
         if (terms.wait) body["wait_ms"] = wait.count();
         auto answer = api.acquire(body, wait, terms.ttl.value_or(0ms));
         const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
-        const bool pending = answer && error_code_of(*answer) == "idempotency_in_progress";
+        const bool pending = answer && core::code_in(error_code_of(*answer)) == core::Code::idempotency_in_progress;
         if ((!silent && !pending) || holder_clock_now() + ask_again_pause >= until) return {std::move(answer), sent_at};
         std::this_thread::sleep_for(ask_again_pause);  // then with the same key: it keeps its place (G6)
     }

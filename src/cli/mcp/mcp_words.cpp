@@ -1,5 +1,6 @@
 #include "cli/mcp/mcp_words.h"
 
+#include "base/code.h"
 #include "base/text.h"
 
 namespace holdfast {
@@ -18,13 +19,14 @@ std::string in(std::int64_t ms) {
 
 /// What a model should do about a no.
 std::string advice(const std::string& code, std::int64_t retry_in) {
-    if (code == "die")
+    const auto known = core::code_in(code);
+    if (known == core::Code::die)
         return "An older agent comes first. Commit or undo your changes, release everything with release_intents "
                "{\"all\": true}, and claim again" +
                in(retry_in) + ".";
-    if (code == "busy" || code == "wait_timeout")
+    if (known == core::Code::busy || known == core::Code::wait_timeout)
         return "Nothing was claimed. Work on something else, or claim again with wait_ms.";
-    if (code == "stale_epoch") return "A newer process of this agent has taken over; stop working.";
+    if (known == core::Code::stale_epoch) return "A newer process of this agent has taken over; stop working.";
     if (retry_in > 0) return "Try again" + in(retry_in) + ".";
     return "Asking again as it is will not help; tell the user if you cannot change it.";
 }

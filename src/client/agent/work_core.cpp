@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "client/acquiring.h"
 
 namespace holdfast {
@@ -132,7 +133,8 @@ Work::Core::Event Work::Core::verify() {
     const bool still_held = held();
     if (!verified) {
         const Failure why = to_failure(verified.error());
-        return IntentMachine::Verified{why.code == "stale_epoch" ? Word::superseded : Word::none, still_held, why};
+        return IntentMachine::Verified{
+            core::code_in(why.code) == core::Code::stale_epoch ? Word::superseded : Word::none, still_held, why};
     }
     const auto is_active = [&](const Grant& grant) {
         return std::ranges::any_of(

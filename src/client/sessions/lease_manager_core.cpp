@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/rendezvous.h"
 #include "base/text.h"
 #include "client/sessions/instance_id.h"
@@ -295,7 +296,8 @@ void LeaseManager::Core::talk() {
     for (;;) {
         const HolderInstant now = holder_clock_now();
         if (is_done(now)) break;
-        if (trouble_ && trouble_->code == "recovering" && now >= closed_until_) tell(std::nullopt);
+        if (trouble_ && core::code_in(trouble_->code) == core::Code::recovering && now >= closed_until_)
+            tell(std::nullopt);
         HolderInstant due = leases_.next();
         if (!retired_) due = std::min(due, roll_.next());
         if (farewell_due_) due = now;

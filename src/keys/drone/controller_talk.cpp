@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/code.h"
+
 namespace holdfast::drone {
 namespace {
 
@@ -76,7 +78,7 @@ void ControllerTalk::orders_answered(const OrdersAsk& ask, const OrdersAnswer& a
 void ControllerTalk::orders_failed(const OrdersAsk&, const Error& error, HolderInstant now) {
     orders_under_way_ = false;
     orders_at_ = now + retry_pause;
-    if (error.code == "unknown_drone") hurry(now);
+    if (core::code_in(error.code) == core::Code::unknown_drone) hurry(now);
 }
 
 }  // namespace holdfast::drone

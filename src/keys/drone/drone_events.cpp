@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <set>
 
+#include "base/code.h"
 #include "client/deadlines.h"
 #include "keys/drone/drone_core.h"
 
 namespace holdfast::drone {
 namespace {
+
+using core::Code;
 
 /// Counted from when the renewal was sent (T3). A key is renewed at half its TTL (T4).
 KeyDeadlines deadlines_from(const Timing& timing, HolderInstant sent_at) {
@@ -15,15 +18,17 @@ KeyDeadlines deadlines_from(const Timing& timing, HolderInstant sent_at) {
 
 /// The lease still runs, but not for ever: it ends on its timeline (R7).
 bool runs_out(std::string_view code) {
-    static const std::set<std::string_view> codes{"renewal_barred", "banned", "name_refused", "over_quota",
-                                                  "lease_idle"};
-    return codes.contains(code);
+    static const std::set<Code> codes{Code::renewal_barred, Code::banned, Code::name_refused, Code::over_quota,
+                                      Code::lease_idle};
+    const auto known = core::code_in(code);
+    return known && codes.contains(*known);
 }
 
 bool is_lost(std::string_view code) {
-    static const std::set<std::string_view> codes{"lease_expired", "lease_released", "lease_revoked", "not_holder",
-                                                  "stale_epoch"};
-    return codes.contains(code);
+    static const std::set<Code> codes{Code::lease_expired, Code::lease_released, Code::lease_revoked, Code::not_holder,
+                                      Code::stale_epoch};
+    const auto known = core::code_in(code);
+    return known && codes.contains(*known);
 }
 
 }  // namespace
@@ -40,7 +45,7 @@ void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnsw
         return;
     }
     if (talk.heartbeat_failed(answer.error(), now)) warn("not registered: " + answer.error().message);
-    if (answer.error().code != "stale_drone" || usurped_) return;
+    if (core::code_in(answer.error().code) != core::Code::stale_drone || usurped_) return;
     usurped_ = true;
     warn("another drone has registered with this one's id; everything here is stopped: " + answer.error().message);
     stop(How::hard, now);
@@ -123,9 +128,9 @@ void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error&
         return backend.lost(now);
     }
     backend.not_renewed(now);
-    if (error.code == "renewal_barred") backend.barred();
-    const bool forgotten = error.code == "unknown_lease";
-    if (forgotten || error.code == "recovering")
+    if (core::code_in(error.code) == core::Code::renewal_barred) backend.barred();
+    const bool forgotten = core::code_in(error.code) == core::Code::unknown_lease;
+    if (forgotten || core::code_in(error.code) == core::Code::recovering)
         reassertions_.insert_or_assign(id, Reassertion{controller, forgotten});
     else if (runs_out(error.code))
         warn("the key of backend " + id + " runs out: " + error.message);
