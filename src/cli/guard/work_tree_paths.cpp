@@ -165,6 +165,19 @@ bool may_be_pattern(const Part& part) {
             (part.text.find(',') != std::string::npos || part.text.find("..") != std::string::npos));
 }
 
+/// `{src/a,lib/b}.c`: alternatives with slashes in them, that begin in this part and end in a later one.
+bool begins_pattern(const std::vector<Part>& parts, std::size_t at) {
+    const std::string& text = parts[at].text;
+    const std::size_t open = text.find_last_of("{(");
+    if (parts[at].literal || open == std::string::npos) return false;
+    const char closing = text[open] == '{' ? '}' : ')';
+    Part joined{text.substr(open)};
+    for (std::size_t i = at + 1; i < parts.size() && joined.text.find(closing) == std::string::npos; ++i)
+        joined.text += "/" + parts[i].text;
+    return joined.text.size() > text.size() - open &&
+           may_be_pattern({joined.text.substr(0, joined.text.find(closing) + 1)});
+}
+
 /// `src / main.c`, as columns of a table or a careless model write it.
 std::string with_parts_trimmed(std::string_view path) {
     std::string trimmed = path.starts_with('/') ? "/" : "";
@@ -479,7 +492,8 @@ class PathResolution {
         Walk walk = walk_from(said);
         for (std::size_t i = 0; i < said.parts.size(); ++i) {
             const Part& part = said.parts[i];
-            if (is_pattern_for_certain(part) || (may_be_pattern(part) && !is_there(walk, part.text)))
+            const bool may_be = may_be_pattern(part) || begins_pattern(said.parts, i);
+            if (is_pattern_for_certain(part) || (may_be && !is_there(walk, part.text)))
                 return resolve_pattern(walk, said, i);
             const bool follow = i + 1 < said.parts.size() || said.directory;
             if (auto gone = walk.go({part.text}, follow); !gone) return gone.error();
