@@ -74,7 +74,7 @@ class Search {
             // The rest of what was used up shows in the histories.
             const bool fires_early = early && step.kind == Step::Kind::fire;
             if (!seen_.insert(cluster_->state_after(step) + used_.early + (fires_early ? 1 : 0)).second) continue;
-            if (++found_.states > bounds_.states_most || (bounds_.stopped && bounds_.stopped())) {
+            if (++found_.states > bounds_.max_states || (bounds_.stopped && bounds_.stopped())) {
                 found_.complete = false;
                 return;
             }

@@ -16,7 +16,7 @@ struct SearchBounds {
     unsigned crashes = 1;
     unsigned early_timers = 1;  ///< that fire while messages are under way
     unsigned timers = 4;        ///< in all, in one execution
-    std::uint64_t states_most = 100'000;
+    std::uint64_t max_states = 100'000;
     std::function<bool()> stopped = {};  ///< asked at every state
 };
 
@@ -26,7 +26,7 @@ struct Searched {
     std::uint64_t executions = 0;  ///< that went to their end
     std::uint64_t steps = 0;       ///< taken, those of replays included
     std::size_t longest = 0;
-    bool complete = true;  ///< false: there was more than states_most, or it was stopped
+    bool complete = true;  ///< false: there was more than max_states, or it was stopped
     std::uint64_t granted_none = 0, granted_one = 0, unanswered = 0;  ///< of the executions
     std::optional<Violation> violation;
     std::vector<std::string> steps_to_it;

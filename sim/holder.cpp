@@ -88,8 +88,8 @@ void Holder::begin_round() {
     // As short and as long as can be come most: they show a rule that counts with the wrong one.
     const Scenario& scenario = parts_.scenario;
     asking_.ttl = dice_.chance(0.4)   ? scenario.ttl_least
-                  : dice_.chance(0.5) ? scenario.ttl_most
-                                      : dice_.between(scenario.ttl_least, scenario.ttl_most);
+                  : dice_.chance(0.5) ? scenario.max_ttl
+                                      : dice_.between(scenario.ttl_least, scenario.max_ttl);
     asking_.wait = last_ ? Duration{4min} : dice_.chance(0.5) ? Duration::zero() : dice_.between(1s, 10s);
     if (last_) asking_.ttl = scenario.ttl_least;
     ask();

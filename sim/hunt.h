@@ -42,7 +42,7 @@ std::optional<std::string> too_quiet(const Scenario& scenario, const Outcome& ou
 /// Makes a failing scenario smaller as long as it breaks the same rule: without most of its faults, holders, nodes and
 /// time. Runs at most so many worlds; `progress` hears of each that still fails.
 struct ShrinkBounds {
-    unsigned worlds_most = 400;
+    unsigned max_worlds = 400;
     std::function<bool()> stopped = {};  ///< true: what it has by now is enough
 };
 Failure shrink(const Failure& failure, const ShrinkBounds& bounds,

@@ -125,7 +125,7 @@ void add_options(CLI::App& app, CommandLine& line) {
     CLI::Option* exhaustive =
         app.add_flag("--exhaustive", session.exhaustive, "instead, try every order of events in a very small cluster");
     CLI::Option* bound = add_number(
-        app, "--bound", [&](std::uint64_t count) { session.states_most = count; },
+        app, "--bound", [&](std::uint64_t count) { session.max_states = count; },
         "with --exhaustive: states to visit, for each kind of trouble");
     bound->needs(exhaustive);
     app.add_flag("--json", line.json, "print one JSON object per line");

@@ -10,7 +10,7 @@ Network::Network(EventQueue& events, const Scenario& scenario)
       holders_(scenario.holders),
       places_(scenario.nodes + scenario.holders + scenario.admins),
       late_(scenario.late),
-      late_most_(scenario.late_most),
+      max_late_(scenario.max_late),
       doubled_(scenario.doubled) {
     // The luck of a link does not depend on how many others there are.
     const auto key = [&](Place place) {
@@ -24,7 +24,7 @@ Network::Network(EventQueue& events, const Scenario& scenario)
 
 Duration Network::delay(Dice& dice) const {
     if (calm_) return dice.between(100us, 2ms);
-    if (dice.chance(storms_ > 0 ? 10 * late_ : late_)) return dice.between(200ms, late_most_);
+    if (dice.chance(storms_ > 0 ? 10 * late_ : late_)) return dice.between(200ms, max_late_);
     if (dice.chance(storms_ > 0 ? 0.3 : 0.02)) return dice.between(5ms, 800ms);
     return dice.between(100us, 5ms);
 }

@@ -44,7 +44,7 @@ class Network {
     EventQueue& events_;
     Place nodes_, holders_, places_;
     double late_;
-    Duration late_most_;
+    Duration max_late_;
     double doubled_;
     int storms_ = 0;
     bool calm_ = false;

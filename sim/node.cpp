@@ -179,7 +179,7 @@ void Node::pause_for(Duration duration) {
 void Node::run(Work work) {
     if (!life_) return;
     if (parts_.events.now() >= paused_until_) return do_now(work);
-    if (backlog_.size() < backlog_most) backlog_.push_back(std::move(work));
+    if (backlog_.size() < max_backlog) backlog_.push_back(std::move(work));
 }
 
 void Node::do_now(const Work& work) {

@@ -94,7 +94,7 @@ class Node {
  private:
     struct Life;
     using Work = std::function<void(Life&)>;
-    static constexpr std::size_t backlog_most = 100'000;
+    static constexpr std::size_t max_backlog = 100'000;
 
     void begin_life(const OnDisk& found);
     void run(Work work);

@@ -24,7 +24,7 @@ struct Shape {
     Duration apart;  ///< between two faults, on average
     bool uneven;     ///< TTLs are short or as long as can be, nothing in between
     double late;
-    Duration late_most;
+    Duration max_late;
     double doubled;
     std::vector<Weighted> faults;
 };
@@ -158,10 +158,10 @@ Scenario scenario_of(std::uint64_t seed) {
     scenario.resources = static_cast<unsigned>(2 + dice.below(5));
     scenario.files = dice.chance(0.4);
     scenario.ttl_least = shape.uneven ? 1s : 1s + dice.between(0s, 2s);
-    scenario.ttl_most = shape.uneven ? 10s : scenario.ttl_least + dice.between(1s, 7s);
+    scenario.max_ttl = shape.uneven ? 10s : scenario.ttl_least + dice.between(1s, 7s);
     scenario.rho = dice.chance(0.3) ? 0.05 : 0.01;
     scenario.late = shape.late;
-    scenario.late_most = shape.late_most;
+    scenario.max_late = shape.max_late;
     scenario.doubled = shape.doubled;
     for (Duration at = 2s; at < scenario.turbulent; at += dice.between(100ms, 2 * shape.apart)) {
         Fault fault = any_fault(shape, scenario, dice);

@@ -45,10 +45,10 @@ struct Scenario {
     unsigned admins = 2;
     bool files = false;  ///< some of them paths and trees, which overlap
     Duration ttl_least = 1s;
-    Duration ttl_most = 10s;
+    Duration max_ttl = 10s;
     double rho = 0.01;
     double late = 0.002;        ///< how many messages come seconds late
-    Duration late_most = 5s;    ///< and by how much at most
+    Duration max_late = 5s;     ///< and by how much at most
     double doubled = 0.01;      ///< how many come twice
     Duration turbulent = 60s;   ///< then the faults are over
     std::vector<Fault> faults;  ///< by their time

@@ -20,11 +20,11 @@ int run_search(const SessionOptions& options, Report& report) {
         SearchBounds bounds;
     };
     const Part parts[] = {
-        {"no trouble", {.losses = 0, .crashes = 0, .early_timers = 0, .states_most = options.states_most}},
-        {"one message lost", {.losses = 1, .crashes = 0, .early_timers = 0, .states_most = options.states_most}},
-        {"one crash", {.losses = 0, .crashes = 1, .early_timers = 0, .states_most = options.states_most}},
-        {"one early timer", {.losses = 0, .crashes = 0, .early_timers = 1, .states_most = options.states_most}},
-        {"one lost and one crash", {.losses = 1, .crashes = 1, .early_timers = 0, .states_most = options.states_most}},
+        {"no trouble", {.losses = 0, .crashes = 0, .early_timers = 0, .max_states = options.max_states}},
+        {"one message lost", {.losses = 1, .crashes = 0, .early_timers = 0, .max_states = options.max_states}},
+        {"one crash", {.losses = 0, .crashes = 1, .early_timers = 0, .max_states = options.max_states}},
+        {"one early timer", {.losses = 0, .crashes = 0, .early_timers = 1, .max_states = options.max_states}},
+        {"one lost and one crash", {.losses = 1, .crashes = 1, .early_timers = 0, .max_states = options.max_states}},
     };
     for (Part part : parts) {
         part.bounds.stopped = options.stopped;

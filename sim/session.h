@@ -18,7 +18,7 @@ struct SessionOptions {
     std::string mutant;
     bool shrink = false;
     bool exhaustive = false;
-    std::uint64_t states_most = 1'000'000;
+    std::uint64_t max_states = 1'000'000;
     std::function<bool()> stopped = {};  ///< asked now and then: true ends the session, with what it has by now
 };
 

@@ -11,7 +11,7 @@ class Shrinker {
     Shrinker(const Failure& failure, const ShrinkBounds& bounds, const std::function<void(const Scenario&)>& progress)
         : best_(failure.scenario),
           rule_(failure.violation.rule),
-          left_(bounds.worlds_most),
+          left_(bounds.max_worlds),
           stopped_(bounds.stopped),
           progress_(progress) {}
 

@@ -21,7 +21,7 @@ struct TrueClock {
 };
 using TrueInstant = TrueClock::time_point;  ///< zero is the beginning of the world
 
-inline constexpr Duration world_most = 2h;  ///< no world lasts longer
+inline constexpr Duration max_world = 2h;  ///< no world lasts longer
 
 /// A clock that is set to anything and runs too fast or too slow by a constant rate.
 class SimClock {
@@ -43,7 +43,7 @@ class SimClock {
 
     /// The first instant at which it shows this; the far future if that is beyond every world.
     TrueInstant when(Duration reading) const {
-        if (reading >= setting_.offset + world_most) return TrueInstant::max();
+        if (reading >= setting_.offset + max_world) return TrueInstant::max();
         if (reading <= setting_.offset) return TrueInstant{};
         TrueInstant at{(reading - setting_.offset) * million / (million + setting_.ppm)};
         while (this->reading(at) < reading)

@@ -15,9 +15,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t leases_most = 10'000'000;
-constexpr std::uint64_t ms_most = 24 * 3600 * 1000;
-constexpr std::uint64_t checks_most = 10'000'000'000;
+constexpr std::uint64_t max_leases = 10'000'000;
+constexpr std::uint64_t max_ms = 24 * 3600 * 1000;
+constexpr std::uint64_t max_checks = 10'000'000'000;
 
 std::int64_t nanoseconds(Moment moment) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch()).count();
@@ -52,7 +52,7 @@ class Words {
             throw std::runtime_error(std::string(what) + " is not a number up to " + std::to_string(most));
         return *found;
     }
-    Milliseconds time(const char* what) { return Milliseconds(number(what, ms_most)); }
+    Milliseconds time(const char* what) { return Milliseconds(number(what, max_ms)); }
     void end() {
         std::string word;
         if (line_ >> word) throw std::runtime_error("what is " + word + "?");
@@ -106,7 +106,7 @@ json::object Orders::carry_out(const std::string& line) {
     };
     if (order == "hello") return finished(true) ? hello() : json::object();
     if (order == "fill") {
-        const auto count = static_cast<std::uint32_t>(words.number("COUNT", leases_most));
+        const auto count = static_cast<std::uint32_t>(words.number("COUNT", max_leases));
         return fill(count, finished(words.time("TTL")));
     }
     if (order == "renew-all") {
@@ -116,13 +116,13 @@ json::object Orders::carry_out(const std::string& line) {
         return renew_all(finished(*time));
     }
     if (order == "end-over") {
-        EndOver wanted{.count = static_cast<std::uint32_t>(words.number("COUNT", leases_most))};
+        EndOver wanted{.count = static_cast<std::uint32_t>(words.number("COUNT", max_leases))};
         wanted.first = words.time("FIRST");
         wanted.span = words.time("SPAN");
         return end_over(finished(wanted));
     }
-    if (order == "round-trips") return round_trips(finished(words.number("COUNT", leases_most)));
-    if (order == "local-checks") return local_checks(finished(words.number("COUNT", checks_most)));
+    if (order == "round-trips") return round_trips(finished(words.number("COUNT", max_leases)));
+    if (order == "local-checks") return local_checks(finished(words.number("COUNT", max_checks)));
     if (order == "drop") {
         words.end();
         peer_.drop();

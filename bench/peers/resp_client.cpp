@@ -28,8 +28,8 @@ RespClient::RespClient(std::vector<std::uint16_t> ports, RespCommands greeting)
 RespClient::Answers RespClient::ask(const RespCommands& commands, Milliseconds patience) {
     const Moment limit = SteadyClock::now() + answer_limit + patience;
     for (std::size_t attempt = 1;; ++attempt) {
-        const auto attempt_most = attempt_time + attempt_time_each * static_cast<int>(commands.count) + patience;
-        const Moment until = ports_.size() == 1 ? limit : std::min(limit, SteadyClock::now() + attempt_most);
+        const auto max_attempt = attempt_time + attempt_time_each * static_cast<int>(commands.count) + patience;
+        const Moment until = ports_.size() == 1 ? limit : std::min(limit, SteadyClock::now() + max_attempt);
         try {
             open(until);
             send(commands, until);

@@ -102,7 +102,7 @@ bool ControlEnd::fill(bool waits) {
 std::optional<discovery::Message> ControlEnd::receive() {
     for (bool more = true; more; more = fill(false)) {
         std::string_view rest = input_;
-        const auto frame = take_frame(rest, discovery::frame_bytes_most);
+        const auto frame = take_frame(rest, discovery::max_frame_bytes);
         if (!frame) give_up("the relay sent nonsense");
         if (!*frame) continue;
         auto message = discovery::decode(**frame);

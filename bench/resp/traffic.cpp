@@ -85,7 +85,7 @@ Outcome Traffic::run(const Stretch& stretch) {
     outcome_ = {};
     asked_ = 0;
     const auto start = SteadyClock::now();
-    const auto give_up = start + std::chrono::seconds(stretch.seconds_most);
+    const auto give_up = start + std::chrono::seconds(stretch.max_seconds);
     for (Connection& connection : connections_)
         send_batch(connection);
     epoll_event events[64];

@@ -16,7 +16,7 @@ struct Stretch {
     std::uint32_t pipeline = 1;
     std::uint32_t requests = 0;
     std::uint32_t first = 0;
-    std::uint32_t seconds_most = 60;
+    std::uint32_t max_seconds = 60;
 };
 
 struct Outcome {

@@ -10,7 +10,7 @@ namespace holdfast::core {
 namespace {
 
 // With what encoding adds, a snapshot has room where the log wants it to have.
-static_assert(ClusterState::state_bytes_most + ClusterState::audit_bytes_most < ReplicatedLog::snapshot_bytes_most);
+static_assert(ClusterState::max_state_bytes + ClusterState::max_audit_bytes < ReplicatedLog::max_snapshot_bytes);
 
 /// What one of them takes in a snapshot, and a little more.
 std::size_t bytes_of(const SavedAgent& agent) {
@@ -38,7 +38,7 @@ std::size_t bytes_of(const AuditEntry& entry) {
 
 /// Between two characters of UTF-8.
 void cut(std::string& text) {
-    std::size_t end = std::min(text.size(), ClusterState::audit_text_bytes_most);
+    std::size_t end = std::min(text.size(), ClusterState::max_audit_text_bytes);
     while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
         --end;
     text.resize(end);
@@ -93,7 +93,7 @@ CommandOutcome ClusterState::change_policy(const log::pb::PolicyChange& change) 
     for (const log::pb::NameRule& rule : change.name_rules())
         decode(rule, changed);
     const std::size_t bytes = bytes_of(changed);
-    if (!changed.check() || bytes + agent_bytes_ > state_bytes_most) return CommandOutcome::refused;
+    if (!changed.check() || bytes + agent_bytes_ > max_state_bytes) return CommandOutcome::refused;
     policy_ = std::move(changed);
     policy_bytes_ = bytes;
     ++policy_version_;
@@ -107,7 +107,7 @@ CommandOutcome ClusterState::save_agent(SavedAgent agent) {
     if (known != agents_.end() && agent.epoch == known->second.epoch) agent.restarting |= known->second.restarting;
     if (known == agents_.end()) {
         const bool full =
-            agents_.size() >= limits::agents || policy_bytes_ + agent_bytes_ + bytes_of(agent) > state_bytes_most;
+            agents_.size() >= limits::agents || policy_bytes_ + agent_bytes_ + bytes_of(agent) > max_state_bytes;
         if (full) return CommandOutcome::refused;
         agent_bytes_ += bytes_of(agent);
     }
@@ -146,7 +146,7 @@ void ClusterState::add_audit(AuditEntry entry) {
     audit_bytes_ += bytes_of(entry);
     audit_.push_back(std::move(entry));
     ++audit_count_;
-    while (audit_.size() > audit_most || audit_bytes_ > audit_bytes_most) {
+    while (audit_.size() > max_audit || audit_bytes_ > max_audit_bytes) {
         audit_bytes_ -= bytes_of(audit_.front());
         audit_.pop_front();
     }

@@ -65,10 +65,10 @@ enum class CommandOutcome : std::uint8_t { applied, conflict, refused };
 /// twice takes effect once.
 class ClusterState {
  public:
-    static constexpr std::size_t audit_most = 10'000;           ///< the oldest make room
-    static constexpr std::size_t audit_bytes_most = 1 << 20;    ///< likewise
-    static constexpr std::size_t audit_text_bytes_most = 1024;  ///< of one; what is longer is cut
-    static constexpr std::size_t state_bytes_most = 6 << 20;    ///< of bans and agents; what goes over it is refused
+    static constexpr std::size_t max_audit = 10'000;           ///< the oldest make room
+    static constexpr std::size_t max_audit_bytes = 1 << 20;    ///< likewise
+    static constexpr std::size_t max_audit_text_bytes = 1024;  ///< of one; what is longer is cut
+    static constexpr std::size_t max_state_bytes = 6 << 20;    ///< of bans and agents; what goes over it is refused
 
     /// Heard after each entry, once the state has changed; must not call the log.
     struct Listener {

@@ -36,7 +36,7 @@ struct Acquisitions::Attempt {
     Instant began_at;
     std::vector<std::size_t> order;  // the intents by the name of their resource
     std::vector<HeldLease> held;     // what was taken, by intent
-    Standing standing;               // who was in the way
+    ConflictReport standing;         // who was in the way
     std::size_t missing = 0;         // answers, of those that were asked for at once
     Callback<> then;                 // what comes after them
     Rare<Refused> failure;           // of one of them
@@ -79,7 +79,7 @@ struct Acquisitions::Request {
     bool is_left() const { return wait_until && reachable && !reachable() && !mutant("granted_to_nobody"); }
 
     /// Adds who was found in the way at one of its resources.
-    void stands(std::size_t step, Standing found) {
+    void stands(std::size_t step, ConflictReport found) {
         for (Conflict& conflict : found.conflicts)
             if (conflict.resource.empty()) conflict.resource = attempt->intent(step).resource;
         // Its place is behind those that it found waiting, also when their node's clock is ahead of this one's (T1).
@@ -123,7 +123,7 @@ void Acquisitions::at_steps(const RequestPtr& request, Steps steps, const Ask& a
 }
 
 /// The answer to a request that was not granted.
-inline AcquireBusy busy_answer(Code code, Standing standing) {
+inline AcquireBusy busy_answer(Code code, ConflictReport standing) {
     AcquireBusy busy{code, {}, standing.ahead + 1, standing.free_in};
     busy.conflicts.reserve(standing.conflicts.size());
     for (Conflict& conflict : standing.conflicts) {

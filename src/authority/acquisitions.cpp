@@ -123,7 +123,7 @@ void Acquisitions::try_again(const RequestPtr& request) {
         return fail(request, Refused{Code::memory_full, {}, retry_when_full});
     }
     attempt.held.assign(attempt.order.size(), {});
-    if (attempt.terms.leases_most > 0)
+    if (attempt.terms.max_leases > 0)
         count(request);
     else
         begin(request);
@@ -132,7 +132,7 @@ void Acquisitions::try_again(const RequestPtr& request) {
 /// R6: a holder has no more leases than it may. A request for more than that can never be granted, whatever is
 /// released.
 void Acquisitions::count(const RequestPtr& request) {
-    const std::size_t most = request->attempt->terms.leases_most;
+    const std::size_t most = request->attempt->terms.max_leases;
     const std::size_t asked = request->attempt->order.size();
     if (asked > most)
         return fail(request,
@@ -177,7 +177,7 @@ void Acquisitions::look_at(const RequestPtr& request, std::size_t step) {
         [request, step](Record& record, const Neighbours& neighbours, Instant now) {
             return Ruling{standing_of(record, neighbours, request->claim(step), now)};
         },
-        [this, request, step](Result<Standing> found) {
+        [this, request, step](Result<ConflictReport> found) {
             if (found)
                 request->stands(step, std::move(*found));
             else

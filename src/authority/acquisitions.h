@@ -38,8 +38,8 @@ class Acquisitions {
         std::optional<TtlCut> ttl_cut;
         Duration wait{};
         Duration hold_max{}, ttl_min{};
-        std::size_t leases_most = 0;  ///< per holder (R6); zero: any number
-        bool full = false;            ///< no memory for requests that are not in the queues yet
+        std::size_t max_leases = 0;  ///< per holder (R6); zero: any number
+        bool full = false;           ///< no memory for requests that are not in the queues yet
     };
     using Admit = std::function<std::variant<Terms, Refused>(const AcquireRequest&)>;
 

@@ -11,7 +11,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr Duration first_delay = 100ms;
-constexpr unsigned doublings_most = 8;  // 25.6 s
+constexpr unsigned max_doublings = 8;  // 25.6 s
 
 }  // namespace
 
@@ -173,7 +173,7 @@ void Agents::erase(const std::string& id) {
 Duration Agents::told_to_die(std::string_view id) {
     unsigned deaths = 0;
     if (Entry* known = entry(id)) deaths = known->agent.deaths++;
-    const Duration delay = first_delay * (1U << std::min(deaths, doublings_most));
+    const Duration delay = first_delay * (1U << std::min(deaths, max_doublings));
     return delay / 2 + Duration{static_cast<Duration::rep>(random_.unit() * static_cast<double>(delay.count()))};
 }
 

@@ -87,7 +87,7 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
                                .wait = std::min(request.wait, policy.wait_max),
                                .hold_max = policy.hold_max,
                                .ttl_min = policy.ttl_min,
-                               .leases_most = policy.leases_per_holder_max,
+                               .max_leases = policy.leases_per_holder_max,
                                .full = memory_full && !request.caller.node};
 }
 
@@ -103,8 +103,8 @@ void Authority::cancel(WaitTicket ticket) {
     impl_->settle_accounts();
 }
 
-Quick& Authority::quick() {
-    return impl_->quick;
+SingleRecord& Authority::single_record() {
+    return impl_->single_record;
 }
 
 bool Authority::is_agent(std::string_view holder) const {
@@ -276,11 +276,11 @@ void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, st
         });
 }
 
-void Authority::Impl::verify_names(std::vector<LeaseName> names, std::size_t most_bytes,
+void Authority::Impl::verify_names(std::vector<LeaseName> names, std::size_t max_bytes,
                                    Callback<Answer<std::vector<VerifyAnswer>>> reply) {
     if (names.empty()) return reply(std::vector<VerifyAnswer>{});
     const auto verifying = gather<Verifying>(std::move(names), std::move(reply));
-    verifying->bytes_left = most_bytes;
+    verifying->bytes_left = max_bytes;
     const std::size_t count = verifying->answers.size();
     for (std::size_t i = 0; i < count; ++i)
         verify_one(verifying, i);

@@ -11,8 +11,8 @@
 
 #include "authority/answers.h"
 #include "authority/events.h"
-#include "authority/quick.h"
 #include "authority/requests.h"
+#include "authority/single_record.h"
 #include "authority/token_source.h"
 #include "base/callback.h"
 #include "base/result.h"
@@ -71,7 +71,7 @@ class Authority : private StoreListener {
     void cancel(WaitTicket ticket);
 
     /// The short way, for one record and without waiting.
-    Quick& quick();
+    SingleRecord& single_record();
     /// True for a holder that is registered as an agent (G5).
     bool is_agent(std::string_view holder) const;
 
@@ -161,9 +161,9 @@ class Authority : private StoreListener {
     void on_expiry_lateness(std::function<void(Duration)> observer);
 
  private:
-    friend struct QuickCall;
-    friend class QuickDesk;
-    friend class Quick;
+    friend struct SingleRecordCall;
+    friend class RecordTransaction;
+    friend class SingleRecord;
     struct Impl;
     std::unique_ptr<Impl> impl_;
 

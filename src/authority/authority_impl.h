@@ -6,7 +6,7 @@
 #include "authority/acquisitions.h"
 #include "authority/agents.h"
 #include "authority/authority.h"
-#include "authority/policy_book.h"
+#include "authority/current_policy.h"
 #include "authority/store_call.h"
 
 namespace holdfast::core {
@@ -56,7 +56,7 @@ struct Authority::Impl {
           issued_before(parts.tokens_issued),
           acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
                         [this] { return timestamp(); }, parts.first_request, parts.seed, parts.rho}),
-          quick(authority) {}
+          single_record(authority) {}
 
     const Policy& policy() const { return book.policy(); }
     /// What the nodes agree on by a lease among themselves must not hang on a policy that can be changed only through
@@ -96,13 +96,13 @@ struct Authority::Impl {
     using Renewal = decltype(RenewAnswer::result);
     void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                    const std::shared_ptr<const RenewRequest>& request);
-    void verify_names(std::vector<LeaseName> names, std::size_t most_bytes,
+    void verify_names(std::vector<LeaseName> names, std::size_t max_bytes,
                       Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
     Durable& durable;
     const Policy unchanged;
-    PolicyBook book;
+    CurrentPolicy book;
     TokenSource tokens;
     Agents agents;
     Duration wall_at_zero;
@@ -113,7 +113,7 @@ struct Authority::Impl {
     std::string recovering_why;
     const Token issued_before;  // by earlier lives: none above it
     Acquisitions acquisitions;
-    Quick quick;
+    SingleRecord single_record;
     Store* store = nullptr;
     bool stopping = false;
     bool memory_full = false;

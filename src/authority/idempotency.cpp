@@ -71,7 +71,7 @@ void Idempotency::finish(const AcquireRequest& request, const AcquireAnswer& ans
 }
 
 void Idempotency::forget(Instant now) {
-    while (!ages_.empty() && (now >= ages_.front().at + kept || ages_.size() >= most || bytes_ >= most_bytes)) {
+    while (!ages_.empty() && (now >= ages_.front().at + kept || ages_.size() >= most || bytes_ >= max_bytes)) {
         bytes_ -= ages_.front().bytes;
         entries_.erase(ages_.front().name);
         ages_.pop_front();

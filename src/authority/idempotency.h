@@ -18,7 +18,7 @@ namespace holdfast::core {
 class Idempotency {
  public:
     static constexpr std::size_t most = 100'000;
-    static constexpr std::size_t most_bytes = 64 << 20;  ///< of text in the answers; beyond either, the oldest go early
+    static constexpr std::size_t max_bytes = 64 << 20;  ///< of text in the answers; beyond either, the oldest go early
     static constexpr Duration kept = 5min;
 
     /// What the names of requests are hashed with, which nobody must be able to guess.

@@ -21,7 +21,7 @@ void Acquisitions::busy(const RequestPtr& request) {
         return leave(request, std::move(ending));
     }
     if (request->again) return try_again(request);
-    const Standing& standing = request->attempt->standing;
+    const ConflictReport& standing = request->attempt->standing;
     if (standing.too_many) return leave(request, Refused{Code::too_many_leases, {}, {}});
     if (!request->agent || !(standing.older_holder || standing.older_waiter)) return wait(request);
     request->trying = true;
@@ -50,7 +50,7 @@ void Acquisitions::wait(const RequestPtr& request) {
         return answer(request, busy_answer(Code::busy, std::move(request->attempt->standing)));
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
     // G6: not the place of another request that waits right here.
-    if (const Standing& found = request->attempt->standing;
+    if (const ConflictReport& found = request->attempt->standing;
         found.own_entry != 0 && !requests_.contains(found.own_entry) && !mutant("place_forgotten")) {
         request->takes_over = found.own_entry;
         request->priority = std::min(request->priority, found.own_place);
@@ -277,7 +277,7 @@ void Acquisitions::note_nudged() {
 struct Acquisitions::Survey {
     std::vector<RequestPtr> requests;
     std::vector<AcquireRequest> asked;
-    std::vector<Standing> standings;
+    std::vector<ConflictReport> standings;
     std::size_t missing = 0;
     std::optional<Refused> failure;
     Callback<Answer<std::vector<WaitingRequest>>> reply;
@@ -321,12 +321,12 @@ void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<W
             apply_rule(
                 *store_, intent.resource,
                 [&request, &asked, &intent](Record& record, const Neighbours& neighbours, Instant now) {
-                    Standing found = standing_of(record, neighbours, request.claim_on(intent, asked), now);
+                    ConflictReport found = standing_of(record, neighbours, request.claim_on(intent, asked), now);
                     for (Conflict& conflict : found.conflicts)
                         if (conflict.resource.empty()) conflict.resource = intent.resource;
                     return Ruling{std::move(found)};
                 },
-                [this, survey, i](Result<Standing> found) {
+                [this, survey, i](Result<ConflictReport> found) {
                     if (found)
                         survey->standings[i].add(std::move(*found));
                     else

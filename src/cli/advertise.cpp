@@ -56,7 +56,7 @@ int advertise_command(const Arguments& arguments) {
     discovery::PublisherLoop loop{{.identity = found->identity,
                                    .relays = relay_places(given.relay, arguments.common),
                                    .services = {std::move(*service)},
-                                   .streams_most = given.streams,
+                                   .max_streams = given.streams,
                                    .on_event = [&](const discovery::PublisherEvent& event) {
                                        last_code = event.code;
                                        tell(screen, event);

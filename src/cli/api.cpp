@@ -60,7 +60,7 @@ Result<Answer> Api::send_and_wait(std::string target, const json::value& body, D
     return call({.method = "POST",
                  .target = std::move(target),
                  .body = json::serialize(body),
-                 .silence_max = connection_.silence_max(wait)},
+                 .max_silence = connection_.max_silence(wait)},
                 wait);
 }
 
@@ -69,7 +69,7 @@ Result<Answer> Api::acquire(const json::value& body, Duration wait, Duration ttl
                  .target = "/v1/leases",
                  .body = json::serialize(body),
                  .repeatable = wait <= Duration::zero(),
-                 .silence_max = connection_.silence_max(ttl)},
+                 .max_silence = connection_.max_silence(ttl)},
                 wait);
 }
 

@@ -7,7 +7,7 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "server/log.h"
+#include "server/logger.h"
 #include "server/service_manager.h"
 
 namespace holdfast {

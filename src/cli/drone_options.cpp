@@ -45,7 +45,7 @@ void add_drone_options(CLI::App* command, DroneArguments& options) {
         ->check(is_drone_name)
         ->envname("HOLDFAST_DRONE_ID");
     command->add_option("--capacity", options.capacity, "backends at one time")
-        ->check(CLI::Range(std::size_t{1}, drone::DroneCore::capacity_max))
+        ->check(CLI::Range(std::size_t{1}, drone::DroneCore::max_capacity))
         ->type_name("NUMBER")
         ->capture_default_str()
         ->envname("HOLDFAST_DRONE_CAPACITY");

@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 constexpr auto reconnect_pause_min = 200ms;
-constexpr auto reconnect_pause_max = 5000ms;
+constexpr auto max_reconnect_pause = 5000ms;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ int EventFollower::run() {
         if (connected_) pause = reconnect_pause_min;
         connected_ = false;
         stop_.sleep_for(pause);
-        pause = std::min(pause * 2, reconnect_pause_max);
+        pause = std::min(pause * 2, max_reconnect_pause);
     }
 }
 

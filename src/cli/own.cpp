@@ -25,7 +25,7 @@ namespace {
 namespace json = boost::json;
 
 /// The longest sleep: deadlines move while this thread waits.
-constexpr Duration turn_max = 200ms;
+constexpr Duration max_turn = 200ms;
 /// Between asking polls to stop and killing them, when told to stop.
 constexpr Duration kill_after = 10s;
 
@@ -285,7 +285,7 @@ class Own {
 
     void wait() const {
         const HolderInstant now = holder_clock_now();
-        HolderInstant until = now + turn_max;
+        HolderInstant until = now + max_turn;
         if (!stopping_since_ && polls_.size() < options_.jobs)
             for (const auto& [session, at] : next_poll_)
                 if (at > now && at < until) until = at;

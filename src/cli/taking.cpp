@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "cli/agent_calls.h"
+#include "cli/default_holder.h"
 #include "cli/exit_codes.h"
 #include "cli/failure_text.h"
-#include "cli/identity.h"
 
 namespace holdfast {
 namespace {

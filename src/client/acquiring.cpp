@@ -19,9 +19,9 @@ namespace {
 
 constexpr Duration wait_ceiling = 24h * 365;
 constexpr Duration pause_min = 20ms;
-constexpr Duration pause_max = 1s;
+constexpr Duration max_pause = 1s;
 /// A server that recovers says for how long, but it may be restarted cleanly meanwhile: look now and then.
-constexpr Duration retry_in_max = 5s;
+constexpr Duration max_retry_in = 5s;
 
 Failure unreachable(std::string message) {
     return {.outcome = Outcome::unreachable, .code = "unreachable", .message = std::move(message)};
@@ -39,7 +39,7 @@ Duration bounded(std::chrono::milliseconds duration) {
 /// A wait that the policy cut short goes on at once; otherwise the server may have said when to come back.
 Duration pause_after(const Failure& failure) {
     if (core::code_in(failure.code) == core::Code::wait_timeout) return pause_min;
-    return std::min<Duration>(failure.retry_in.value_or(200ms), retry_in_max);
+    return std::min<Duration>(failure.retry_in.value_or(200ms), max_retry_in);
 }
 
 /// If it leads, its session proves it (R2), and the other leases of the manifest must not show that.
@@ -114,7 +114,7 @@ Acquired Acquiring::cancelled(AcquireReply reply) {
     const bool unknown = nothing != nullptr && (unanswered_ || !nothing->unsent);
     if (unknown) {
         ask_.wait = Duration::zero();
-        reply = transport_->acquire(ask_, release_max, {});
+        reply = transport_->acquire(ask_, max_release, {});
     }
     Failure failure = broken_off();
     if (unknown && std::holds_alternative<NoAnswer>(reply))
@@ -129,7 +129,7 @@ Acquired Acquiring::cancelled(AcquireReply reply) {
 }
 
 void Acquiring::give_back(const std::vector<Grant>& grants) const {
-    core_->release(grants, ask_.session, std::min(core_->timeout, release_max));
+    core_->release(grants, ask_.session, std::min(core_->timeout, max_release));
 }
 
 bool Acquiring::may_ask_again(const Failure& failure) const {
@@ -158,7 +158,7 @@ AcquireReply Acquiring::ask() {
         last = now >= give_up_at_;
         if (!last) pause(wait_before_next);
         if (stop_.stop_requested()) return NoAnswer{"the acquire was broken off", true};
-        wait_before_next = std::min(wait_before_next * 2, pause_max);
+        wait_before_next = std::min(wait_before_next * 2, max_pause);
     }
 }
 

@@ -16,7 +16,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::chrono::milliseconds timeout_min{1};
-constexpr std::chrono::milliseconds timeout_max{3'600'000};
+constexpr std::chrono::milliseconds max_timeout{3'600'000};
 
 std::string fresh_holder() {
     std::array<char, 65> host{};
@@ -29,7 +29,7 @@ Client::Core::Config config_of(const ClientOptions& options) {
     const auto server = parse_servers(default_server(options.server));
     return {.transport = std::make_shared<HttpTransport>(server ? *server : "http://127.0.0.1:7400"),
             .holder = options.holder,
-            .timeout = std::clamp(options.timeout, timeout_min, timeout_max),
+            .timeout = std::clamp(options.timeout, timeout_min, max_timeout),
             .problem = server ? std::nullopt : std::optional(server.error()),
             .epoch = options.epoch};
 }

@@ -14,13 +14,13 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 /// What a server gets to take a connection, and to answer a request that others may answer as well.
-constexpr Duration connect_max = 2s;
+constexpr Duration max_connect = 2s;
 constexpr Duration answer_min = 250ms;
 /// How long a server that waits for a turn on behalf of a client may be silent.
 constexpr Duration silence_least = 300ms;
-constexpr Duration silence_most = 5s;
+constexpr Duration max_silence = 5s;
 /// What all of them together get to take the connection of a stream.
-constexpr Duration stream_connect_max = 10s;
+constexpr Duration max_stream_connect = 10s;
 
 bool is_repeatable(const HttpRequest& request) {
     return request.repeatable || request.method == "GET" || request.method == "PUT" || request.method == "DELETE";
@@ -47,7 +47,7 @@ struct HttpConnection::Attempts {
             --to_try;
             const Duration left = left_until(deadline);
             const Duration share = left / static_cast<std::int64_t>(to_try + 1);
-            const auto connected = connection.link_.connect(to_try == 0 ? left : std::min(share, connect_max));
+            const auto connected = connection.link_.connect(to_try == 0 ? left : std::min(share, max_connect));
             if (connected || !goes_on(connected.error())) return told(connected);
         }
     }
@@ -75,9 +75,9 @@ struct HttpConnection::Attempts {
     }
 };
 
-Duration HttpConnection::silence_max(Duration ttl) const {
+Duration HttpConnection::max_silence(Duration ttl) const {
     if (servers_->size() == 1) return Duration::zero();
-    return ttl > Duration::zero() ? std::clamp<Duration>(ttl / 3, silence_least, silence_most) : silence_most;
+    return ttl > Duration::zero() ? std::clamp<Duration>(ttl / 3, silence_least, max_silence) : max_silence;
 }
 
 Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration timeout) {
@@ -102,7 +102,7 @@ Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration t
 
 Result<HttpResponse> HttpConnection::stream(const HttpRequest& request,
                                             const std::function<bool(std::string_view)>& on_line) {
-    Attempts attempts{*this, std::chrono::steady_clock::now() + stream_connect_max};
+    Attempts attempts{*this, std::chrono::steady_clock::now() + max_stream_connect};
     for (;;) {
         const auto connected = attempts.connect();
         if (!connected && connected.error().code == "cancelled") return HttpResponse{200, {}};

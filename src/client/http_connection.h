@@ -39,7 +39,7 @@ class HttpConnection {
 
     /// How long a server may be silent before another is asked for a lease of this TTL (zero: the default one), however
     /// long the request may wait: a third of it, and a few seconds at most. Zero if there is no other.
-    Duration silence_max(Duration ttl) const;
+    Duration max_silence(Duration ttl) const;
 
     std::size_t servers() const { return servers_->size(); }
     bool has_several_servers() const { return servers() > 1; }

@@ -51,24 +51,24 @@ class LineSplitter {
         return true;
     }
 
-    bool overflowed() const { return rest_.size() > bytes_max; }
+    bool overflowed() const { return rest_.size() > max_bytes; }
 
  private:
-    static constexpr std::size_t bytes_max = 1 << 20;
+    static constexpr std::size_t max_bytes = 1 << 20;
     std::string rest_;
 };
 
-constexpr std::size_t body_bytes_max = 64 << 20;
-constexpr std::size_t header_bytes_max = 64 << 10;
+constexpr std::size_t max_body_bytes = 64 << 20;
+constexpr std::size_t max_header_bytes = 64 << 10;
 /// Well below the server's idle timeout, so that a request does not cross the server's close on the wire.
 constexpr auto idle_max = 25s;
 /// The server sends a comment every 15 s; after three missed ones the stream is dead.
-constexpr auto stream_silence_max = 50s;
-constexpr auto stream_start_max = 10s;
+constexpr auto max_stream_silence = 50s;
+constexpr auto max_stream_start = 10s;
 /// How often a server is asked to show that a request still waits, in the time after which it is taken to hang.
 constexpr int signs_per_silence = 4;
 /// How long a server has to say what came of a request that was broken off.
-constexpr auto last_word_max = 1s;
+constexpr auto max_last_word = 1s;
 
 std::string target_or_root(const std::string& target) {
     return target.empty() ? "/" : target;
@@ -82,8 +82,8 @@ http::request<http::string_body> to_beast(const HttpRequest& request, const std:
     message.set(http::field::host, host);
     message.set(http::field::user_agent, "holdfast");
     if (!request.last_event_id.empty()) message.set("Last-Event-ID", request.last_event_id);
-    if (request.silence_max > Duration::zero())
-        message.set("Holdfast-Progress-Ms", std::to_string(to_ms(request.silence_max / signs_per_silence)));
+    if (request.max_silence > Duration::zero())
+        message.set("Holdfast-Progress-Ms", std::to_string(to_ms(request.max_silence / signs_per_silence)));
     if (!request.body.empty()) message.set(http::field::content_type, "application/json");
     message.body() = request.body;
     message.prepare_payload();
@@ -192,7 +192,7 @@ SteadyTime HttpLink::Impl::end_of_sending() {
     if (!last_word_by) {
         error_code ignored;
         socket.shutdown(tcp::socket::shutdown_send, ignored);
-        last_word_by = std::chrono::steady_clock::now() + last_word_max;
+        last_word_by = std::chrono::steady_clock::now() + max_last_word;
     }
     return *last_word_by;
 }
@@ -279,10 +279,10 @@ Result<HttpResponse> HttpLink::Impl::send(const HttpRequest& request, SteadyTime
     std::optional<Parser> parser;
     do {  // informational answers only show that the server is there
         parser.emplace();
-        parser->body_limit(body_bytes_max);
-        parser->header_limit(header_bytes_max);
-        const auto sign_by = request.silence_max > Duration::zero()
-                                 ? std::min(deadline, std::chrono::steady_clock::now() + request.silence_max)
+        parser->body_limit(max_body_bytes);
+        parser->header_limit(max_header_bytes);
+        const auto sign_by = request.max_silence > Duration::zero()
+                                 ? std::min(deadline, std::chrono::steady_clock::now() + request.max_silence)
                                  : deadline;
         if (!error)
             error = perform(sign_by, [&](auto done) { http::async_read_header(socket, buffer, *parser, done); });
@@ -304,7 +304,7 @@ error_code HttpLink::Impl::read_lines(Parser& parser, const std::function<bool(s
         parser.get().body().clear();
         if (lines.overflowed()) return asio::error::message_size;
         if (parser.is_done()) return asio::error::eof;
-        const auto deadline = std::chrono::steady_clock::now() + stream_silence_max;
+        const auto deadline = std::chrono::steady_clock::now() + max_stream_silence;
         const error_code error =
             perform(deadline, [&](auto done) { http::async_read_some(socket, buffer, parser, done); });
         if (error) return error;
@@ -314,17 +314,17 @@ error_code HttpLink::Impl::read_lines(Parser& parser, const std::function<bool(s
 Result<HttpResponse> HttpLink::Impl::stream(const HttpRequest& request,
                                             const std::function<bool(std::string_view)>& on_line) {
     sent = false;
-    const auto deadline = std::chrono::steady_clock::now() + stream_start_max;
+    const auto deadline = std::chrono::steady_clock::now() + max_stream_start;
     error_code error = write(request, deadline);
     Parser parser;
     parser.body_limit(boost::none);
-    parser.header_limit(header_bytes_max);
+    parser.header_limit(max_header_bytes);
     if (!error) error = perform(deadline, [&](auto done) { http::async_read_header(socket, buffer, parser, done); });
     const bool streaming = !error && parser.get().result() == http::status::ok;
     if (streaming) {
         error = read_lines(parser, on_line);
     } else if (!error) {
-        parser.body_limit(body_bytes_max);
+        parser.body_limit(max_body_bytes);
         error = perform(deadline, [&](auto done) { http::async_read(socket, buffer, parser, done); });
     }
     close();

@@ -20,7 +20,7 @@ struct HttpRequest {
     bool repeatable = false;
     /// A server that says nothing for so long, not even that the request still waits, is taken to hang. Zero: only the
     /// timeout counts.
-    Duration silence_max{};
+    Duration max_silence{};
 };
 
 struct HttpResponse {

@@ -71,7 +71,7 @@ AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout, con
                               .target = "/v1/leases",
                               .body = std::move(*body),
                               .repeatable = at_once,
-                              .silence_max = connection->silence_max(ask.ttl)};
+                              .max_silence = connection->max_silence(ask.ttl)};
     const std::stop_callback on_stop(stop, [&connection] { connection->cancel(); });
     const auto response = connection->send(request, timeout);
     if (!response) return NoAnswer{response.error().message, !connection->perhaps_done()};

@@ -62,13 +62,13 @@ class JsonReader {
     }
     std::chrono::milliseconds milliseconds(const boost::json::object& in, std::string_view name) {
         const auto ms = number(in, name);
-        if (ms > duration_ms_max) ok_ = false;
+        if (ms > max_duration_ms) ok_ = false;
         return std::chrono::milliseconds{ok_ ? ms : 0};
     }
 
  private:
     /// No duration an authority may give is longer; more would be nonsense, and could overflow.
-    static constexpr std::int64_t duration_ms_max = std::int64_t{1000} * 60 * 60 * 24 * 365;
+    static constexpr std::int64_t max_duration_ms = std::int64_t{1000} * 60 * 60 * 24 * 365;
 
     bool ok_ = true;
     boost::json::value document_;

@@ -13,7 +13,7 @@ namespace {
 /// Renewals due this soon go along with one that is due now: one message instead of many.
 constexpr Duration company = 50ms;
 constexpr Duration renewal_pause_min = 20ms;
-constexpr Duration renewal_pause_max = 2s;
+constexpr Duration max_renewal_pause = 2s;
 
 }  // namespace
 
@@ -114,7 +114,7 @@ HolderInstant Keeper::first_try(const Deadlines& deadlines, HolderInstant now) {
 HolderInstant Keeper::next_try(const Entry& entry, HolderInstant now) {
     const Duration left = entry.deadlines.end - now;
     const Duration doubled = renewal_pause_min * (1 << std::min(entry.failures, 8U));
-    const Duration pause = std::max(std::min({doubled, renewal_pause_max, left / 8}), renewal_pause_min);
+    const Duration pause = std::max(std::min({doubled, max_renewal_pause, left / 8}), renewal_pause_min);
     return now + std::chrono::duration_cast<Duration>(pause * (0.5 + random_.unit() / 2));
 }
 

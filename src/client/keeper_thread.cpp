@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "client/alarm.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
 #include "client/renewals.h"
+#include "client/wakeup.h"
 #include "client/workers.h"
 
 namespace holdfast {
@@ -18,7 +18,7 @@ namespace holdfast {
 namespace {
 
 /// So many messages may hang before the next one has to wait.
-constexpr std::size_t senders_max = 4;
+constexpr std::size_t max_senders = 4;
 
 Failure lost_because(const Error& why) {
     Failure failure{.outcome = Outcome::lost, .code = why.code, .message = why.message};
@@ -63,14 +63,14 @@ struct KeeperThread::Loop {
 
     const Config config;
     const std::shared_ptr<Callbacks> callbacks;
-    Alarm alarm;
+    Wakeup alarm;
     std::mutex mutex;
     bool stopping = false;
     Keeper::Key last_key = 0;
     Keeper keeper;
     std::map<Keeper::Key, Kept> leases;
     std::vector<RenewalBatch::Answer> arrived;
-    Workers workers{senders_max};  // the last member: its threads use the others
+    Workers workers{max_senders};  // the last member: its threads use the others
 };
 
 void KeeperThread::Loop::run() {

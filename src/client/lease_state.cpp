@@ -132,7 +132,7 @@ bool Lease::State::release() {
     lock.unlock();
     core->keeper.remove(key);
     if (!worth_telling) return false;
-    const bool told = core->release(grants, session, std::min(core->timeout, release_max));
+    const bool told = core->release(grants, session, std::min(core->timeout, max_release));
     lock.lock();
     return told_ = told;
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "authority/authority.h"
-#include "client/alarm.h"
 #include "client/forks.h"
+#include "client/wakeup.h"
 #include "store/memory/memory_store.h"
 
 namespace holdfast {
@@ -64,7 +64,7 @@ struct Local::Core {
     Forgetful durable_;
     core::Authority authority_;
     core::MemoryStore store_;
-    Alarm alarm_;
+    Wakeup alarm_;
     std::mutex mutex_;
     bool stopping_ = false;
     Instant armed_ = Instant::max();

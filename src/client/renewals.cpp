@@ -11,7 +11,7 @@ namespace holdfast {
 namespace {
 
 /// Well under the server's limit of 1 MiB for a body, whatever JSON has to escape.
-constexpr std::size_t message_bytes_max = 400'000;
+constexpr std::size_t max_message_bytes = 400'000;
 constexpr std::size_t bytes_around_id = 50;
 constexpr Duration patience_min = 100ms;
 
@@ -40,7 +40,7 @@ bool RenewalBatch::add(Keeper::Key key, const std::vector<Grant>& grants, Holder
     std::size_t bytes = bytes_;
     for (const auto& grant : grants)
         bytes += grant.id.size() + bytes_around_id;
-    if (!empty() && (bytes > message_bytes_max || names_.leases.size() + grants.size() > renewals_per_message_max))
+    if (!empty() && (bytes > max_message_bytes || names_.leases.size() + grants.size() > max_renewals_per_message))
         return false;
     for (const auto& grant : grants)
         names_.leases.push_back({grant.id, progress});

@@ -13,8 +13,8 @@ namespace holdfast {
 namespace {
 
 constexpr std::string_view scheme = "http://";
-constexpr std::size_t host_bytes_max = 253;
-constexpr std::size_t servers_max = 16;
+constexpr std::size_t max_host_bytes = 253;
+constexpr std::size_t max_servers = 16;
 
 Error wrong(std::string_view url, std::string_view what) {
     return {"invalid_argument", "'" + std::string(url) + "' is no server address: " + std::string(what) +
@@ -42,7 +42,7 @@ bool is_host(std::string_view host) {
         host = host.substr(1, host.size() - 2);
         return host.find(':') != std::string_view::npos && std::ranges::all_of(host, is_number_character);
     }
-    return !host.empty() && host.size() <= host_bytes_max && std::ranges::all_of(host, is_host_character);
+    return !host.empty() && host.size() <= max_host_bytes && std::ranges::all_of(host, is_host_character);
 }
 
 Result<ServerAddress> parse(std::string_view url) {
@@ -105,8 +105,8 @@ Result<std::string> parse_servers(std::string_view urls) {
         if (!server) return server;
         if (std::ranges::find(servers, *server) == servers.end()) servers.push_back(std::move(*server));
     }
-    if (servers.size() > servers_max)
-        return Error{"invalid_argument", "more than " + std::to_string(servers_max) + " servers are given"};
+    if (servers.size() > max_servers)
+        return Error{"invalid_argument", "more than " + std::to_string(max_servers) + " servers are given"};
     std::string joined;
     for (const std::string& server : servers)
         joined += (joined.empty() ? "" : ",") + server;

@@ -18,7 +18,7 @@ namespace holdfast {
 
 /// Giving leases back, or breaking an acquire off, may take this long if the authority does not answer; leases end by
 /// themselves anyway.
-constexpr Duration release_max = 1s;
+constexpr Duration max_release = 1s;
 
 /// As programs are told of durations, and never less.
 inline std::chrono::milliseconds whole_ms(Duration duration) {
@@ -97,7 +97,7 @@ class Transport {
     virtual ~Transport() = default;
 
     /// A stop has the request leave the queue. The reply then says what came of it: a grant if it crossed the stop, the
-    /// code `cancelled` if there is none, and no answer if that is not known after release_max.
+    /// code `cancelled` if there is none, and no answer if that is not known after max_release.
     virtual AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) = 0;
 
     /// One answer for each lease, in order; an error if there was none, or one for all (`stale_epoch`).
@@ -121,6 +121,6 @@ class Transport {
 };
 
 /// One renewal message names no more than the authority accepts.
-inline constexpr std::size_t renewals_per_message_max = 1000;
+inline constexpr std::size_t max_renewals_per_message = 1000;
 
 }  // namespace holdfast

@@ -6,7 +6,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr int patience_most = 8;  ///< times resend_after
+constexpr int max_patience = 8;  ///< times resend_after
 
 }  // namespace
 
@@ -94,7 +94,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogSubmit& message) {
 bool ReplicatedLog::Impl::has_room_for(std::size_t bytes) const {
     const LogIndex not_committed = entries.last() - entries.committed();
     if (not_committed == 0) return true;
-    return not_committed < entries_in_flight_most && bytes_not_committed + bytes <= bytes_in_flight_most;
+    return not_committed < max_entries_in_flight && bytes_not_committed + bytes <= max_bytes_in_flight;
 }
 
 void ReplicatedLog::Impl::append_queued() {
@@ -182,8 +182,8 @@ void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
         parts.send(node, LogInstall{entries.promised(), *entries.snapshot()});
     }
     if (follower.installing != 0) return;
-    while (follower.next <= entries.last() && follower.next - follower.lacks_from < entries_in_flight_most &&
-           follower.bytes_in_flight < bytes_in_flight_most)
+    while (follower.next <= entries.last() && follower.next - follower.lacks_from < max_entries_in_flight &&
+           follower.bytes_in_flight < max_bytes_in_flight)
         send_entries(node, follower);
     if (follower.told_committed < entries.committed()) send_entries(node, follower);
 }
@@ -192,10 +192,10 @@ void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
 void ReplicatedLog::Impl::send_entries(NodeIndex node, Follower& follower) {
     LogAccept message{entries.promised(), entries.committed(), {}, said_that_disks_fail};
     std::size_t bytes = 0;
-    const bool room = follower.bytes_in_flight < bytes_in_flight_most;
-    while (room && follower.next <= entries.last() && message.decrees.size() < entries_in_flight_most) {
+    const bool room = follower.bytes_in_flight < max_bytes_in_flight;
+    while (room && follower.next <= entries.last() && message.decrees.size() < max_entries_in_flight) {
         const std::string& value = entries.at(follower.next).value;
-        if (!message.decrees.empty() && bytes + value.size() > message_bytes_most) break;
+        if (!message.decrees.empty() && bytes + value.size() > max_message_bytes) break;
         bytes += value.size();
         message.decrees.push_back({follower.next++, entries.promised(), value});
     }
@@ -211,7 +211,7 @@ void ReplicatedLog::Impl::resend(Instant at) {
     for (auto& [node, follower] : followers) {
         if (at < follower.resend_at) continue;
         if (follower.next > follower.lacks_from || follower.installing != 0) {
-            follower.patience = std::min<Duration>(follower.patience * 2, parts.resend_after * patience_most);
+            follower.patience = std::min<Duration>(follower.patience * 2, parts.resend_after * max_patience);
             follower.next = follower.lacks_from;
             follower.bytes_in_flight = 0;
             follower.installing = 0;

@@ -19,11 +19,11 @@ Error not_yet_stored(const Error& why) {
 }  // namespace
 
 std::optional<Error> LogSubmissions::refusal(std::size_t bytes) const {
-    if (bytes > ReplicatedLog::value_bytes_most)
-        return Error{"too_large", "an entry of the log has at most " + std::to_string(ReplicatedLog::value_bytes_most) +
+    if (bytes > ReplicatedLog::max_value_bytes)
+        return Error{"too_large", "an entry of the log has at most " + std::to_string(ReplicatedLog::max_value_bytes) +
                                       " bytes, this one " + std::to_string(bytes)};
     const std::size_t waiting = queued_.size() + placed_.size() + forwarded_.size();
-    if (waiting >= ReplicatedLog::submissions_most || bytes_ + bytes > ReplicatedLog::submission_bytes_most)
+    if (waiting >= ReplicatedLog::max_submissions || bytes_ + bytes > ReplicatedLog::max_submission_bytes)
         return Error{"too_many", "too many changes wait to be appended to the log; try again in a while"};
     return std::nullopt;
 }

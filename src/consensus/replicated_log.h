@@ -17,24 +17,24 @@ namespace holdfast::core {
 /// chosen there, so it is not applied, however far the log is committed, until the leader has sent the place again
 /// under its own ballot.
 ///
-/// Entries are bytes, at least one and at most `value_bytes_most`. The state they make is somebody else's: `apply` is
+/// Entries are bytes, at least one and at most `max_value_bytes`. The state they make is somebody else's: `apply` is
 /// called for each committed entry, in order, once per life, after what a snapshot had. A leader fills places that
 /// nobody is known to have accepted anything for with empty entries; those are committed but not applied.
 ///
-/// Bounded: what is accepted and not committed (`entries_in_flight_most`, `bytes_in_flight_most`), what waits to be
-/// appended (`submissions_most`, `submission_bytes_most`), what one message carries (`message_bytes_most`, unless one
+/// Bounded: what is accepted and not committed (`max_entries_in_flight`, `max_bytes_in_flight`), what waits to be
+/// appended (`max_submissions`, `max_submission_bytes`), what one message carries (`max_message_bytes`, unless one
 /// entry or a snapshot is larger by itself), what is kept before it becomes a snapshot.
 class ReplicatedLog {
  public:
-    static constexpr std::size_t value_bytes_most = 256 * 1024;
-    static constexpr std::size_t entries_in_flight_most = 256;
-    static constexpr std::size_t bytes_in_flight_most = 4 << 20;
-    static constexpr std::size_t submissions_most = 1024;
-    static constexpr std::size_t submission_bytes_most = 8 << 20;
-    static constexpr std::size_t message_bytes_most = 1 << 20;
+    static constexpr std::size_t max_value_bytes = 256 * 1024;
+    static constexpr std::size_t max_entries_in_flight = 256;
+    static constexpr std::size_t max_bytes_in_flight = 4 << 20;
+    static constexpr std::size_t max_submissions = 1024;
+    static constexpr std::size_t max_submission_bytes = 8 << 20;
+    static constexpr std::size_t max_message_bytes = 1 << 20;
     static constexpr std::size_t bytes_before_snapshot = 1 << 20;
     /// The state must not make larger ones: with the entries after it, it has room in one message between peers.
-    static constexpr std::size_t snapshot_bytes_most = 8 << 20;
+    static constexpr std::size_t max_snapshot_bytes = 8 << 20;
 
     struct Parts {
         NodeIndex node = 0;

@@ -105,8 +105,8 @@ RelayHello read(pb::RelayHello& from, Check& check) {
 SignedUpdate read(pb::SignedUpdate& from, Check& check) {
     SignedUpdate update;
     update.request = std::move(*from.mutable_request());
-    check.text(*from.mutable_public_key(), key_bytes_most, update.public_key);
-    check.text(*from.mutable_signature(), key_bytes_most, update.signature);
+    check.text(*from.mutable_public_key(), max_key_bytes, update.public_key);
+    check.text(*from.mutable_signature(), max_key_bytes, update.signature);
     update.number = from.number();
     return update;
 }
@@ -114,9 +114,9 @@ SignedUpdate read(pb::SignedUpdate& from, Check& check) {
 UpdateResponse read(pb::LeaseUpdateResponse& from, Check& check) {
     UpdateResponse response;
     response.number = from.number();
-    check.text(*from.mutable_code(), code_bytes_most, response.code);
-    check.text(*from.mutable_message(), message_bytes_most, response.message);
-    check.text(*from.mutable_name(), name_bytes_most, response.name);
+    check.text(*from.mutable_code(), max_code_bytes, response.code);
+    check.text(*from.mutable_message(), max_message_bytes, response.message);
+    check.text(*from.mutable_name(), max_name_bytes, response.name);
     response.token = read_token(from.token(), check);
     response.ttl = from_wire_ms(from.ttl_ms(), check);
     response.expires_in = from_wire_ms(from.expires_in_ms(), check);
@@ -130,38 +130,38 @@ UpdateResponse read(pb::LeaseUpdateResponse& from, Check& check) {
 StreamOffer read(pb::StreamOffer& from, Check& check) {
     StreamOffer offer;
     read_ticket(*from.mutable_ticket(), offer.ticket, check);
-    check.text(*from.mutable_name(), name_bytes_most, offer.name);
-    check.text(*from.mutable_consumer(), address_bytes_most, offer.consumer);
+    check.text(*from.mutable_name(), max_name_bytes, offer.name);
+    check.text(*from.mutable_consumer(), max_address_bytes, offer.consumer);
     return offer;
 }
 
 StreamRefused read(pb::StreamRefused& from, Check& check) {
     StreamRefused refused;
     read_ticket(*from.mutable_ticket(), refused.ticket, check);
-    check.text(*from.mutable_message(), message_bytes_most, refused.message);
+    check.text(*from.mutable_message(), max_message_bytes, refused.message);
     refused.not_held = from.not_held();
     return refused;
 }
 
 Withdrawn read(pb::Withdrawn& from, Check& check) {
     Withdrawn withdrawn;
-    check.text(*from.mutable_name(), name_bytes_most, withdrawn.name);
+    check.text(*from.mutable_name(), max_name_bytes, withdrawn.name);
     withdrawn.token = read_token(from.token(), check);
-    check.text(*from.mutable_code(), code_bytes_most, withdrawn.code);
-    check.text(*from.mutable_message(), message_bytes_most, withdrawn.message);
+    check.text(*from.mutable_code(), max_code_bytes, withdrawn.code);
+    check.text(*from.mutable_message(), max_message_bytes, withdrawn.message);
     return withdrawn;
 }
 
 MayRetry read(pb::MayRetry& from, Check& check) {
     MayRetry may_retry;
-    check.text(*from.mutable_name(), name_bytes_most, may_retry.name);
+    check.text(*from.mutable_name(), max_name_bytes, may_retry.name);
     may_retry.within = from_wire_ms(from.within_ms(), check);
     return may_retry;
 }
 
 StreamRequest read(pb::StreamRequest& from, Check& check) {
     StreamRequest request{.version = from.version()};
-    check.text(*from.mutable_name(), name_bytes_most, request.name);
+    check.text(*from.mutable_name(), max_name_bytes, request.name);
     return request;
 }
 
@@ -173,9 +173,9 @@ StreamAccept read(pb::StreamAccept& from, Check& check) {
 
 StreamFailed read(pb::StreamFailed& from, Check& check) {
     StreamFailed failed;
-    check.text(*from.mutable_code(), code_bytes_most, failed.code);
-    check.text(*from.mutable_message(), message_bytes_most, failed.message);
-    check.text(*from.mutable_relay(), address_bytes_most, failed.relay);
+    check.text(*from.mutable_code(), max_code_bytes, failed.code);
+    check.text(*from.mutable_message(), max_message_bytes, failed.message);
+    check.text(*from.mutable_relay(), max_address_bytes, failed.relay);
     return failed;
 }
 
@@ -218,14 +218,14 @@ void append_frame(const Message& message, std::string& out) {
     pb::RelayMessage wire;
     std::visit([&](const auto& one) { write(one, wire); }, message);
     const std::size_t bytes = wire.ByteSizeLong();
-    HOLDFAST_ASSERT(bytes <= frame_bytes_most);
+    HOLDFAST_ASSERT(bytes <= max_frame_bytes);
     append_frame_length(bytes, out);
     wire.AppendToString(&out);
 }
 
 Result<Message> decode(std::string_view body) {
     pb::RelayMessage wire;
-    if (body.size() > frame_bytes_most || !wire.ParseFromArray(body.data(), static_cast<int>(body.size())))
+    if (body.size() > max_frame_bytes || !wire.ParseFromArray(body.data(), static_cast<int>(body.size())))
         return Error{"malformed", "the message cannot be read"};
     Check check;
     Message message = read(wire, check);

@@ -13,7 +13,7 @@
 namespace holdfast::discovery {
 
 inline constexpr std::uint32_t protocol_version = 1;
-inline constexpr std::size_t frame_bytes_most = 16 * 1024;
+inline constexpr std::size_t max_frame_bytes = 16 * 1024;
 inline constexpr std::size_t ticket_bytes = 16;
 
 enum class Action : std::uint8_t { enter, renew, unregister };
@@ -124,7 +124,7 @@ struct StreamFailed {
 using Message = std::variant<PublisherHello, RelayHello, SignedUpdate, UpdateResponse, StreamOffer, StreamRefused,
                              Withdrawn, MayRetry, StreamRequest, StreamAccept, StreamOpened, StreamFailed>;
 
-/// Appends the message as a frame, with its length. REQUIRES: it is within frame_bytes_most.
+/// Appends the message as a frame, with its length. REQUIRES: it is within max_frame_bytes.
 void append_frame(const Message& message, std::string& out);
 
 /// A frame's body, without its length, to its message. Error `malformed`.

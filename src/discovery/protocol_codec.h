@@ -11,15 +11,15 @@ namespace holdfast::discovery {
 
 // What may be in a message at all. These are wider than what an advertisement may contain, so that whoever decides can
 // say which of its rules a publisher has broken.
-inline constexpr std::size_t name_bytes_most = 4096;
-inline constexpr std::size_t address_bytes_most = 512;
-inline constexpr std::size_t code_bytes_most = 64;
-inline constexpr std::size_t message_bytes_most = 4096;
-inline constexpr std::size_t key_bytes_most = 256;  ///< of a public key and of a signature
-inline constexpr std::size_t list_most = 1024;
+inline constexpr std::size_t max_name_bytes = 4096;
+inline constexpr std::size_t max_address_bytes = 512;
+inline constexpr std::size_t max_code_bytes = 64;
+inline constexpr std::size_t max_message_bytes = 4096;
+inline constexpr std::size_t max_key_bytes = 256;  ///< of a public key and of a signature
+inline constexpr std::size_t max_list = 1024;
 inline constexpr std::uint64_t token_limit = 1ULL << 53;  ///< G3
 inline constexpr std::int64_t time_ms_limit = 1LL << 53;  ///< so that times can be added up
-inline constexpr Duration time_most = 49 * 24h;           ///< of what is left of a lease: what 32 bits hold
+inline constexpr Duration max_time = 49 * 24h;            ///< of what is left of a lease: what 32 bits hold
 
 /// Takes note of the first thing in a message that cannot be.
 class Check {
@@ -43,12 +43,12 @@ class Check {
 /// Cut to what the wire can say.
 inline std::uint32_t to_wire_ms(Duration duration) {
     if (duration <= Duration{0}) return 0;
-    return static_cast<std::uint32_t>(to_ms(std::min(duration, time_most)));
+    return static_cast<std::uint32_t>(to_ms(std::min(duration, max_time)));
 }
 
 inline Duration from_wire_ms(std::uint32_t ms, Check& check) {
     const Duration duration = std::chrono::milliseconds{ms};
-    check.that(duration <= time_most, "a time is out of range");
+    check.that(duration <= max_time, "a time is out of range");
     return duration;
 }
 

@@ -15,7 +15,7 @@ Action from_wire(pb::LeaseUpdateRequest::Action action, Check& check) {
 }
 
 void read_lists(pb::LeaseUpdateRequest& from, Update& to, Check& check) {
-    const auto too_many = [](int count) { return static_cast<std::size_t>(count) > list_most; };
+    const auto too_many = [](int count) { return static_cast<std::size_t>(count) > max_list; };
     if (!check.that(!too_many(from.alpn_size()) && !too_many(from.metadata_size()), "a list is too long")) return;
     to.alpn.reserve(static_cast<std::size_t>(from.alpn_size()));
     for (std::string& protocol : *from.mutable_alpn())
@@ -50,17 +50,17 @@ std::string encode(const Update& update) {
 
 Result<Update> decode_update(std::string_view bytes) {
     pb::LeaseUpdateRequest wire;
-    if (bytes.size() > frame_bytes_most || !wire.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    if (bytes.size() > max_frame_bytes || !wire.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
         return Error{"malformed", "the update cannot be read"};
     Check check;
     Update update;
     update.action = from_wire(wire.action(), check);
-    check.text(*wire.mutable_name(), name_bytes_most, update.name);
+    check.text(*wire.mutable_name(), max_name_bytes, update.name);
     check.that(wire.token() < token_limit, "a token is out of range");
     update.token = wire.token();
     update.returning = wire.returning();
     update.ttl = from_wire_ms(wire.ttl_ms(), check);
-    check.text(*wire.mutable_address(), address_bytes_most, update.address);
+    check.text(*wire.mutable_address(), max_address_bytes, update.address);
     read_lists(wire, update, check);
     update.relay = wire.relay();
     check.that(wire.time_ms() >= 0 && wire.time_ms() < time_ms_limit, "a time is out of range");

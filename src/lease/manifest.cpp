@@ -39,10 +39,10 @@ SplitName split_name(std::string_view full_name) {
     return {full_name.substr(1, slash - 1), full_name.substr(slash + 1)};
 }
 
-Result<void> check_text(TextField field, std::size_t most_bytes) {
+Result<void> check_text(TextField field, std::size_t max_bytes) {
     const std::string name(field.name);
-    if (field.value.size() > most_bytes)
-        return invalid(name + " is longer than " + std::to_string(most_bytes) + " bytes");
+    if (field.value.size() > max_bytes)
+        return invalid(name + " is longer than " + std::to_string(max_bytes) + " bytes");
     if (!is_utf8(field.value)) return invalid(name + " is not UTF-8");
     if (has_control_characters(field.value)) return invalid(name + " contains control characters");
     return {};

@@ -46,7 +46,7 @@ struct TextField {
     std::string_view name;
     std::string_view value;
 };
-Result<void> check_text(TextField field, std::size_t most_bytes);
+Result<void> check_text(TextField field, std::size_t max_bytes);
 Result<void> check_holder(std::string_view holder);
 
 /// Checks a manifest (G1), gives each resource its one name (lease/resource.h) and drops repeated intents; the order is

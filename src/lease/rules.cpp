@@ -101,7 +101,7 @@ Code code_for(LeaseState state) {
 
 AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
     settle(record, now);
-    Standing standing = standing_of(record, neighbours, claim, now);
+    ConflictReport standing = standing_of(record, neighbours, claim, now);
     if (standing.too_many) return Rejected{Code::too_many_leases};
     if (!standing.free()) return Busy{std::move(standing)};
     if (record.leases.size() >= limits::leases_per_record) return Rejected{Code::too_many_leases};

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/code.h"
+#include "lease/conflicts.h"
 #include "lease/policy.h"
 #include "lease/record.h"
-#include "lease/standing.h"
 #include "lease/timeline.h"
 
 namespace holdfast::core {
@@ -23,7 +23,7 @@ struct Granted {
     std::vector<Lease> superseded;  ///< leases of an earlier life that gave way to it (R5)
 };
 struct Busy {
-    Standing standing;
+    ConflictReport standing;
 };
 struct Rejected {
     Code code;

@@ -17,8 +17,8 @@ struct Probing {
 constexpr Probing usual_probing{300, 75, 9, 0};
 constexpr Probing close_probing{1, 1, 4, 5000};
 
-constexpr unsigned probes_missed_most = 1;
-constexpr unsigned silence_ms_most = 2000;  // with something unacknowledged on its way
+constexpr unsigned max_probes_missed = 1;
+constexpr unsigned max_silence_ms = 2000;  // with something unacknowledged on its way
 
 }  // namespace
 
@@ -39,8 +39,8 @@ bool peer_is_there(int socket) {
     tcp_info info{};
     socklen_t size = sizeof info;
     if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;  // no TCP: in tests
-    if (info.tcpi_probes > probes_missed_most) return false;
-    return info.tcpi_unacked == 0 || info.tcpi_last_ack_recv < silence_ms_most;
+    if (info.tcpi_probes > max_probes_missed) return false;
+    return info.tcpi_unacked == 0 || info.tcpi_last_ack_recv < max_silence_ms;
 }
 
 }  // namespace holdfast

@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr int ready_most = 256;
+constexpr int max_ready = 256;
 
 epoll_event event_for(void* who, Poller::Interest interest) {
     epoll_event event{};
@@ -44,8 +44,8 @@ struct Poller::Impl : std::enable_shared_from_this<Impl> {
     boost::asio::posix::stream_descriptor descriptor;
     std::function<void()> on_ready;
     bool stopped = false;
-    std::array<epoll_event, ready_most> events;
-    std::array<Ready, ready_most> found;
+    std::array<epoll_event, max_ready> events;
+    std::array<Ready, max_ready> found;
 };
 
 Poller::Poller(boost::asio::io_context& loop) : impl_(std::make_shared<Impl>(loop)) {}
@@ -81,7 +81,7 @@ void Poller::stop() {
 }
 
 std::span<const Poller::Ready> Poller::ready() {
-    const int count = ::epoll_wait(impl_->epoll(), impl_->events.data(), ready_most, 0);
+    const int count = ::epoll_wait(impl_->epoll(), impl_->events.data(), max_ready, 0);
     if (count <= 0) return {};
     const auto found = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < found; ++i) {

@@ -16,7 +16,7 @@ struct Piece {
     bool is(std::string_view what) const { return kind != Kind::text && text == what; }
 };
 using Pieces = std::vector<Piece>;
-constexpr std::size_t pieces_most = 500;
+constexpr std::size_t max_pieces = 500;
 
 bool is_name_byte(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -29,7 +29,7 @@ class Cutter {
 
     std::optional<Pieces> cut() {
         while (skip_blanks(), !rest_.empty())
-            if (pieces_.size() == pieces_most || !cut_one()) return std::nullopt;
+            if (pieces_.size() == max_pieces || !cut_one()) return std::nullopt;
         return std::move(pieces_);
     }
 
@@ -150,7 +150,7 @@ void number_locals(Pieces& pieces) {
 }  // namespace
 
 std::string normal_form(std::string_view script) {
-    if (script.size() > script_bytes_most) return {};
+    if (script.size() > max_script_bytes) return {};
     auto pieces = Cutter(script).cut();
     if (!pieces) return {};
     drop_brackets(*pieces);

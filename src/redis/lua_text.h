@@ -14,6 +14,6 @@ namespace holdfast::redis {
 /// that do the same have one form.
 std::string normal_form(std::string_view script);
 
-inline constexpr std::size_t script_bytes_most = 4096;  ///< of a script that is looked at
+inline constexpr std::size_t max_script_bytes = 4096;  ///< of a script that is looked at
 
 }  // namespace holdfast::redis

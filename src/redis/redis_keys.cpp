@@ -14,26 +14,26 @@ using core::Code;
 using core::Ending;
 using core::Lease;
 using core::Predicate;
-using core::QuickDesk;
 using core::Record;
+using core::RecordTransaction;
 
-void tell(QuickDesk& desk, KeyOutcome outcome) {
+void tell(RecordTransaction& desk, KeyOutcome outcome) {
     desk.answer().number = static_cast<std::int64_t>(outcome);
 }
 
 /// Somebody waits for it, or it is kept for an agent that comes back (R5): nobody has it, but it is not free either.
-void tell_busy_as_not_done(QuickDesk& desk) {
+void tell_busy_as_not_done(RecordTransaction& desk) {
     if (desk.answer().refused == Code::busy) desk.answer().refused.reset();
     tell(desk, KeyOutcome::not_done);
 }
 
-void end_all(QuickDesk& desk) {
+void end_all(RecordTransaction& desk) {
     while (!desk.record().leases.empty())
         desk.end(desk.record().leases.back().token, Ending::released);
     tell(desk, KeyOutcome::done);
 }
 
-void renew_all(QuickDesk& desk, Duration ttl) {
+void renew_all(RecordTransaction& desk, Duration ttl) {
     for (std::size_t i = 0; i < desk.record().leases.size(); ++i) {
         const Lease& lease = desk.record().leases[i];
         if (desk.renew(lease.token, ttl, lease.holder)) return;
@@ -42,14 +42,14 @@ void renew_all(QuickDesk& desk, Duration ttl) {
 }
 
 /// The outcome for whoever compares the value with the subject's holder; `done` if it is the same.
-KeyOutcome compared(const QuickDesk& desk) {
+KeyOutcome compared(const RecordTransaction& desk) {
     const KeyView key = look(desk.record());
     if (key.type == KeyType::none) return KeyOutcome::absent;
     if (key.type == KeyType::set) return KeyOutcome::wrong_type;
     return key.value == desk.holder() ? KeyOutcome::done : KeyOutcome::not_done;
 }
 
-const Lease* share_of(const QuickDesk& desk) {
+const Lease* share_of(const RecordTransaction& desk) {
     const auto& leases = desk.record().leases;
     const auto found =
         std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.holder == desk.holder(); });
@@ -57,7 +57,7 @@ const Lease* share_of(const QuickDesk& desk) {
 }
 
 /// What a holder was promised stays true (T3).
-Duration not_shorter(const QuickDesk& desk, Duration ttl) {
+Duration not_shorter(const RecordTransaction& desk, Duration ttl) {
     for (const Lease& lease : desk.record().leases)
         if (lease.holder == desk.holder()) ttl = std::max(ttl, lease.expires_at - desk.now());
     return ttl;
@@ -70,8 +70,8 @@ bool all_printable(std::uint64_t bytes) {
 }
 
 /// Nearly every key and value is, and needs no closer look.
-bool plain(std::string_view text, std::size_t most_bytes) {
-    if (text.empty() || text.size() > most_bytes) return false;
+bool plain(std::string_view text, std::size_t max_bytes) {
+    if (text.empty() || text.size() > max_bytes) return false;
     std::uint64_t bytes = 0;
     if (text.size() < sizeof bytes)
         return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -94,7 +94,7 @@ Result<void> in_words_of_redis(Result<void> checked, std::string_view what, std:
 
 }  // namespace
 
-KeyOutcome outcome_of(const core::QuickAnswer& answer) {
+KeyOutcome outcome_of(const core::SingleRecordAnswer& answer) {
     return static_cast<KeyOutcome>(answer.number);
 }
 
@@ -132,7 +132,7 @@ Result<void> check_value(std::string_view value) {
 
 // ---- SET ----
 
-void set_key(QuickDesk& desk, const SetTerms& terms) {
+void set_key(RecordTransaction& desk, const SetTerms& terms) {
     const KeyView key = look(desk.record());
     if (terms.get) {
         if (key.type == KeyType::set) return tell(desk, KeyOutcome::wrong_type);
@@ -156,13 +156,13 @@ void set_key(QuickDesk& desk, const SetTerms& terms) {
     desk.replace(Predicate::mutates, terms.keep_ttl ? key.expires_at - desk.now() : not_shorter(desk, terms.ttl));
 }
 
-bool had_value(const core::QuickAnswer& answer) {
+bool had_value(const core::SingleRecordAnswer& answer) {
     return !answer.text.empty();  // no holder is empty
 }
 
 // ---- looking and removing ----
 
-void get_key(QuickDesk& desk) {
+void get_key(RecordTransaction& desk) {
     const KeyView key = look(desk.record());
     if (key.type == KeyType::none) return tell(desk, KeyOutcome::absent);
     if (key.type == KeyType::set) return tell(desk, KeyOutcome::wrong_type);
@@ -170,28 +170,28 @@ void get_key(QuickDesk& desk) {
     tell(desk, KeyOutcome::done);
 }
 
-void remove_key(QuickDesk& desk) {
+void remove_key(RecordTransaction& desk) {
     if (desk.record().leases.empty()) return tell(desk, KeyOutcome::absent);
     end_all(desk);
 }
 
-void get_and_remove_key(QuickDesk& desk) {
+void get_and_remove_key(RecordTransaction& desk) {
     get_key(desk);
     if (outcome_of(desk.answer()) == KeyOutcome::done) end_all(desk);
 }
 
-void type_of_key(QuickDesk& desk) {
+void type_of_key(RecordTransaction& desk) {
     desk.answer().number = static_cast<std::int64_t>(look(desk.record()).type);
 }
 
-void time_left(QuickDesk& desk) {
+void time_left(RecordTransaction& desk) {
     const KeyView key = look(desk.record());
     desk.answer().number = key.type == KeyType::none ? -2 : to_ms(key.expires_at - desk.now());
 }
 
 // ---- expiry ----
 
-void expire_key(QuickDesk& desk, Duration ttl, ExpireWhen when) {
+void expire_key(RecordTransaction& desk, Duration ttl, ExpireWhen when) {
     const KeyView key = look(desk.record());
     if (key.type == KeyType::none) return tell(desk, KeyOutcome::absent);
     const bool later = desk.now() + ttl > key.expires_at;
@@ -203,38 +203,38 @@ void expire_key(QuickDesk& desk, Duration ttl, ExpireWhen when) {
     renew_all(desk, ttl);
 }
 
-void remove_if_equal(QuickDesk& desk) {
+void remove_if_equal(RecordTransaction& desk) {
     const KeyOutcome outcome = compared(desk);
     tell(desk, outcome);
     if (outcome == KeyOutcome::done) end_all(desk);
 }
 
-void expire_if_equal(QuickDesk& desk, Duration ttl) {
+void expire_if_equal(RecordTransaction& desk, Duration ttl) {
     const KeyOutcome outcome = compared(desk);
     tell(desk, outcome);
     if (outcome == KeyOutcome::done) expire_key(desk, ttl, ExpireWhen::always);
 }
 
-void extend_if_equal(QuickDesk& desk, Duration more) {
+void extend_if_equal(RecordTransaction& desk, Duration more) {
     const KeyOutcome outcome = compared(desk);
     tell(desk, outcome);
     if (outcome != KeyOutcome::done) return;
     expire_key(desk, look(desk.record()).expires_at - desk.now() + more, ExpireWhen::always);
 }
 
-void time_left_if_equal(QuickDesk& desk) {
+void time_left_if_equal(RecordTransaction& desk) {
     const KeyOutcome outcome = compared(desk);
     tell(desk, outcome);
     if (outcome == KeyOutcome::done) desk.answer().lease = desk.record().leases.back();
 }
 
-void compare(QuickDesk& desk) {
+void compare(RecordTransaction& desk) {
     tell(desk, compared(desk));
 }
 
 // ---- sets ----
 
-void add_member(QuickDesk& desk) {
+void add_member(RecordTransaction& desk) {
     if (look(desk.record()).type == KeyType::lock) return tell(desk, KeyOutcome::wrong_type);
     const Duration ttl = desk.policy().ttl_max;
     const Lease* share = share_of(desk);
@@ -247,7 +247,7 @@ void add_member(QuickDesk& desk) {
     }
 }
 
-void remove_member(QuickDesk& desk) {
+void remove_member(RecordTransaction& desk) {
     const KeyView key = look(desk.record());
     if (key.type == KeyType::lock) return tell(desk, KeyOutcome::wrong_type);
     tell(desk, KeyOutcome::not_done);
@@ -257,12 +257,12 @@ void remove_member(QuickDesk& desk) {
     }
 }
 
-void is_member(QuickDesk& desk) {
+void is_member(RecordTransaction& desk) {
     if (look(desk.record()).type == KeyType::lock) return tell(desk, KeyOutcome::wrong_type);
     tell(desk, share_of(desk) != nullptr ? KeyOutcome::done : KeyOutcome::not_done);
 }
 
-void members(QuickDesk& desk) {
+void members(RecordTransaction& desk) {
     if (look(desk.record()).type == KeyType::lock) return tell(desk, KeyOutcome::wrong_type);
     std::vector<std::string_view> names;
     for (const Lease& lease : desk.record().leases)

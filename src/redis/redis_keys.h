@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "authority/quick.h"
+#include "authority/single_record.h"
 #include "base/result.h"
 
 namespace holdfast::redis {
@@ -12,9 +12,9 @@ namespace holdfast::redis {
 /// expiry is the TTL (docs/redis.md). A lock, which is a string to Redis, is one holder's exclusive lease; a set is
 /// those who share the resource.
 ///
-/// The rules run on the authority's quick desk, which brings policy, tokens and events. Each leaves its answer in
+/// The rules run on a transaction of the authority, which brings policy, tokens and events. Each leaves its answer in
 /// `number`, as a KeyOutcome or as it says, and in `refused` what the lease's own rules refused. A Redis client is not
-/// told what it got, so it gets what it asks for or an error, never less (T3): see QuickSubject::exact.
+/// told what it got, so it gets what it asks for or an error, never less (T3): see SingleRecordSubject::exact.
 
 enum class KeyOutcome : std::int64_t {
     done = 1,
@@ -23,7 +23,7 @@ enum class KeyOutcome : std::int64_t {
     wrong_type = -2,  ///< a set where a lock was meant, or the other way round
     same_value = -3,  ///< not done, since this very value has the key already
 };
-KeyOutcome outcome_of(const core::QuickAnswer& answer);
+KeyOutcome outcome_of(const core::SingleRecordAnswer& answer);
 
 enum class KeyType : std::uint8_t { none, lock, set };
 
@@ -55,38 +55,38 @@ struct SetTerms {
     bool keep_ttl = false;  ///< KEEPTTL: ttl is not used
     Duration ttl{};
 };
-void set_key(core::QuickDesk& desk, const SetTerms& terms);
+void set_key(core::RecordTransaction& desk, const SetTerms& terms);
 /// True if set_key() with GET found a value before.
-bool had_value(const core::QuickAnswer& answer);
+bool had_value(const core::SingleRecordAnswer& answer);
 
 /// GET: the value in `text`.
-void get_key(core::QuickDesk& desk);
+void get_key(core::RecordTransaction& desk);
 /// DEL: ends what is there, as released.
-void remove_key(core::QuickDesk& desk);
+void remove_key(core::RecordTransaction& desk);
 /// GETDEL: the value in `text`.
-void get_and_remove_key(core::QuickDesk& desk);
+void get_and_remove_key(core::RecordTransaction& desk);
 /// EXISTS and TYPE: `number` is the KeyType.
-void type_of_key(core::QuickDesk& desk);
+void type_of_key(core::RecordTransaction& desk);
 /// PTTL: `number` is the whole milliseconds left, never more than there are, or -2 if there is no such key.
-void time_left(core::QuickDesk& desk);
+void time_left(core::RecordTransaction& desk);
 
 /// PEXPIRE: a renewal. It never brings the end forward (R1), so LT is never met; a time of zero or less deletes.
 enum class ExpireWhen : std::uint8_t { always, without_expiry, with_expiry, later, earlier };
-void expire_key(core::QuickDesk& desk, Duration ttl, ExpireWhen when);
+void expire_key(core::RecordTransaction& desk, Duration ttl, ExpireWhen when);
 
 /// The same, if the value is the subject's holder; else `not_done`, or `absent`.
-void remove_if_equal(core::QuickDesk& desk);
-void expire_if_equal(core::QuickDesk& desk, Duration ttl);
-void extend_if_equal(core::QuickDesk& desk, Duration more);  ///< by what is left and this
-void time_left_if_equal(core::QuickDesk& desk);              ///< `done`, and the answer's lease has it
-void compare(core::QuickDesk& desk);                         ///< only tells
+void remove_if_equal(core::RecordTransaction& desk);
+void expire_if_equal(core::RecordTransaction& desk, Duration ttl);
+void extend_if_equal(core::RecordTransaction& desk, Duration more);  ///< by what is left and this
+void time_left_if_equal(core::RecordTransaction& desk);              ///< `done`, and the answer's lease has it
+void compare(core::RecordTransaction& desk);                         ///< only tells
 
 /// SADD, SREM and SISMEMBER: the subject's holder is the member, who shares the resource for the policy's longest TTL,
 /// as Redis has no way to say how long. To add it again renews it, and is `not_done`.
-void add_member(core::QuickDesk& desk);
-void remove_member(core::QuickDesk& desk);
-void is_member(core::QuickDesk& desk);
+void add_member(core::RecordTransaction& desk);
+void remove_member(core::RecordTransaction& desk);
+void is_member(core::RecordTransaction& desk);
 /// SMEMBERS and SCARD: `number` of members; their names in `text`, each ended by a zero byte, which no holder has.
-void members(core::QuickDesk& desk);
+void members(core::RecordTransaction& desk);
 
 }  // namespace holdfast::redis

@@ -9,7 +9,7 @@
 #include "doors/peer/peer_door.h"
 #include "election/candidate.h"
 #include "server/cluster_peers.h"
-#include "server/log.h"
+#include "server/logger.h"
 #include "server/token_ceiling.h"
 #include "store/memory/memory_store.h"
 #include "store/quorum/quorum_store.h"

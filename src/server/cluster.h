@@ -16,7 +16,7 @@ class io_context;
 
 namespace holdfast {
 
-class Log;
+class Logger;
 
 /// How long this node's acceptor answers nothing: after an unclean stop until no lease can be alive that it had agreed
 /// to and has forgotten (Q10). Instant{} if it has lost nothing, or has never agreed to anything.
@@ -35,7 +35,7 @@ class Cluster final : public StoreHost {
         Instant started_at;
         core::StoreListener& listener;
         core::LocalDurable& durable;  ///< for the ceiling of tokens (Q11)
-        Log& log;
+        Logger& log;
         /// Makes them durable (cluster_founding.h); answered on the loop.
         std::function<void(std::vector<std::uint64_t> directories, Callback<Result<void>> done)> write_founders;
         /// Likewise (cluster_peers.h).

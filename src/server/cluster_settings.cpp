@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 constexpr Duration longest_ttl_least = 1s;
-constexpr double rho_most = 0.2;
+constexpr double max_rho = 0.2;
 
 Error invalid(std::string message) {
     return {"invalid_argument", std::move(message)};
@@ -65,7 +65,7 @@ Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions&
     if (const auto split = peer::split_address(settings.listen); !split) return split.error();
     if (settings.longest_ttl < longest_ttl_least || settings.longest_ttl > core::limits::ttl_ceiling)
         return invalid("--longest-ttl must lie between a second and a day");
-    if (!(settings.rho >= 0 && settings.rho <= rho_most)) return invalid("--rho must lie between 0 and 0.2");
+    if (!(settings.rho >= 0 && settings.rho <= max_rho)) return invalid("--rho must lie between 0 and 0.2");
     auto secret = peer::read_cluster_secret(options.cluster_secret_file);
     if (!secret) return secret.error();
     settings.secret = std::move(*secret);

@@ -74,7 +74,7 @@ Result<bool> take_synchronous(std::string& url) {
 }
 
 /// A directory that was chosen must be usable; without the usual one a front only remembers nothing.
-Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, const std::string& store, Log& log) {
+Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, const std::string& store, Logger& log) {
     const auto directory = chosen.empty() ? default_state_dir() : Result<std::string>(chosen);
     const auto path = directory ? StoreMemoryFile::path_in(*directory, store) : directory;
     const auto warn = [&log](const std::string& why) {
@@ -89,7 +89,7 @@ Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, 
     return file;
 }
 
-core::FrontMemory read_memory(const StoreMemoryFile* file, Log& log) {
+core::FrontMemory read_memory(const StoreMemoryFile* file, Logger& log) {
     if (file == nullptr) return {};
     auto memory = file->read();
     if (memory) return std::move(*memory);
@@ -140,7 +140,7 @@ class EngineHome final : public FrontHome {
         bool synchronous = false;
         bool new_store = false;
     };
-    EngineHome(asio::io_context& loop, Parts parts, Log& log)
+    EngineHome(asio::io_context& loop, Parts parts, Logger& log)
         : loop_(loop),
           log_(log),
           shown_(std::move(parts.shown)),
@@ -279,7 +279,7 @@ class EngineHome final : public FrontHome {
     }
 
     asio::io_context& loop_;
-    Log& log_;
+    Logger& log_;
     const std::string shown_;
     const bool synchronous_;
     const std::unique_ptr<StoreMemoryFile> file_;
@@ -296,7 +296,7 @@ class EngineHome final : public FrontHome {
 
 }  // namespace
 
-Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const Settings& settings, Log& log) {
+Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const Settings& settings, Logger& log) {
     std::string url = settings.url;
     const auto synchronous = take_synchronous(url);
     if (!synchronous) return synchronous.error();

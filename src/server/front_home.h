@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "server/home.h"
-#include "server/log.h"
+#include "server/logger.h"
 
 namespace boost::asio {
 class io_context;
@@ -22,7 +22,8 @@ class FrontHome : public Home {
         bool new_store = false;  ///< nothing was ever in the engine, if it is empty
     };
     /// Error `invalid_argument` if this is no address of a store.
-    static Result<std::unique_ptr<FrontHome>> make(boost::asio::io_context& loop, const Settings& settings, Log& log);
+    static Result<std::unique_ptr<FrontHome>> make(boost::asio::io_context& loop, const Settings& settings,
+                                                   Logger& log);
 
     /// The store's address, without what is secret in it.
     virtual std::string shown() const = 0;

@@ -7,7 +7,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t host_bytes_max = 253;  // of a name in DNS
+constexpr std::size_t max_host_bytes = 253;  // of a name in DNS
 
 /// In lower case and without the dot of a full name; empty if it is no host name.
 std::string host_name_from(std::string_view text) {
@@ -16,7 +16,7 @@ std::string host_name_from(std::string_view text) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     if (name.ends_with('.')) name.pop_back();
-    const bool fits = name.size() <= host_bytes_max && !name.starts_with('.');
+    const bool fits = name.size() <= max_host_bytes && !name.starts_with('.');
     return fits && name.find_first_not_of(allowed) == std::string::npos ? name : std::string{};
 }
 

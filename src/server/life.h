@@ -5,7 +5,7 @@
 #include <string>
 
 #include "server/home.h"
-#include "server/log.h"
+#include "server/logger.h"
 #include "server/server.h"
 
 namespace boost::asio {
@@ -21,7 +21,7 @@ class Life {
         const ServeOptions& options;
         boost::asio::io_context& loop;
         Home& home;
-        Log& log;
+        Logger& log;
         Instant started_at;
     };
     explicit Life(Parts parts);

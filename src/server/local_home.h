@@ -6,7 +6,7 @@
 
 #include "server/cluster_settings.h"
 #include "server/home.h"
-#include "server/log.h"
+#include "server/logger.h"
 #include "statefile/state_db.h"
 
 namespace boost::asio {
@@ -20,7 +20,7 @@ namespace holdfast {
 struct LocalHomeParts {
     boost::asio::io_context& loop;
     const std::optional<ClusterSettings>& cluster;  ///< none: it is alone
-    Log& log;
+    Logger& log;
     StateDb& db;
     std::string log_file;  ///< of the replicated log, beside the state
     Instant started_at;

@@ -15,7 +15,7 @@ constexpr std::size_t few_kept = 1000;            ///< likewise, of leases and w
 void MemoryGauge::read(Reading reading, Instant now) {
     last_ = reading;
     if (after_trim_ == 0) after_trim_ = reading.resident;
-    most_kept_ = std::max(most_kept_, reading.kept);
+    max_kept_ = std::max(max_kept_, reading.kept);
     judge(reading);
     if (now < looked_at_ + look_every) return;
     grows_ = reading.resident > a_while_ago_ + a_while_ago_ / 100;
@@ -38,7 +38,7 @@ void MemoryGauge::judge(Reading reading) {
 
 void MemoryGauge::trimmed(Reading reading) {
     after_trim_ = reading.resident;
-    most_kept_ = reading.kept;
+    max_kept_ = reading.kept;
     trim_again_ = looked_at_ + trim_every;
 }
 
@@ -47,7 +47,7 @@ bool MemoryGauge::grew_much() const {
 }
 
 bool MemoryGauge::shrank_much() const {
-    return last_.kept + few_kept < most_kept_ && last_.kept < most_kept_ / 4 * 3;
+    return last_.kept + few_kept < max_kept_ && last_.kept < max_kept_ / 4 * 3;
 }
 
 bool MemoryGauge::wants_trim(Instant now) const {

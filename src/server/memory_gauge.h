@@ -42,7 +42,7 @@ class MemoryGauge {
     std::uint64_t most_;
     Reading last_;
     std::uint64_t after_trim_ = 0;    // resident, when memory was last given back
-    std::size_t most_kept_ = 0;       // since then
+    std::size_t max_kept_ = 0;        // since then
     std::uint64_t a_while_ago_ = 0;   // resident, at the last look
     Instant looked_at_ = Instant{};   // when that was
     bool grows_ = false;              // between the last two looks

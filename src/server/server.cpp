@@ -12,7 +12,7 @@
 #include "server/life.h"
 #include "server/listen_address.h"
 #include "server/local_home.h"
-#include "server/log.h"
+#include "server/logger.h"
 #include "server/open_files.h"
 #include "server/wall_clock.h"
 #include "statefile/state_db.h"
@@ -25,7 +25,7 @@ constexpr std::size_t relay_files = 36'000;  // of publishers, of both ends of s
 
 /// Before there is a log, and for people: without a date in front.
 int refuse(const ServeOptions& options, const Error& error) {
-    auto log = Log::open({.level = "error", .json = true});
+    auto log = Logger::open({.level = "error", .json = true});
     if (options.log_json && log) log->error(error.message);
     if (!options.log_json) std::fprintf(stderr, "holdfast: %s\n", printable(error.message).c_str());
     return 1;
@@ -42,7 +42,7 @@ Result<void> check_whole(const StateDir& directory, const Found& found) {
 }
 
 /// Until a signal. `home` is made with a function that tells the server that something came from the disk.
-int run_at_home(const ServeOptions& options, Log& log, boost::asio::io_context& loop, Instant started_at,
+int run_at_home(const ServeOptions& options, Logger& log, boost::asio::io_context& loop, Instant started_at,
                 const std::function<Result<std::unique_ptr<Home>>(std::function<void()> tick)>& make_home) {
     std::optional<Life> life;
     const auto home = make_home([&life] {
@@ -55,7 +55,7 @@ int run_at_home(const ServeOptions& options, Log& log, boost::asio::io_context& 
     return code;
 }
 
-int run_with_state(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Log& log) {
+int run_with_state(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Logger& log) {
     const auto path = options.state_dir.empty() ? default_state_dir() : Result<std::string>(options.state_dir);
     if (!path) return refuse(options, path.error());
     const auto directory = StateDir::open(*path);
@@ -84,7 +84,7 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
 }
 
 /// Everything is in the engine, but for what this server remembers of the engine itself.
-int run_as_front(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Log& log) {
+int run_as_front(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Logger& log) {
     if (cluster)
         return refuse(options, {"invalid_argument",
                                 "--store and --node do not go together: either the members "
@@ -102,7 +102,7 @@ int run_as_front(const ServeOptions& options, const std::optional<ClusterSetting
 
 int run_server(const ServeOptions& given) {
     ServeOptions options = given;
-    auto log = Log::open({.level = options.log_level, .json = options.log_json});
+    auto log = Logger::open({.level = options.log_level, .json = options.log_json});
     if (!log) return refuse(options, log.error());
     if (const auto checked = check_wall_clock(wall_clock_ms()); !checked) return refuse(options, checked.error());
     if (const auto allowed = check_listen_address(options.http, options.insecure); !allowed)

@@ -17,7 +17,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t bytes_most = 4096;
+constexpr std::size_t max_bytes = 4096;
 
 std::string because(const std::string& what) {
     return what + ": " + std::strerror(errno);
@@ -65,7 +65,7 @@ Result<core::FrontMemory> StoreMemoryFile::read() const {
     const File file(path_, O_RDONLY | O_NOFOLLOW);
     if (!file.is_open() && errno == ENOENT) return core::FrontMemory{};
     if (!file.is_open()) return Error{"state_corrupt", because("cannot read " + path_)};
-    std::string text(bytes_most, '\0');
+    std::string text(max_bytes, '\0');
     const ssize_t size = ::read(file.get(), text.data(), text.size());
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
     auto memory = core::parse_front_memory(text);

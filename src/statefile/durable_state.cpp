@@ -77,7 +77,7 @@ void DurableState::stop() {
 
 void DurableState::submit(Work work, Callback<Result<void>> done) {
     std::unique_lock lock(mutex_);
-    if (!stopped_ && jobs_.size() < most_waiting) {
+    if (!stopped_ && jobs_.size() < max_waiting) {
         jobs_.push_back({std::move(work), std::move(done)});
         changed_.notify_all();
         return;

@@ -14,11 +14,11 @@
 namespace holdfast {
 
 /// What must survive a restart, written by a thread of its own, so that a disk that stalls never stalls the loop.
-/// Writes happen in the order of the calls; answers come on the loop, in that order. At most `most_waiting` writes
+/// Writes happen in the order of the calls; answers come on the loop, in that order. At most `max_waiting` writes
 /// wait; more are answered with `storage_failed`.
 class DurableState final : public core::LocalDurable {
  public:
-    static constexpr std::size_t most_waiting = 1024;
+    static constexpr std::size_t max_waiting = 1024;
 
     struct Parts {
         StateDb& db;

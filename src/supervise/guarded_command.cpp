@@ -96,7 +96,7 @@ GuardedCommand::~GuardedCommand() {
 Result<void> GuardedCommand::start(const StartOrder& order) {
     hard_ = order.deadlines.hard.time_since_epoch().count();
     const std::string bytes = encode(Order{order});
-    if (bytes.size() > message_bytes_max) return failed("cannot run the command", E2BIG);
+    if (bytes.size() > max_message_bytes) return failed("cannot run the command", E2BIG);
     if (!send_message(guardian_socket_.get(), bytes, true)) return failed("cannot talk to the guardian", errno);
     return {};
 }

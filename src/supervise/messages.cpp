@@ -152,7 +152,7 @@ bool send_message(int socket, std::string_view bytes, bool wait) {
 }
 
 std::optional<std::string> receive_message(int socket) {
-    std::string bytes(message_bytes_max, '\0');
+    std::string bytes(max_message_bytes, '\0');
     ssize_t received = 0;
     do {
         received = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);

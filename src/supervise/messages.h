@@ -63,7 +63,7 @@ struct EndedReport {
 using Report = std::variant<StartedReport, CannotRunReport, StoppedReport, EndedReport>;
 
 /// The longest message; an environment that does not fit is refused.
-inline constexpr std::size_t message_bytes_max = 160 * 1024;
+inline constexpr std::size_t max_message_bytes = 160 * 1024;
 
 std::string encode(const Order& order);
 std::string encode(const Report& report);

@@ -159,14 +159,14 @@ TEST_F(ClusterStateTest, keeps_the_audit_of_what_took_effect) {
 }
 
 TEST_F(ClusterStateTest, the_oldest_of_the_audit_make_room) {
-    for (std::size_t i = 0; i <= ClusterState::audit_most; ++i)
+    for (std::size_t i = 0; i <= ClusterState::max_audit; ++i)
         run(AuditCommand{}, AuditEntry{"admin", static_cast<std::int64_t>(i), "x"});
-    EXPECT_EQ(state_.audit().size(), ClusterState::audit_most);
+    EXPECT_EQ(state_.audit().size(), ClusterState::max_audit);
     EXPECT_EQ(state_.audit().front().at_wall_ms, 1);
     for (int i = 0; i < 2000; ++i)
         run(AuditCommand{}, AuditEntry{"admin", i, std::string(5000, 'x')});
     EXPECT_LT(state_.audit().size(), 2000U);
-    EXPECT_EQ(state_.audit().back().what.size(), ClusterState::audit_text_bytes_most);
+    EXPECT_EQ(state_.audit().back().what.size(), ClusterState::max_audit_text_bytes);
 }
 
 TEST_F(ClusterStateTest, a_snapshot_makes_the_same_state_elsewhere) {
@@ -233,7 +233,7 @@ TEST_F(ClusterStateTest, is_never_larger_than_a_snapshot_may_be) {
     for (int i = 0; i < 30'000; ++i)
         run(AgentCommand{{id + std::to_string(i), i, 1, false}}, AuditEntry{id, i, reason});
     EXPECT_EQ(done_.back().second, CommandOutcome::refused);
-    EXPECT_LT(state_.snapshot().size(), ReplicatedLog::snapshot_bytes_most);
+    EXPECT_LT(state_.snapshot().size(), ReplicatedLog::max_snapshot_bytes);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST(Idempotency, keeps_a_bounded_amount_of_answers) {
     };
     const Token first = ask(0);
     EXPECT_EQ(ask(0), first);
-    const auto enough = static_cast<int>(Idempotency::most_bytes / limits::metadata_bytes) + 1;
+    const auto enough = static_cast<int>(Idempotency::max_bytes / limits::metadata_bytes) + 1;
     for (int i = 1; i < enough; ++i)
         ask(i);
     EXPECT_GT(ask(0), first) << "the oldest was forgotten";

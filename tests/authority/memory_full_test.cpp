@@ -21,13 +21,13 @@ TEST(FullMemory, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) 
         EXPECT_EQ(std::get<Refused>(*answer).retry_in, Duration{1s});
     }
     std::optional<Code> quickly;
-    desk.authority.quick().acquire("other", "carol", Predicate::mutates, {},
-                                   [&](const QuickAnswer& answer) { quickly = answer.refused; });
+    desk.authority.single_record().acquire("other", "carol", Predicate::mutates, {},
+                                           [&](const SingleRecordAnswer& answer) { quickly = answer.refused; });
     EXPECT_EQ(quickly, Code::memory_full);
     EXPECT_EQ(desk.authority.refused_for_memory(), 3U);
     bool renewed = false;
-    desk.authority.quick().renew("r", "alice", token, {},
-                                 [&](const QuickAnswer& answer) { renewed = answer.has_lease; });
+    desk.authority.single_record().renew("r", "alice", token, {},
+                                         [&](const SingleRecordAnswer& answer) { renewed = answer.has_lease; });
     EXPECT_TRUE(renewed);
     EXPECT_EQ(desk.verify("r", token).verified.state, LeaseState::active);
     EXPECT_TRUE(desk.unlock("alice", "r", token));

@@ -13,8 +13,8 @@ namespace holdfast::core {
 namespace {
 
 constexpr std::size_t million = 1'000'000;
-constexpr double most_bytes_per_lease = 150;
-constexpr double most_bytes_per_waiter = 1024;
+constexpr double max_bytes_per_lease = 150;
+constexpr double max_bytes_per_waiter = 1024;
 
 class PromptDurable final : public Durable {
  public:
@@ -107,7 +107,7 @@ TEST(Memory, a_lease_costs_at_most_150_bytes_at_a_million_of_them) {
     const double each = static_cast<double>(after - before) / million;
     std::printf("%zu leases: %.1f bytes of resident memory each\n", million, each);
     EXPECT_GT(each, 64) << "less than the names alone: this measured nothing";
-    EXPECT_LE(each, most_bytes_per_lease);
+    EXPECT_LE(each, max_bytes_per_lease);
 }
 
 TEST(Memory, of_a_flood_of_small_leases_goes_back_to_the_system) {
@@ -142,7 +142,7 @@ TEST(Memory, a_waiter_costs_at_most_1024_bytes_however_long_its_queue_is) {
         ASSERT_EQ(filling.waiters(), count);
         const double each = static_cast<double>(filling.allocated() - before) / count;
         std::printf("%zu waiters in queues of %zu: %.1f bytes each\n", count, queue, each);
-        EXPECT_LE(each, most_bytes_per_waiter);
+        EXPECT_LE(each, max_bytes_per_waiter);
     }
 }
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "authority/desk.h"
-#include "authority/quick.h"
+#include "authority/single_record.h"
 #include "lease/owner.h"
 
 namespace holdfast::core {
@@ -59,15 +59,16 @@ struct Owned : Desk {
     }
     Duration ttl_after_quick_renewal(Duration ttl) {
         std::optional<Duration> got;
-        authority.quick().renew(resource, "d1", token, ttl, [&](const QuickAnswer& answer) { got = answer.lease.ttl; });
+        authority.single_record().renew(resource, "d1", token, ttl,
+                                        [&](const SingleRecordAnswer& answer) { got = answer.lease.ttl; });
         return got.value();
     }
     std::optional<Code> quick_release(const std::string& session = {}) {
         std::optional<Code> code;
         bool answered = false;
-        authority.quick().release(
+        authority.single_record().release(
             resource, "d1", token,
-            [&](const QuickAnswer& answer) {
+            [&](const SingleRecordAnswer& answer) {
                 code = answer.refused;
                 answered = true;
             },

@@ -238,8 +238,8 @@ TEST(Failover, stays_with_a_server_that_shows_that_a_request_waits) {
     });
     HttpConnection connection(first.url() + "," + second.url());
     HttpRequest request = once_only;
-    request.silence_max = connection.silence_max(60s);
-    EXPECT_GT(request.silence_max, Duration::zero());
+    request.max_silence = connection.max_silence(60s);
+    EXPECT_GT(request.max_silence, Duration::zero());
     const auto response = connection.send(request, generous);
     ASSERT_TRUE(response) << response.error().message;
     EXPECT_EQ(response->body, "first");
@@ -247,11 +247,11 @@ TEST(Failover, stays_with_a_server_that_shows_that_a_request_waits) {
 }
 
 TEST(Failover, is_a_third_of_the_ttl_away_and_some_seconds_at_most) {
-    EXPECT_EQ(HttpConnection("http://127.0.0.1:1").silence_max(60s), Duration::zero()) << "nobody else to ask";
+    EXPECT_EQ(HttpConnection("http://127.0.0.1:1").max_silence(60s), Duration::zero()) << "nobody else to ask";
     const HttpConnection several("http://127.0.0.1:1,http://127.0.0.1:2");
-    EXPECT_EQ(several.silence_max(3s), Duration{1s});
-    EXPECT_EQ(several.silence_max(60s), Duration{5s});
-    EXPECT_EQ(several.silence_max(Duration::zero()), Duration{5s});
+    EXPECT_EQ(several.max_silence(3s), Duration{1s});
+    EXPECT_EQ(several.max_silence(60s), Duration{5s});
+    EXPECT_EQ(several.max_silence(Duration::zero()), Duration{5s});
 }
 
 TEST(Failover, of_a_renewal_goes_to_the_node_that_has_a_majority) {

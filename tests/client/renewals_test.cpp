@@ -39,7 +39,7 @@ TEST(RenewalBatch, names_all_grants_of_all_leases_in_one_message) {
 
 TEST(RenewalBatch, stays_within_what_a_server_accepts) {
     RenewalBatch by_count("alice");
-    for (Keeper::Key key = 0; key < renewals_per_message_max; ++key)
+    for (Keeper::Key key = 0; key < max_renewals_per_message; ++key)
         ASSERT_TRUE(by_count.add(key, {grant("a#1")}, sent_at));
     EXPECT_FALSE(by_count.add(0, {grant("a#1")}, sent_at));
 

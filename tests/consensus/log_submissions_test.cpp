@@ -93,19 +93,19 @@ TEST(LogSubmissions, of_a_deposed_leader_are_answered_at_once) {
 
 TEST(LogSubmissions, have_limits) {
     LogSubmissions submissions(1);
-    EXPECT_EQ(submissions.refusal(ReplicatedLog::value_bytes_most + 1)->code, "too_large");
-    EXPECT_FALSE(submissions.refusal(ReplicatedLog::value_bytes_most));
-    for (std::size_t i = 0; i < ReplicatedLog::submissions_most; ++i) {
+    EXPECT_EQ(submissions.refusal(ReplicatedLog::max_value_bytes + 1)->code, "too_large");
+    EXPECT_FALSE(submissions.refusal(ReplicatedLog::max_value_bytes));
+    for (std::size_t i = 0; i < ReplicatedLog::max_submissions; ++i) {
         ASSERT_FALSE(submissions.refusal(1));
         submissions.queue(waiting(i));
     }
     EXPECT_EQ(submissions.refusal(1)->code, "too_many");
     LogSubmissions large(1);
-    const std::string value(ReplicatedLog::value_bytes_most, 'x');
+    const std::string value(ReplicatedLog::max_value_bytes, 'x');
     std::size_t taken = 0;
     for (; !large.refusal(value.size()); ++taken)
         large.queue(waiting(taken, noon, value));
-    EXPECT_EQ(taken, ReplicatedLog::submission_bytes_most / ReplicatedLog::value_bytes_most);
+    EXPECT_EQ(taken, ReplicatedLog::max_submission_bytes / ReplicatedLog::max_value_bytes);
     large.place(1);
     EXPECT_FALSE(large.refusal(value.size())) << "what is in the log has a limit of its own";
 }

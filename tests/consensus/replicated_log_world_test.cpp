@@ -245,12 +245,12 @@ TEST_F(ThreeNodes, survive_disks_that_fail_for_a_while) {
 TEST_F(ThreeNodes, bound_what_waits) {
     world_.isolate(0);
     int last = 0;
-    for (std::size_t i = 0; i < ReplicatedLog::submissions_most; ++i)
+    for (std::size_t i = 0; i < ReplicatedLog::max_submissions; ++i)
         last = world_.submit(0);
     EXPECT_FALSE(world_.outcome(last));
     EXPECT_EQ(refusal(world_.submit(0)), "too_many");
     world_.quiet();
-    EXPECT_LE(world_.disk(0).found().decrees.size(), ReplicatedLog::entries_in_flight_most);
+    EXPECT_LE(world_.disk(0).found().decrees.size(), ReplicatedLog::max_entries_in_flight);
     world_.isolate(0, false);
     world_.pass(1s);
     world_.quiet();
@@ -259,7 +259,7 @@ TEST_F(ThreeNodes, bound_what_waits) {
 
 TEST_F(ThreeNodes, refuse_an_entry_that_is_too_large) {
     std::string code;
-    world_.log(0).append(std::string(ReplicatedLog::value_bytes_most + 1, 'x'),
+    world_.log(0).append(std::string(ReplicatedLog::max_value_bytes + 1, 'x'),
                          [&](const Result<LogIndex>& outcome) { code = outcome.error().code; });
     EXPECT_EQ(code, "too_large");
 }

@@ -56,11 +56,11 @@ TEST(DiscoveryMessages, of_no_known_kind_are_malformed) {
 
 TEST(DiscoveryMessages, that_are_larger_than_a_frame_are_malformed) {
     pb::RelayMessage wire;
-    wire.mutable_update()->set_request(std::string(frame_bytes_most - 10, 'x'));
+    wire.mutable_update()->set_request(std::string(max_frame_bytes - 10, 'x'));
     EXPECT_EQ(code_of(wire), "ok");
-    wire.mutable_update()->set_request(std::string(frame_bytes_most, 'x'));
+    wire.mutable_update()->set_request(std::string(max_frame_bytes, 'x'));
     EXPECT_EQ(code_of(wire), "malformed");
-    EXPECT_EQ(decode_update(std::string(frame_bytes_most + 1, '\0')).error().code, "malformed");
+    EXPECT_EQ(decode_update(std::string(max_frame_bytes + 1, '\0')).error().code, "malformed");
 }
 
 TEST(DiscoveryMessages, have_tickets_of_one_length_only) {

@@ -8,8 +8,8 @@ namespace holdfast::core {
 namespace {
 
 /// A candidate that writes down when it began and ceased to lead.
-struct Standing {
-    Standing(Desk& at, const std::string& id)
+struct ConflictReport {
+    ConflictReport(Desk& at, const std::string& id)
         : desk(at),
           candidate({.authority = at.authority,
                      .group = "log",
@@ -27,17 +27,17 @@ struct Standing {
 };
 
 /// Lets time pass in small steps, in which every candidate acts when it is due.
-void pass(Desk& desk, Duration time, std::initializer_list<Standing*> candidates) {
+void pass(Desk& desk, Duration time, std::initializer_list<ConflictReport*> candidates) {
     for (const Instant end = desk.now + time; desk.now < end;) {
         desk.pass(100ms);
-        for (Standing* one : candidates)
+        for (ConflictReport* one : candidates)
             one->tick();
     }
 }
 
 TEST(Candidate, leads_if_nobody_does_and_goes_on_by_renewing) {
     Desk desk;
-    Standing one(desk, "a");
+    ConflictReport one(desk, "a");
     pass(desk, 60s, {&one});
     EXPECT_EQ(one.terms.size(), 1U);
     EXPECT_EQ(one.ceased, 0);
@@ -46,7 +46,7 @@ TEST(Candidate, leads_if_nobody_does_and_goes_on_by_renewing) {
 
 TEST(Candidate, takes_over_with_a_higher_term_when_the_leader_is_gone) {
     Desk desk;
-    Standing one(desk, "a"), two(desk, "b");
+    ConflictReport one(desk, "a"), two(desk, "b");
     pass(desk, 30s, {&one, &two});
     ASSERT_EQ(one.terms.size(), 1U);
     EXPECT_TRUE(two.terms.empty());
@@ -61,7 +61,7 @@ TEST(Candidate, takes_over_with_a_higher_term_when_the_leader_is_gone) {
 
 TEST(Candidate, ceases_by_its_own_clock_before_the_lease_ends) {
     Desk desk;
-    Standing one(desk, "a");
+    ConflictReport one(desk, "a");
     one.tick();
     ASSERT_EQ(one.terms.size(), 1U);
     desk.pass(9900ms - 1ns);
@@ -74,7 +74,7 @@ TEST(Candidate, ceases_by_its_own_clock_before_the_lease_ends) {
 
 TEST(Candidate, gives_the_lease_back_at_once_when_it_withdraws) {
     Desk desk;
-    Standing one(desk, "a"), two(desk, "b");
+    ConflictReport one(desk, "a"), two(desk, "b");
     pass(desk, 1s, {&one, &two});
     one.candidate.withdraw();
     desk.pass(0s);
@@ -84,7 +84,7 @@ TEST(Candidate, gives_the_lease_back_at_once_when_it_withdraws) {
 
 TEST(Candidate, ceases_when_an_admin_bars_its_lease_and_stands_again) {
     Desk desk;
-    Standing one(desk, "a");
+    ConflictReport one(desk, "a");
     pass(desk, 1s, {&one});
     desk.authority.bar({"leader:log", one.terms.at(0)}, [](const Answer<HeldLease>&) {});
     pass(desk, 10s, {&one});
@@ -95,15 +95,15 @@ TEST(Candidate, ceases_when_an_admin_bars_its_lease_and_stands_again) {
 
 TEST(Candidate, that_is_gone_leaves_nothing_behind) {
     Desk desk;
-    Standing other(desk, "x");
+    ConflictReport other(desk, "x");
     other.tick();
     {
-        Standing one(desk, "a");
+        ConflictReport one(desk, "a");
         one.tick();
     }
     EXPECT_EQ(desk.authority.waiters(), 0U);
     other.candidate.withdraw();
-    Standing next(desk, "y");
+    ConflictReport next(desk, "y");
     next.tick();
     EXPECT_TRUE(next.candidate.term());
 }

@@ -268,7 +268,7 @@ TEST_F(Rules, let_nobody_overtake_a_waiter_that_came_first) {  // G6
     grant("alice", Predicate::consumes);
     EXPECT_FALSE(enqueue(record, claim_of("bob"), start + 10s));
     const auto verdict = ask("carol", Predicate::consumes, start);
-    const Standing& standing = std::get<Busy>(verdict).standing;
+    const ConflictReport& standing = std::get<Busy>(verdict).standing;
     ASSERT_EQ(standing.conflicts.size(), 1U);
     EXPECT_EQ(standing.conflicts[0].token, 0U) << "a waiter has no token";
     EXPECT_EQ(standing.ahead, 1U);
@@ -329,7 +329,7 @@ TEST_F(Rules, know_grace_swept_or_not) {
     EXPECT_TRUE(record.leases.empty());
     for (const Record* seen : {&unswept, static_cast<const Record*>(&record)}) {
         EXPECT_EQ(verify(*seen, token, start + 61s).state, LeaseState::grace);
-        const Standing standing = standing_of(*seen, NoNeighbours{}, claim_of("other"), start + 61s);
+        const ConflictReport standing = standing_of(*seen, NoNeighbours{}, claim_of("other"), start + 61s);
         ASSERT_EQ(standing.conflicts.size(), 1U);
         EXPECT_TRUE(standing.conflicts[0].reserved);
         EXPECT_EQ(standing.free_in, Duration{14s});

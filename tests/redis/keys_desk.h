@@ -20,24 +20,24 @@ class KeysDesk : public core::Desk {
         });
     }
 
-    using SimpleRule = void (*)(core::QuickDesk&);
+    using SimpleRule = void (*)(core::RecordTransaction&);
 
-    core::QuickAnswer run(const std::string& key, const std::string& value, core::Quick::Rule rule,
-                          bool takes = false) {
-        std::optional<core::QuickAnswer> got;
-        authority.quick().update(
+    core::SingleRecordAnswer run(const std::string& key, const std::string& value, core::SingleRecord::Rule rule,
+                                 bool takes = false) {
+        std::optional<core::SingleRecordAnswer> got;
+        authority.single_record().update(
             {.resource = "@redis/" + key, .holder = value, .extra = {}, .takes = takes, .exact = true}, std::move(rule),
-            [&got](const core::QuickAnswer& answer) { got = answer; });
+            [&got](const core::SingleRecordAnswer& answer) { got = answer; });
         return *got;
     }
 
-    core::QuickAnswer set(const std::string& key, const std::string& value, Duration ttl,
-                          SetTerms::When when = SetTerms::When::always) {
+    core::SingleRecordAnswer set(const std::string& key, const std::string& value, Duration ttl,
+                                 SetTerms::When when = SetTerms::When::always) {
         return set(key, value, SetTerms{.when = when, .ttl = ttl});
     }
-    core::QuickAnswer set(const std::string& key, const std::string& value, SetTerms terms) {
+    core::SingleRecordAnswer set(const std::string& key, const std::string& value, SetTerms terms) {
         return run(
-            key, value, [terms](core::QuickDesk& desk) { set_key(desk, terms); }, true);
+            key, value, [terms](core::RecordTransaction& desk) { set_key(desk, terms); }, true);
     }
     bool set_nx(const std::string& key, const std::string& value, Duration ttl = 30s) {
         const auto answer = set(key, value, ttl, SetTerms::When::absent);
@@ -53,11 +53,11 @@ class KeysDesk : public core::Desk {
     KeyOutcome outcome(const std::string& key, const std::string& value, SimpleRule rule, bool takes = false) {
         return outcome_of(run(key, value, rule, takes));
     }
-    core::QuickAnswer expire(const std::string& key, Duration ttl, ExpireWhen when = ExpireWhen::always) {
-        return run(key, "", [ttl, when](core::QuickDesk& desk) { expire_key(desk, ttl, when); });
+    core::SingleRecordAnswer expire(const std::string& key, Duration ttl, ExpireWhen when = ExpireWhen::always) {
+        return run(key, "", [ttl, when](core::RecordTransaction& desk) { expire_key(desk, ttl, when); });
     }
-    core::QuickAnswer expire_mine(const std::string& key, const std::string& value, Duration ttl) {
-        return run(key, value, [ttl](core::QuickDesk& desk) { expire_if_equal(desk, ttl); });
+    core::SingleRecordAnswer expire_mine(const std::string& key, const std::string& value, Duration ttl) {
+        return run(key, value, [ttl](core::RecordTransaction& desk) { expire_if_equal(desk, ttl); });
     }
     std::int64_t pttl(const std::string& key) { return run(key, "", &time_left).number; }
 

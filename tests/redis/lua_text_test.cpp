@@ -55,7 +55,7 @@ TEST(LuaText, has_no_form_for_what_it_cannot_read) {
     EXPECT_EQ(normal_form("return 'open"), "");
     EXPECT_EQ(normal_form("return 'a\\'b'"), "");
     EXPECT_EQ(normal_form(""), "");
-    EXPECT_EQ(normal_form("return " + std::string(script_bytes_most, '1')), "");
+    EXPECT_EQ(normal_form("return " + std::string(max_script_bytes, '1')), "");
     std::string many;
     for (int i = 0; i < 1000; ++i)
         many += "(";

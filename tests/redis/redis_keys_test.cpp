@@ -257,7 +257,7 @@ TEST(RedisKeys, are_extended_by_what_is_left_and_more) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 10s));
     desk.pass(4s);
-    const auto extend = [](core::QuickDesk& quick) { extend_if_equal(quick, 5s); };
+    const auto extend = [](core::RecordTransaction& quick) { extend_if_equal(quick, 5s); };
     EXPECT_EQ(outcome_of(desk.run("k", "a", extend)), KeyOutcome::done);
     EXPECT_EQ(desk.pttl("k"), 11'000);
     EXPECT_EQ(outcome_of(desk.run("k", "b", extend)), KeyOutcome::not_done);

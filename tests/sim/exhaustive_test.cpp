@@ -7,12 +7,12 @@
 namespace holdfast::sim {
 namespace {
 
-SearchBounds bounds(unsigned losses, unsigned crashes, std::uint64_t states_most) {
+SearchBounds bounds(unsigned losses, unsigned crashes, std::uint64_t max_states) {
     SearchBounds made;
     made.losses = losses;
     made.crashes = crashes;
     made.early_timers = 0;
-    made.states_most = states_most;
+    made.max_states = max_states;
     return made;
 }
 

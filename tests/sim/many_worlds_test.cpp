@@ -33,7 +33,7 @@ TEST(EveryOrder, of_two_requests_breaks_no_rule_up_to_its_bound) {
     TextReport report(true);
     SessionOptions options;
     options.exhaustive = true;
-    options.states_most = 50'000;
+    options.max_states = 50'000;
     EXPECT_EQ(run_session(options, report), 0);
 }
 

@@ -62,7 +62,7 @@ TEST(SimMutants, shrink_to_a_smaller_world_that_breaks_the_same_rule) {
     for (std::uint64_t seed = 1; seed <= seeds && !failure; ++seed)
         failure = hunt(scenario_of(seed), tally);
     ASSERT_TRUE(failure);
-    const Failure smaller = shrink(*failure, {.worlds_most = 150}, [](const Scenario&) {});
+    const Failure smaller = shrink(*failure, {.max_worlds = 150}, [](const Scenario&) {});
     set_mutant({});
     EXPECT_EQ(smaller.violation.rule, failure->violation.rule);
     EXPECT_LT(smaller.scenario.faults.size(), failure->scenario.faults.size());
@@ -75,7 +75,7 @@ TEST(SimMutants, are_caught_by_trying_every_order_as_well) {
         set_mutant(name);
         SearchBounds bounds;
         bounds.early_timers = 0;
-        bounds.states_most = 300'000;
+        bounds.max_states = 300'000;
         const Searched found = search(bounds);
         set_mutant({});
         EXPECT_TRUE(found.violation) << name;

@@ -65,7 +65,7 @@ TEST(Session, of_what_ships_has_no_mutants_and_says_how_to_get_them) {
 TEST(Session, searches_instead_when_asked_to) {
     SessionOptions options;
     options.exhaustive = true;
-    options.states_most = 200;
+    options.max_states = 200;
     Listening report;
     EXPECT_EQ(run_session(options, report), 0);
     EXPECT_GT(report.states, 200U);

@@ -92,7 +92,7 @@ TEST_F(DurableStateTest, answers_in_the_order_of_the_calls) {
 
 TEST_F(DurableStateTest, refuses_more_writes_than_may_wait) {
     std::atomic<int> answers = 0;
-    constexpr int many = DurableState::most_waiting * 3;
+    constexpr int many = DurableState::max_waiting * 3;
     for (int i = 0; i < many; ++i)
         durable_->save_ttl_max(5min, [&](Result<void>) { ++answers; });
     run_loop();

@@ -88,9 +88,9 @@ TEST(GuardianMessages, keep_their_bounds_and_tell_an_end_from_silence) {
     Fd other{ends[1]};
     EXPECT_FALSE(receive_message(other.get()));
     ASSERT_TRUE(send_message(one.get(), "first", false));
-    ASSERT_TRUE(send_message(one.get(), std::string(message_bytes_max, 'x'), true));
+    ASSERT_TRUE(send_message(one.get(), std::string(max_message_bytes, 'x'), true));
     EXPECT_EQ(receive_message(other.get()), "first");
-    EXPECT_EQ(receive_message(other.get())->size(), message_bytes_max);
+    EXPECT_EQ(receive_message(other.get())->size(), max_message_bytes);
     one.close();
     EXPECT_EQ(receive_message(other.get()), "");
     EXPECT_FALSE(send_message(other.get(), "late", true)) << "and no SIGPIPE";

@@ -19,7 +19,7 @@ namespace holdfast {
 namespace {
 
 /// A commit of a million files has about this much to say.
-constexpr std::size_t output_max = 256U << 20;
+constexpr std::size_t max_output = 256U << 20;
 /// `git merge` sets one for each head that it merges: GITHEAD_<commit>=<name>.
 constexpr std::string_view merged_variable = "GITHEAD_";
 
@@ -56,7 +56,7 @@ std::optional<std::string> read_all(int from) {
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return text;
         text.append(buffer.data(), static_cast<std::size_t>(got));
-        if (text.size() > output_max) return std::nullopt;
+        if (text.size() > max_output) return std::nullopt;
     }
 }
 

@@ -23,9 +23,9 @@ namespace {
 namespace json = boost::json;
 
 /// A refusal that fills the terminal helps nobody; --json has all of them.
-constexpr std::size_t shown_max = 20;
+constexpr std::size_t max_shown = 20;
 /// A push of a hundred thousand refs.
-constexpr std::size_t input_max = 32U << 20;
+constexpr std::size_t max_input = 32U << 20;
 
 std::vector<SeenLease> seen_leases(const json::value& body, const std::string& name_space) {
     std::vector<SeenLease> leases;
@@ -93,7 +93,7 @@ std::optional<std::string> read_input() {
     std::array<char, 65536> buffer{};
     while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
         text.append(buffer.data(), static_cast<std::size_t>(std::cin.gcount()));
-        if (text.size() > input_max) return std::nullopt;
+        if (text.size() > max_input) return std::nullopt;
     }
     return text;
 }
@@ -183,16 +183,16 @@ class Check {
     void complain(const std::vector<Finding>& findings) const {
         screen_.complain(words_.what);
         std::string missing;
-        for (std::size_t i = 0; i < findings.size() && i < shown_max; ++i) {
+        for (std::size_t i = 0; i < findings.size() && i < max_shown; ++i) {
             screen_.complain("  " + describe(findings[i], identity_.holder));
             if (findings[i].others.empty()) missing += " " + shell_word(findings[i].resource);
         }
-        if (findings.size() > shown_max)
-            screen_.complain("  and " + std::to_string(findings.size() - shown_max) + " more");
+        if (findings.size() > max_shown)
+            screen_.complain("  and " + std::to_string(findings.size() - max_shown) + " more");
         if (!words_.afterwards.empty()) screen_.note(words_.afterwards);
         if (missing.empty()) return;
         const std::vector<Finding> shown{
-            findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(std::min(findings.size(), shown_max))};
+            findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(std::min(findings.size(), max_shown))};
         screen_.note("to claim what nobody holds: " + claim_command(claim_advice(shown), missing));
     }
 

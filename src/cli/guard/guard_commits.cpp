@@ -16,7 +16,7 @@ namespace {
 using Commit = GitRepository::Commit;
 
 /// Beyond this many the older half is forgotten. Commits that old are in a remote-tracking branch, or in every branch.
-constexpr std::size_t checked_max = 200'000;
+constexpr std::size_t max_checked = 200'000;
 
 /// A missing object is all zeros, however long ids are.
 bool is_none(const std::string& id) {
@@ -116,8 +116,8 @@ CheckedCommits::CheckedCommits(std::string path) : path_(std::move(path)) {
     for (std::string line; std::getline(file, line);)
         lines.push_back(line);
     file.close();
-    if (lines.size() > checked_max) {
-        lines.erase(lines.begin(), lines.end() - checked_max / 2);
+    if (lines.size() > max_checked) {
+        lines.erase(lines.begin(), lines.end() - max_checked / 2);
         std::ofstream fresh{path_ + ".new", std::ios::trunc};
         for (const std::string& line : lines)
             fresh << line << '\n';

@@ -10,7 +10,7 @@ namespace {
 using core::Predicate;
 
 /// One is enough to refuse; a few more tell whom to talk to.
-constexpr std::size_t others_max = 8;
+constexpr std::size_t max_others = 8;
 
 bool allows(Predicate predicate, FileChange change) {
     if (predicate == Predicate::mutates) return true;
@@ -55,7 +55,7 @@ std::vector<Finding> GuardRules::check(const std::vector<TouchedFile>& files) co
                 allowed = true;
             else if (lease.holder == committer_)
                 finding.weaker.push_back(lease);
-            else if (finding.others.size() < others_max && !core::compatible(lease.predicate, deed(file.change)))
+            else if (finding.others.size() < max_others && !core::compatible(lease.predicate, deed(file.change)))
                 finding.others.push_back(lease);
         });
         if (!allowed || !finding.others.empty()) findings.push_back(std::move(finding));

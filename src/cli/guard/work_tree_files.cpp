@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 /// The entries of larger directories are not read: a claim of many new files must not take seconds. A lookalike is not
 /// found there.
-constexpr std::size_t entries_max = 20'000;
+constexpr std::size_t max_entries = 20'000;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::vector<std::string> DiskFiles::entries(const std::string& directory) const 
     std::vector<std::string> names;
     std::error_code failed;
     for (fs::directory_iterator at{directory, failed}, end; !failed && at != end; at.increment(failed)) {
-        if (names.size() == entries_max) return {};
+        if (names.size() == max_entries) return {};
         names.push_back(at->path().filename().string());
     }
     return names;

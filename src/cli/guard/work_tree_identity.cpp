@@ -1,6 +1,6 @@
 #include "cli/guard/work_tree_identity.h"
 
-#include "cli/identity.h"
+#include "cli/default_holder.h"
 
 namespace holdfast {
 

@@ -14,7 +14,7 @@ namespace holdfast {
 namespace {
 
 /// As many links as Linux follows in one path.
-constexpr int links_max = 40;
+constexpr int max_links = 40;
 constexpr std::string_view blanks = " \t\r\n\v\f";
 constexpr std::string_view quotes = "\"'`";
 /// Pairs that text processors and chats make of quotes, and brackets around a path.
@@ -280,7 +280,7 @@ class Walk {
     /// Takes the link back, and puts what it says in front of what is to come (which is in reverse).
     Result<void> follow_link(std::vector<std::string>& parts) {
         const std::string target = files_.target(place_);
-        if (++links_ > links_max || target.empty())
+        if (++links_ > max_links || target.empty())
             return unusable(in_quotes(place_) + " is a symbolic link that leads nowhere");
         start_at(target.starts_with('/') ? "" : place_.substr(0, place_.rfind('/')));
         auto on_the_way = parts_of(target);

@@ -11,13 +11,13 @@ namespace json = boost::json;
 namespace {
 
 /// As docs/http-api.md has it for times a client gives.
-constexpr std::uint64_t priority_max = 9'000'000'000'000'000;
+constexpr std::uint64_t max_priority = 9'000'000'000'000'000;
 
 }  // namespace
 
 bool is_priority(const std::string& text) {
     const auto number = parse_number(text);
-    return text == "now" || (number && *number <= priority_max);
+    return text == "now" || (number && *number <= max_priority);
 }
 
 McpAgent::McpAgent(Config config) : config_(std::move(config)), session_("mcp-" + random_hex(8)) {}

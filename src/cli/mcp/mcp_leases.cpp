@@ -11,11 +11,11 @@ namespace {
 namespace json = boost::json;
 
 /// No timeline is longer; more would be nonsense, and could overflow.
-constexpr std::int64_t milliseconds_max = std::int64_t{1000} * 60 * 60 * 24 * 365;
+constexpr std::int64_t max_milliseconds = std::int64_t{1000} * 60 * 60 * 24 * 365;
 /// Beyond this the oldest losses are forgotten: a model that never asks must not fill the memory.
-constexpr std::size_t lost_max = 1000;
+constexpr std::size_t max_lost = 1000;
 /// One lease has few spellings.
-constexpr std::size_t paths_max = 16;
+constexpr std::size_t max_paths = 16;
 
 Error not_in_time() {
     return {"", "it could not be renewed in time"};
@@ -24,7 +24,7 @@ Error not_in_time() {
 std::optional<Deadlines> deadlines_in(const json::value& lease, HolderInstant sent_at) {
     const auto ms = [](const json::value& object, std::string_view field) {
         const std::int64_t number = number_of(object, field);
-        return std::chrono::milliseconds{number > 0 && number <= milliseconds_max ? number : 0};
+        return std::chrono::milliseconds{number > 0 && number <= max_milliseconds ? number : 0};
     };
     const json::value& timeline = field_of(lease, "timeline");
     const core::Timeline read{ms(timeline, "renew_in_ms"), ms(timeline, "soft_terminate_in_ms"),
@@ -38,7 +38,7 @@ std::optional<Deadlines> deadlines_in(const json::value& lease, HolderInstant se
 
 HolderInstant McpLeases::counts_from(const json::value& grant, HolderInstant sent_at, HolderInstant now) {
     const std::int64_t waited = number_of(grant, "waited_ms");
-    if (waited <= 0 || waited > milliseconds_max) return sent_at;
+    if (waited <= 0 || waited > max_milliseconds) return sent_at;
     return std::min(sent_at + std::chrono::milliseconds{waited}, now);
 }
 
@@ -82,7 +82,7 @@ void McpLeases::forget(const std::string& id) {
 void McpLeases::call(const std::string& id, const std::string& path) {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
-    if (found != leases_.end() && found->second.paths.size() < paths_max) found->second.paths.insert(path);
+    if (found != leases_.end() && found->second.paths.size() < max_paths) found->second.paths.insert(path);
 }
 
 void McpLeases::lose(const std::string& id, const Error& why) {
@@ -96,7 +96,7 @@ void McpLeases::lose(const std::string& id, const Error& why) {
 void McpLeases::remember_lost(const std::string& id, const Error& why) {
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
-    if (lost_.size() == lost_max) lost_.erase(lost_.begin());
+    if (lost_.size() == max_lost) lost_.erase(lost_.begin());
     // That it has expired is no reason: the reason is why it could not be renewed.
     const Error& refused = found->second.refused;
     const bool ran_out = why.code.empty() || core::code_in(why.code) == core::Code::lease_expired;

@@ -10,7 +10,7 @@ namespace holdfast {
 /// that the next one is understood again.
 class McpLines {
  public:
-    static constexpr std::size_t line_max = 1U << 20;
+    static constexpr std::size_t max_line = 1U << 20;
 
     /// Hands over every whole line, without its end.
     void feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line,
@@ -18,7 +18,7 @@ class McpLines {
         while (!bytes.empty()) {
             const std::size_t end = bytes.find('\n');
             const std::string_view piece = bytes.substr(0, end);
-            if (!skipping_ && rest_.size() + piece.size() > line_max) {
+            if (!skipping_ && rest_.size() + piece.size() > max_line) {
                 skipping_ = true;
                 rest_.clear();
                 on_too_long();

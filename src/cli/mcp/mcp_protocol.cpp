@@ -22,8 +22,8 @@ constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersi
 constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view meta_server = "io.modelcontextprotocol/serverInfo";
 
-constexpr std::size_t depth_max = 32;
-constexpr std::size_t batch_max = 64;
+constexpr std::size_t max_depth = 32;
+constexpr std::size_t max_batch = 64;
 /// The tools never change while the program runs.
 constexpr std::int64_t cache_ms = 3'600'000;
 
@@ -82,7 +82,7 @@ McpReaction McpProtocol::take(std::string_view line) {
     McpReaction reaction;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return reaction;
     json::parse_options options;
-    options.max_depth = depth_max;
+    options.max_depth = max_depth;
     boost::system::error_code malformed;
     const json::value message = json::parse(line, malformed, {}, options);
     if (malformed) {
@@ -95,7 +95,7 @@ McpReaction McpProtocol::take(std::string_view line) {
         return reaction;
     }
     const bool has_batches = !negotiated_.empty() && negotiated_ < first_without_batches;
-    if (!has_batches || batch->empty() || batch->size() > batch_max) {
+    if (!has_batches || batch->empty() || batch->size() > max_batch) {
         const char* why = !has_batches ? "this version of the protocol has no batches" : "a batch has 1 to 64 messages";
         reaction.answers.push_back(error_answer(nullptr, invalid_request, why));
         return reaction;

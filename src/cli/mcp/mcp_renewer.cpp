@@ -14,7 +14,7 @@ namespace json = boost::json;
 /// The clock that leases are counted on goes on while the machine sleeps, the one that threads wait by does not.
 constexpr auto look_at_least_every = 1s;
 /// Half of what the server takes in one message.
-constexpr std::size_t message_bytes_max = 512U << 10;
+constexpr std::size_t max_message_bytes = 512U << 10;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void McpRenewer::renew(const std::vector<std::string>& ids) {
         json::array names;
         std::size_t bytes = 0;
         std::size_t end = from;
-        for (; end < ids.size() && (end == from || bytes + ids[end].size() < message_bytes_max); ++end) {
+        for (; end < ids.size() && (end == from || bytes + ids[end].size() < max_message_bytes); ++end) {
             bytes += ids[end].size() + 8;
             names.emplace_back(ids[end]);
         }

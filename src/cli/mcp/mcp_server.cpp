@@ -14,8 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t waiting_max = 16;
-constexpr std::size_t under_way_max = 64;
+constexpr std::size_t max_waiting = 16;
+constexpr std::size_t max_under_way = 64;
 /// Whoever pipes requests in and closes the pipe still gets answers, but a host that ends a session does not wait long.
 constexpr auto last_answers = std::chrono::milliseconds{2000};
 /// A call whose connection was ended comes back at once.
@@ -35,7 +35,7 @@ McpServer::McpServer(Streams streams, McpProtocol protocol, McpTools& tools)
       protocol_(std::move(protocol)),
       tools_(tools),
       stopped_(eventfd(0, EFD_CLOEXEC)),
-      waiting_(waiting_max) {}
+      waiting_(max_waiting) {}
 
 void McpServer::stop() {
     const std::uint64_t one = 1;
@@ -87,7 +87,7 @@ void McpServer::submit(McpReaction reaction) {
     bool full = false;
     {
         const std::lock_guard lock(mutex_);
-        full = under_way_.size() >= under_way_max;
+        full = under_way_.size() >= max_under_way;
         if (!full) under_way_.push_back(job);
     }
     Workers& workers = job->waits ? waiting_ : in_order_;

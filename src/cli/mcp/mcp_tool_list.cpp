@@ -20,7 +20,7 @@ json::object lease_names(std::string_view description) {
     return {{"type", "array"},
             {"items", {{"type", "string"}}},
             {"minItems", 1},
-            {"maxItems", mcp_leases_max},
+            {"maxItems", max_mcp_leases},
             {"description", description}};
 }
 
@@ -72,7 +72,7 @@ json::value claim_tool() {
     const json::object intents{{"type", "array"},
                                {"items", intent()},
                                {"minItems", 1},
-                               {"maxItems", mcp_intents_max},
+                               {"maxItems", max_mcp_intents},
                                {"description", "All are granted or none is."}};
     return tool(
         "claim_intents", "Claim before you change",
@@ -84,9 +84,9 @@ json::value claim_tool() {
         schema({{"intents", intents},
                 {"reason", text("What you are doing, in a few words; shown to whoever is refused.")},
                 {"ttl_ms",
-                 number("How long it lasts if this session dies; the server has a default.", 1, mcp_ttl_max.count())},
+                 number("How long it lasts if this session dies; the server has a default.", 1, max_mcp_ttl.count())},
                 {"wait_ms",
-                 number("How long to wait for your turn; 0, the default, answers at once.", 0, mcp_wait_max.count())}},
+                 number("How long to wait for your turn; 0, the default, answers at once.", 0, max_mcp_wait.count())}},
                {"intents"}),
         {});
 }
@@ -101,7 +101,7 @@ json::array mcp_tool_list() {
              "for "
              "another ttl_ms, or to be sure before a long step.",
              schema({{"leases", lease_names("The leases, as claim_intents named them. All of yours if left out.")},
-                     {"ttl_ms", number("How long from now, without renewal.", 1, mcp_ttl_max.count())}}),
+                     {"ttl_ms", number("How long from now, without renewal.", 1, max_mcp_ttl.count())}}),
              {}),
         tool("release_intents", "Release claims",
              "Give claims back as soon as you are done, after you committed or undid your changes, so that others can "
@@ -123,7 +123,7 @@ json::array mcp_tool_list() {
              schema({{"path", text("Only below this directory, or this file, of the work tree.")},
                      {"prefix", text("Only resources that start like this, such as SYMBOL:.")},
                      {"holder", text("Only of this holder.")},
-                     {"limit", number("At most so many; 100 if left out.", 1, mcp_list_max)}}),
+                     {"limit", number("At most so many; 100 if left out.", 1, max_mcp_list)}}),
              {.read_only = true})};
 }
 

@@ -7,11 +7,11 @@
 namespace holdfast {
 
 /// What bounds a call of a tool. The wait stays below the time after which hosts give up on a call.
-inline constexpr std::chrono::milliseconds mcp_wait_max{50'000};
-inline constexpr std::chrono::milliseconds mcp_ttl_max{std::chrono::hours{24}};
-inline constexpr std::size_t mcp_intents_max = 256;
-inline constexpr std::size_t mcp_leases_max = 1000;
-inline constexpr std::int64_t mcp_list_max = 1000;
+inline constexpr std::chrono::milliseconds max_mcp_wait{50'000};
+inline constexpr std::chrono::milliseconds max_mcp_ttl{std::chrono::hours{24}};
+inline constexpr std::size_t max_mcp_intents = 256;
+inline constexpr std::size_t max_mcp_leases = 1000;
+inline constexpr std::int64_t max_mcp_list = 1000;
 
 /// The tools, as tools/list shows them: names, descriptions for the model, JSON schemas of the arguments.
 boost::json::array mcp_tool_list();

@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 constexpr std::int64_t list_default = 100;
 /// A filter that matches little may need many pages; each is a bounded amount of work for the server.
-constexpr int pages_max = 200;
+constexpr int max_pages = 200;
 
 json::array as_array(const std::vector<std::string>& texts) {
     json::array list;
@@ -74,7 +74,7 @@ McpOutcome McpTools::do_call(Api& api, const McpCall& call) {
 }
 
 std::vector<std::string> McpTools::named_or_all(McpArguments& arguments) {
-    std::vector<std::string> names = arguments.texts("leases", mcp_leases_max);
+    std::vector<std::string> names = arguments.texts("leases", max_mcp_leases);
     if (names.empty())
         for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
             names.push_back(lease.id);
@@ -83,7 +83,7 @@ std::vector<std::string> McpTools::named_or_all(McpArguments& arguments) {
 
 McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
     const auto names = named_or_all(arguments);
-    const auto ttl = arguments.milliseconds("ttl_ms", mcp_ttl_max);
+    const auto ttl = arguments.milliseconds("ttl_ms", max_mcp_ttl);
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (names.empty()) return holds_nothing();
     json::object body = agent_.signature();
@@ -134,8 +134,8 @@ std::vector<std::string> McpTools::held_by_path(const std::string& path) const {
 
 McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
     const bool all = arguments.flag("all").value_or(false);
-    std::vector<std::string> names = arguments.texts("leases", mcp_leases_max);
-    const auto paths = arguments.texts("paths", mcp_leases_max);
+    std::vector<std::string> names = arguments.texts("leases", max_mcp_leases);
+    const auto paths = arguments.texts("paths", max_mcp_leases);
     if ((names.empty() && paths.empty()) != all)
         arguments.complain("give either leases or paths, or else \"all\": true");
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
@@ -186,7 +186,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     const std::string path = arguments.text("path");
     std::string prefix = arguments.text("prefix");
     const std::string holder = arguments.text("holder");
-    const auto most = static_cast<std::size_t>(arguments.number("limit", 1, mcp_list_max).value_or(list_default));
+    const auto most = static_cast<std::size_t>(arguments.number("limit", 1, max_mcp_list).value_or(list_default));
     if (!path.empty() && !prefix.empty()) arguments.complain("give either a path or a prefix");
     std::vector<std::string> asked;
     if (!path.empty()) {
@@ -202,7 +202,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     json::array leases;
     std::string next;
     bool more = true;
-    for (int page = 0; page < pages_max && more && leases.size() <= most; ++page) {
+    for (int page = 0; page < max_pages && more && leases.size() <= most; ++page) {
         const auto answer = api.get(target + (next.empty() ? "" : "&after=" + percent_encode(next)));
         if (!answer) return no_server(answer.error());
         if (!answer->ok()) return refused(*answer);

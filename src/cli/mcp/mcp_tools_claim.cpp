@@ -50,15 +50,15 @@ Result<ResolvedPath> McpTools::named(const std::string& path) const {
 
 McpTools::Intents McpTools::read_intents(McpArguments& arguments) const {
     Intents intents;
-    for (const json::value& one : arguments.array("intents", mcp_intents_max)) {
+    for (const json::value& one : arguments.array("intents", max_mcp_intents)) {
         const json::object* fields = one.if_object();
         static const json::object none;
         McpArguments intent{fields == nullptr ? none : *fields};
         read_intent(intent, intents);
         if (!intent.problem().empty()) arguments.complain(intent.problem());
     }
-    if (intents.list.size() > mcp_intents_max)
-        arguments.complain("these are names of more than " + std::to_string(mcp_intents_max) +
+    if (intents.list.size() > max_mcp_intents)
+        arguments.complain("these are names of more than " + std::to_string(max_mcp_intents) +
                            " resources; claim fewer at once");
     return intents;
 }
@@ -91,10 +91,10 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
 McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     Intents intents = read_intents(arguments);
     if (intents.list.empty()) arguments.complain("'intents' must be a list of 1 to 256");
-    const Terms terms{arguments.text("reason"), arguments.milliseconds("ttl_ms", mcp_ttl_max),
-                      arguments.milliseconds("wait_ms", mcp_wait_max)};
+    const Terms terms{arguments.text("reason"), arguments.milliseconds("ttl_ms", max_mcp_ttl),
+                      arguments.milliseconds("wait_ms", max_mcp_wait)};
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
-    if (leases_.size(holder_clock_now()) + intents.list.size() > mcp_leases_max)
+    if (leases_.size(holder_clock_now()) + intents.list.size() > max_mcp_leases)
         return wrong_arguments("a session holds at most 1000 leases; release some first");
     claimed_ = true;
     const auto enrolled = agent_.enroll(api);

@@ -150,7 +150,7 @@ void Agent::Core::let_go_of_left_behind() {
             names.leases.push_back({left.lease, {}});
     }
     if (names.leases.empty()) return;
-    [[maybe_unused]] const auto told = client->transport->release(names, std::min(client->timeout, release_max));
+    [[maybe_unused]] const auto told = client->transport->release(names, std::min(client->timeout, max_release));
 }
 
 Result<std::vector<VerifiedLease>> Agent::Core::verify() const {

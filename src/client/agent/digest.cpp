@@ -61,7 +61,7 @@ Result<Digest> read_body(std::string_view body) {
 }  // namespace
 
 Result<void> check_checkpoint(std::string_view checkpoint) {
-    if (checkpoint.size() > checkpoint_bytes_max)
+    if (checkpoint.size() > max_checkpoint_bytes)
         return Error{"invalid_argument", "a checkpoint has 64 KiB at most: keep the rest in a file and its name here"};
     if (!is_utf8(checkpoint)) return Error{"invalid_argument", "a checkpoint is UTF-8 text"};
     return {};
@@ -105,7 +105,7 @@ Result<std::string> read_all(const File& file, const std::string& path) {
     struct stat about {};
     if (::fstat(file.get(), &about) != 0) return failed("look at", path);
     if (!S_ISREG(about.st_mode)) return Error{"digest_damaged", path + " is not a file"};
-    if (static_cast<std::size_t>(about.st_size) > digest_bytes_max)
+    if (static_cast<std::size_t>(about.st_size) > max_digest_bytes)
         return Error{"digest_damaged", path + " is too large for an agent's digest"};
     std::string text(static_cast<std::size_t>(about.st_size), '\0');
     std::size_t have = 0;
@@ -168,7 +168,7 @@ Result<std::optional<Digest>> DigestFile::load() {
 Result<void> DigestFile::save(const Digest& digest) const {
     if (path_.empty()) return {};
     const std::string text = to_text(digest);
-    if (text.size() > digest_bytes_max) return Error{"invalid_argument", "the digest of this agent would be too large"};
+    if (text.size() > max_digest_bytes) return Error{"invalid_argument", "the digest of this agent would be too large"};
     const std::string fresh = path_ + ".new";
     {
         const File file(fresh, O_WRONLY | O_CREAT | O_TRUNC);

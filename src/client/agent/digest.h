@@ -22,9 +22,9 @@ struct Digest {
     std::vector<Intent> pending{};
 };
 
-inline constexpr std::size_t checkpoint_bytes_max = 64 * 1024;
+inline constexpr std::size_t max_checkpoint_bytes = 64 * 1024;
 /// Of the whole; a manifest of 256 names of 4 KiB fits, whatever has to be escaped.
-inline constexpr std::size_t digest_bytes_max = 8 * 1024 * 1024;
+inline constexpr std::size_t max_digest_bytes = 8 * 1024 * 1024;
 
 /// Error code `invalid_argument` for a checkpoint that is too long or not UTF-8.
 Result<void> check_checkpoint(std::string_view checkpoint);

@@ -10,11 +10,11 @@ namespace holdfast {
 namespace {
 
 constexpr Duration backoff_min = 50ms;
-constexpr Duration backoff_max = 10s;
+constexpr Duration max_backoff = 10s;
 /// Work that went well for so long has put its earlier setbacks behind it.
 constexpr Duration went_well = 30s;
 /// A server that says die says for how long. It is not kept waiting for ever by one that says nonsense.
-constexpr Duration death_max = 5min;
+constexpr Duration max_death = 5min;
 
 using Action = IntentMachine::Action;
 
@@ -77,7 +77,7 @@ Action IntentMachine::after(const Denied& denied) {
     if (why.outcome == Outcome::die && on_die_ == OnDie::come_back) {
         why_ = why;
         state_ = IntentState::planning;
-        return rest(std::clamp<Duration>(why.retry_in.value_or(0ms), backoff_min, death_max), Action::begin_life);
+        return rest(std::clamp<Duration>(why.retry_in.value_or(0ms), backoff_min, max_death), Action::begin_life);
     }
     if (!passes(why.outcome)) return abort(why);
     why_ = why;
@@ -154,7 +154,7 @@ Action IntentMachine::rest(Duration delay, Action then) {
 /// together.
 Duration IntentMachine::backoff() {
     const Duration doubled = backoff_min * (1 << std::min(setbacks_++, 10U));
-    return std::chrono::duration_cast<Duration>(std::min(doubled, backoff_max) * (0.5 + random_.unit() / 2));
+    return std::chrono::duration_cast<Duration>(std::min(doubled, max_backoff) * (0.5 + random_.unit() / 2));
 }
 
 }  // namespace holdfast

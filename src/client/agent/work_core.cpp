@@ -13,7 +13,7 @@ namespace {
 
 using Action = IntentMachine::Action;
 
-constexpr std::chrono::milliseconds patience_max = 24h * 365;
+constexpr std::chrono::milliseconds max_patience = 24h * 365;
 
 Failure uncertain() {
     return {.outcome = Outcome::uncertain, .code = "uncertain", .message = "a renewal of the lease failed"};
@@ -246,7 +246,7 @@ void Work::Core::progress(std::uint64_t count) {
 }
 
 void Work::Core::have_patience() {
-    patience_end_ = holder_clock_now() + std::clamp<std::chrono::milliseconds>(options_.patience, 0ms, patience_max);
+    patience_end_ = holder_clock_now() + std::clamp<std::chrono::milliseconds>(options_.patience, 0ms, max_patience);
     last_why_.reset();
 }
 

@@ -12,8 +12,8 @@ namespace holdfast {
 
 namespace {
 
-constexpr std::size_t session_bytes_max = 256;
-constexpr std::size_t instance_bytes_max = 256;
+constexpr std::size_t max_session_bytes = 256;
+constexpr std::size_t max_instance_bytes = 256;
 
 bool is_hex(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -34,7 +34,7 @@ std::string fresh_instance_id() {
 }
 
 bool is_instance_id(std::string_view text) {
-    if (text.size() > instance_bytes_max || std::ranges::any_of(text, is_blank_or_control)) return false;
+    if (text.size() > max_instance_bytes || std::ranges::any_of(text, is_blank_or_control)) return false;
     const auto last = text.rfind('-');
     if (last == std::string_view::npos || last == 0) return false;
     const auto middle = text.rfind('-', last - 1);
@@ -54,7 +54,7 @@ bool is_uuid(std::string_view text) {
 }
 
 bool is_plain_session_id(std::string_view text) {
-    return !text.empty() && text.size() <= session_bytes_max && std::ranges::none_of(text, is_blank_or_control);
+    return !text.empty() && text.size() <= max_session_bytes && std::ranges::none_of(text, is_blank_or_control);
 }
 
 }  // namespace holdfast

@@ -10,7 +10,7 @@ namespace holdfast {
 namespace {
 
 /// Older is not told apart; a number that a Duration cannot hold is not to be trusted.
-constexpr std::uint64_t uptime_s_most = 30 * 24 * 3600;
+constexpr std::uint64_t max_uptime_s = 30 * 24 * 3600;
 
 std::string key_of(std::string_view prefix, std::string_view name) {
     std::string key;
@@ -91,7 +91,7 @@ std::optional<Duration> LeaseCommands::read_memory_age(const resp::Value& info) 
     const auto uptime = parse_number(info_field(info.text, "uptime_in_seconds").value_or(""));
     // Whole seconds, of two readings that were both cut: it may be a second less.
     if (!uptime || *uptime < 2) return Duration{0};
-    return std::chrono::seconds{std::min<std::uint64_t>(*uptime - 1, uptime_s_most)};
+    return std::chrono::seconds{std::min<std::uint64_t>(*uptime - 1, max_uptime_s)};
 }
 
 void LeaseCommands::write_heartbeat(std::string& out) const {

@@ -11,14 +11,14 @@ namespace holdfast {
 namespace {
 
 constexpr std::chrono::milliseconds ttl_min{200};
-constexpr std::chrono::milliseconds time_max{std::chrono::hours{24}};
+constexpr std::chrono::milliseconds max_time{std::chrono::hours{24}};
 
 std::optional<std::string> problem_with_times(const OwnershipTimings& times) {
     for (const auto time : {times.lease_ttl, times.node_ttl, times.renew_every, times.heartbeat_every,
                             times.refresh_every, times.try_every, times.timeout})
-        if (time.count() <= 0 || time > time_max) return "each must be more than zero and at most a day";
+        if (time.count() <= 0 || time > max_time) return "each must be more than zero and at most a day";
     for (const auto time : {times.chance, times.restart_wait.value_or(times.lease_ttl)})
-        if (time.count() < 0 || time > time_max) return "a wait must be at least zero and at most a day";
+        if (time.count() < 0 || time > max_time) return "a wait must be at least zero and at most a day";
     if (times.lease_ttl < ttl_min || times.node_ttl < ttl_min) return "a TTL must be at least 200ms";
     if (times.renew_every * 2 > times.lease_ttl) return "a lease must be renewed at least twice in its TTL";
     if (times.heartbeat_every * 2 > times.node_ttl) return "a heartbeat must come at least twice in its TTL";

@@ -275,7 +275,7 @@ std::vector<SessionInfo> LeaseManager::Core::sessions() const {
 namespace {
 
 /// Commands in one round trip at most; 1,000 renewals are some 150 KiB.
-constexpr std::size_t batch_most = 1'000;
+constexpr std::size_t max_batch = 1'000;
 constexpr Duration talk_backoff_min = 50ms;
 constexpr int backoff_doublings = 5;
 
@@ -387,16 +387,16 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
 
 void LeaseManager::Core::exchange(Lock& lock) {
     HolderInstant now = holder_clock_now();
-    const auto roll = retired_ ? std::vector<NodeRoll::Request>{} : roll_.take_due(now);
-    auto requests = leases_.take_due(now, batch_most);
+    const auto roll = retired_ ? std::vector<Membership::Request>{} : roll_.take_due(now);
+    auto requests = leases_.take_due(now, max_batch);
     changed(now);
     RespConnection::Batch batch;
     const bool farewell = farewell_due_;
     if (farewell) commands_.write_farewell(batch.bytes);
     for (const auto& request : roll) {
-        if (request.ask == NodeRoll::Ask::heartbeat) commands_.write_heartbeat(batch.bytes);
-        if (request.ask == NodeRoll::Ask::scan) LeaseCommands::write_scan(batch.bytes, request.argument);
-        if (request.ask == NodeRoll::Ask::ttl) LeaseCommands::write_node_ttl(batch.bytes, request.argument);
+        if (request.ask == Membership::Ask::heartbeat) commands_.write_heartbeat(batch.bytes);
+        if (request.ask == Membership::Ask::scan) LeaseCommands::write_scan(batch.bytes, request.argument);
+        if (request.ask == Membership::Ask::ttl) LeaseCommands::write_node_ttl(batch.bytes, request.argument);
     }
     for (const auto& request : requests)
         commands_.write(batch.bytes, request);

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/random.h"
-#include "client/alarm.h"
 #include "client/forks.h"
 #include "client/sessions/lease_commands.h"
-#include "client/sessions/node_roll.h"
+#include "client/sessions/membership.h"
 #include "client/sessions/owned_table.h"
 #include "client/sessions/resp_connection.h"
 #include "client/sessions/session_leases.h"
+#include "client/wakeup.h"
 
 namespace holdfast {
 
@@ -80,13 +80,13 @@ struct LeaseManager::Core {
 
     const LeaseCommands commands_;
     RespConnection connection_;
-    Alarm talk_alarm_;
-    Alarm watch_alarm_;
+    Wakeup talk_alarm_;
+    Wakeup watch_alarm_;
     OwnedTable table_;
     mutable std::mutex mutex_;
     std::condition_variable_any settled_;  ///< a verdict came, or the talk is over
     SessionLeases leases_;
-    NodeRoll roll_;
+    Membership roll_;
     Random random_;
     std::vector<News> news_;
     std::optional<Failure> trouble_;  ///< as told last

@@ -5,7 +5,7 @@
 namespace holdfast::peer {
 namespace {
 
-static_assert(core::ReplicatedLog::snapshot_bytes_most + core::ReplicatedLog::bytes_in_flight_most < frame_bytes_most,
+static_assert(core::ReplicatedLog::max_snapshot_bytes + core::ReplicatedLog::max_bytes_in_flight < max_frame_bytes,
               "a promise travels whole");
 
 void write(const core::LogBallot& ballot, pb::LogBallot& to) {
@@ -90,12 +90,12 @@ core::LogIndex read_index(std::uint64_t from, Check& check) {
 }
 
 void read_value(const std::string& from, std::string& to, Check& check) {
-    if (check.that(from.size() <= core::ReplicatedLog::value_bytes_most, "an entry of the log is too long")) to = from;
+    if (check.that(from.size() <= core::ReplicatedLog::max_value_bytes, "an entry of the log is too long")) to = from;
 }
 
 core::LogSnapshot read(const pb::LogSnapshot& from, Check& check) {
     core::LogSnapshot snapshot{read_index(from.index(), check), {}};
-    if (check.that(from.state().size() <= core::ReplicatedLog::snapshot_bytes_most, "a snapshot is too long"))
+    if (check.that(from.state().size() <= core::ReplicatedLog::max_snapshot_bytes, "a snapshot is too long"))
         snapshot.state = from.state();
     return snapshot;
 }
@@ -103,7 +103,7 @@ core::LogSnapshot read(const pb::LogSnapshot& from, Check& check) {
 void read_all(const google::protobuf::RepeatedPtrField<pb::LogDecree>& from, std::vector<core::LogDecree>& to,
               Check& check) {
     const auto count = static_cast<std::size_t>(from.size());
-    if (!check.that(count <= decrees_most, "there are too many entries of the log")) return;
+    if (!check.that(count <= max_decrees, "there are too many entries of the log")) return;
     to.reserve(count);
     for (const pb::LogDecree& decree : from) {
         core::LogDecree& added = to.emplace_back();

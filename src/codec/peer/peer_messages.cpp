@@ -9,8 +9,8 @@
 namespace holdfast::peer {
 namespace {
 
-constexpr std::size_t message_bytes_most = frame_bytes_most - 256;  // a ping and a pong may have to go with it
-constexpr std::size_t arena_bytes = 64 * 1024;                      // that are kept from one message to the next
+constexpr std::size_t max_message_bytes = max_frame_bytes - 256;  // a ping and a pong may have to go with it
+constexpr std::size_t arena_bytes = 64 * 1024;                    // that are kept from one message to the next
 
 /// Memory for the parts of Protobuf messages, given back all at once.
 class Memory {
@@ -46,7 +46,7 @@ struct Encoder::Impl {
         const std::size_t before = frame.size();
         FieldWriter(frame).nested(pb::Frame::kMessagesFieldNumber, [&] { append_message(message, frame); });
         const std::size_t bytes = frame.size() - before;
-        if (bytes <= message_bytes_most) return {};
+        if (bytes <= max_message_bytes) return {};
         frame.resize(before);
         return too_large(bytes);
     }
@@ -55,7 +55,7 @@ struct Encoder::Impl {
         pb::Message& wire = memory.make<pb::Message>();
         write(message, wire);
         const std::size_t bytes = wire.ByteSizeLong();
-        const bool fits = bytes <= message_bytes_most;
+        const bool fits = bytes <= max_message_bytes;
         if (fits) FieldWriter(frame).nested(pb::Frame::kMessagesFieldNumber, [&] { wire.AppendToString(&frame); });
         memory.give_back();
         if (fits) return {};
@@ -131,13 +131,13 @@ Result<Frame> Decoder::Impl::decode(std::string_view bytes) {
     if (!wire.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
         return Error{"malformed", "the frame cannot be read"};
     const auto count = static_cast<std::size_t>(wire.messages_size());
-    if (count > messages_most) return Error{"too_large", "the frame has too many messages"};
+    if (count > max_messages) return Error{"too_large", "the frame has too many messages"};
     Frame frame;
     frame.ping = wire.ping();
     frame.pong = wire.pong();
     frame.silent_for_ms = wire.silent_for_ms();
     for (const pb::Life& life : wire.lives())
-        if (frame.lives.size() < members_most) frame.lives.push_back({life.boot(), life.incarnation()});
+        if (frame.lives.size() < max_members) frame.lives.push_back({life.boot(), life.incarnation()});
     frame.messages.reserve(count);
     for (const pb::Message& message : wire.messages())
         take(message, frame);
@@ -145,7 +145,7 @@ Result<Frame> Decoder::Impl::decode(std::string_view bytes) {
 }
 
 Result<Frame> Decoder::decode(std::string_view bytes) {
-    if (bytes.size() > frame_bytes_most) return Error{"too_large", "the frame is too large"};
+    if (bytes.size() > max_frame_bytes) return Error{"too_large", "the frame is too large"};
     auto frame = impl_->decode(bytes);
     impl_->memory.give_back();
     return frame;

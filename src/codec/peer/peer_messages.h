@@ -18,14 +18,14 @@ namespace holdfast::peer {
 /// connection's to know (proto/peer.proto).
 using Message = std::variant<core::QuorumMessage, core::LogMessage>;
 
-inline constexpr std::size_t frame_bytes_most = 16 * 1024 * 1024;
-inline constexpr std::size_t messages_most = 1 << 18;  ///< in one frame
-inline constexpr std::size_t members_most = 7;
-inline constexpr std::size_t reserved_most = 8192;         ///< in one record
-inline constexpr std::size_t seen_most = 16'384;           ///< entries in one Seen
-inline constexpr std::size_t decrees_most = 16'384;        ///< in one message of the log
-inline constexpr Duration future_most = 30 * 24h;          ///< of what a record has still to run
-inline constexpr Duration past_most = 100 * 365 * 24h;     ///< of since when something has been
+inline constexpr std::size_t max_frame_bytes = 16 * 1024 * 1024;
+inline constexpr std::size_t max_messages = 1 << 18;  ///< in one frame
+inline constexpr std::size_t max_members = 7;
+inline constexpr std::size_t max_reserved = 8192;          ///< in one record
+inline constexpr std::size_t max_seen = 16'384;            ///< entries in one Seen
+inline constexpr std::size_t max_decrees = 16'384;         ///< in one message of the log
+inline constexpr Duration max_future = 30 * 24h;           ///< of what a record has still to run
+inline constexpr Duration max_past = 100 * 365 * 24h;      ///< of since when something has been
 inline constexpr std::uint64_t ballot_limit = 1ULL << 63;  ///< of a ballot's counter and an index of the log
 
 /// Messages to the bytes of frames. Frames are concatenable: what is appended to a frame becomes part of it. Keeps its

@@ -40,7 +40,7 @@ core::Look get(const pb::Look& from, Check& check) {
     check.that(from.kind() >= pb::OVERLAPPING && from.kind() <= pb::OF_HOLDER_OR_RESERVED, "there is no such look");
     look.kind = static_cast<core::Look::Kind>(from.kind() - 1);
     read_resource(from.name(), look.name, check);
-    check.that(from.most() <= seen_most, "a look asks for too much");
+    check.that(from.most() <= max_seen, "a look asks for too much");
     look.most = from.most();
     return look;
 }
@@ -50,7 +50,7 @@ core::Seen get(const pb::Seen& from, Check& check) {
     seen.number = from.number();
     seen.cut = from.cut();
     const auto count = static_cast<std::size_t>(from.entries_size());
-    if (!check.that(count <= seen_most, "too much was seen")) return seen;
+    if (!check.that(count <= max_seen, "too much was seen")) return seen;
     seen.entries.reserve(count);
     for (const pb::Seen::Entry& entry : from.entries()) {
         core::Seen::Entry& added = seen.entries.emplace_back();

@@ -140,7 +140,7 @@ class Writer {
         });
     }
 
-    void write(int field, const core::TravellingRecord& travelling) {
+    void write(int field, const core::RelativeRecord& travelling) {
         const core::Record& record = travelling.record;
         to_.nested(field, [&] {
             write_all(pb::Record::kLeasesFieldNumber, record.leases);

@@ -8,7 +8,7 @@ namespace {
 namespace limits = core::limits;
 
 Instant instant(std::int64_t ns, Check& check) {
-    check.that(ns <= future_most.count() && ns >= -past_most.count(), "a time is too far away");
+    check.that(ns <= max_future.count() && ns >= -max_past.count(), "a time is too far away");
     return Instant(Duration(ns));
 }
 
@@ -114,7 +114,7 @@ core::Ballot read(const pb::Ballot& from, Check& check) {
 }
 
 core::NodeIndex read_node(std::uint32_t from, Check& check) {
-    if (!check.that(from < members_most, "there is no such node")) return 0;
+    if (!check.that(from < max_members, "there is no such node")) return 0;
     return static_cast<core::NodeIndex>(from);
 }
 
@@ -122,13 +122,13 @@ void read_resource(const std::string& from, std::string& to, Check& check) {
     name(from, to, full_name_bytes, check);
 }
 
-void read(const pb::Record& from, core::TravellingRecord& to, Check& check) {
+void read(const pb::Record& from, core::RelativeRecord& to, Check& check) {
     core::Record& record = to.record;
     read_all(from.leases(), record.leases, limits::leases_per_record, check);
     check.that(in_order(record.leases), "leases are not in the order of their tokens");
     read_all(from.ended(), record.ended, limits::ended_per_record, check);
     read_all(from.waiters(), record.waiters, limits::waiters_per_record, check);
-    read_all(from.reserved(), record.reserved, reserved_most, check);
+    read_all(from.reserved(), record.reserved, max_reserved, check);
     read_all(from.past(), record.past, limits::past_holdings_per_record, check);
     check.that(from.last_token() < core::token_limit, "a token is out of range");
     record.last_token = from.last_token();

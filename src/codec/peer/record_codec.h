@@ -7,7 +7,7 @@
 #include "consensus/log_messages.h"
 #include "lease/limits.h"
 #include "peer.pb.h"
-#include "store/cas/travelling.h"
+#include "store/cas/relative_record.h"
 #include "store/quorum/ballot.h"
 #include "store/quorum/messages.h"
 
@@ -35,7 +35,7 @@ inline constexpr std::size_t full_name_bytes = core::limits::resource_bytes + co
 
 core::Ballot read(const pb::Ballot& from, Check& check);
 
-void read(const pb::Record& from, core::TravellingRecord& to, Check& check);
+void read(const pb::Record& from, core::RelativeRecord& to, Check& check);
 
 void read_resource(const std::string& from, std::string& to, Check& check);
 core::NodeIndex read_node(std::uint32_t from, Check& check);

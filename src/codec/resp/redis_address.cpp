@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view scheme = "redis://";
 constexpr std::uint16_t redis_port = 6379;
-constexpr std::size_t host_bytes_max = 253;
-constexpr std::uint64_t database_max = 1'000'000;
+constexpr std::size_t max_host_bytes = 253;
+constexpr std::uint64_t max_database = 1'000'000;
 
 Error wrong(std::string_view what) {
     return {"invalid_argument", "this is no Redis address: " + std::string(what) +
@@ -27,7 +27,7 @@ bool is_host_character(char c) {
 }
 
 bool is_host(std::string_view host) {
-    return !host.empty() && host.size() <= host_bytes_max && std::ranges::all_of(host, is_host_character);
+    return !host.empty() && host.size() <= max_host_bytes && std::ranges::all_of(host, is_host_character);
 }
 
 std::optional<Error> read_credentials(std::string_view text, RedisAddress& address) {
@@ -80,7 +80,7 @@ Result<RedisAddress> parse_redis(std::string_view url) {
     if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
         const auto text = rest.substr(slash + 1);
         const auto database = text.empty() ? std::optional<std::uint64_t>{0} : parse_number(text);
-        if (!database || *database > database_max) return wrong("the database is not a number");
+        if (!database || *database > max_database) return wrong("the database is not a number");
         address.database = static_cast<std::uint32_t>(*database);
         rest = rest.substr(0, slash);
     }

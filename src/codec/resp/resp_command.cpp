@@ -7,8 +7,8 @@ namespace holdfast::resp {
 namespace {
 
 /// What a connection may keep for its next command. A rare large one does not cost memory for good.
-constexpr std::size_t words_kept_most = 256;
-constexpr std::size_t inline_bytes_kept_most = 4 << 10;
+constexpr std::size_t max_words_kept = 256;
+constexpr std::size_t max_inline_bytes_kept = 4 << 10;
 
 /// A line that announces a number: `*3` or `$5`.
 struct Header {
@@ -22,14 +22,14 @@ struct Header {
 /// Reads the header whose type is at `at`. Strict, as parse_integer() is, and written out, as every word of every
 /// command begins with one. It tells a bad one from its first bad byte on, so the pieces it comes in do not matter.
 [[gnu::always_inline]] inline Header read_header(std::string_view input, std::size_t at) {
-    constexpr std::ptrdiff_t digits_most = 18;  // no number overflows
+    constexpr std::ptrdiff_t max_digits = 18;  // no number overflows
     const char* const end = input.data() + input.size();
     const char* next = input.data() + at + 1;
     const bool negative = next != end && *next == '-';
     if (negative) ++next;
     const char* const digits = next;
     std::int64_t number = 0;
-    while (next != end && *next >= '0' && *next <= '9' && next - digits < digits_most)
+    while (next != end && *next >= '0' && *next <= '9' && next - digits < max_digits)
         number = number * 10 + (*next++ - '0');
     if (next == end) return {};
     const bool leading_zero = next != digits && *digits == '0' && (negative || next - digits > 1);
@@ -45,9 +45,9 @@ void CommandReader::start_over() {
     at_ = scanned_ = expected_ = 0;
     done_ = false;
     found_.clear();
-    if (found_.capacity() > words_kept_most) found_ = {};
-    if (words_.capacity() > words_kept_most) words_ = {};
-    if (unquoted_.capacity() > inline_bytes_kept_most) unquoted_ = {};
+    if (found_.capacity() > max_words_kept) found_ = {};
+    if (words_.capacity() > max_words_kept) words_ = {};
+    if (unquoted_.capacity() > max_inline_bytes_kept) unquoted_ = {};
 }
 
 CommandReader::Step CommandReader::fail(std::string_view why) {
@@ -115,7 +115,7 @@ CommandReader::Outcome CommandReader::read_array(std::string_view input) {
 CommandReader::Step CommandReader::read_count(std::string_view input) {
     const Header header = read_header(input, 0);
     if (header.state == Header::State::cut) return Step::more;
-    if (header.state == Header::State::bad || header.number > static_cast<std::int64_t>(words_most))
+    if (header.state == Header::State::bad || header.number > static_cast<std::int64_t>(max_words))
         return fail("invalid multibulk length");
     expected_ = header.number > 0 ? static_cast<std::size_t>(header.number) : 0;
     at_ = header.next;
@@ -128,9 +128,9 @@ CommandReader::Step CommandReader::read_word(std::string_view input) {
     const Header header = read_header(input, at_);
     if (header.state == Header::State::cut) return Step::more;
     if (header.state == Header::State::bad || header.number < 0) return fail("invalid bulk length");
-    if (header.number > static_cast<std::int64_t>(command_bytes_most)) return fail("invalid bulk length");
+    if (header.number > static_cast<std::int64_t>(max_command_bytes)) return fail("invalid bulk length");
     const std::size_t end = header.next + static_cast<std::size_t>(header.number);
-    if (end > command_bytes_most) return fail("the command is too large");
+    if (end > max_command_bytes) return fail("the command is too large");
     if (input.size() < end + 2) {
         wants_ = end + 2 - input.size();
         return Step::more;
@@ -142,17 +142,17 @@ CommandReader::Step CommandReader::read_word(std::string_view input) {
 }
 
 CommandReader::Outcome CommandReader::read_inline(std::string_view input) {
-    const std::string_view head = input.substr(0, inline_bytes_most);
+    const std::string_view head = input.substr(0, max_inline_bytes);
     const std::size_t end = head.find('\n', scanned_);
     if (end == std::string_view::npos) {
         scanned_ = head.size();
-        if (head.size() < inline_bytes_most) return Outcome::more;
+        if (head.size() < max_inline_bytes) return Outcome::more;
         fail("too big inline request");
         return Outcome::malformed;
     }
     const std::size_t text_end = end > 0 && head[end - 1] == '\r' ? end - 1 : end;
     if (!split_inline(head.substr(0, text_end), unquoted_, words_)) fail("unbalanced quotes in request");
-    if (!done_ && words_.size() > words_most) fail("too many words in request");
+    if (!done_ && words_.size() > max_words) fail("too many words in request");
     if (done_) return Outcome::malformed;
     at_ = end + 1;
     done_ = true;

@@ -11,9 +11,9 @@
 namespace holdfast::resp {
 
 /// What one command may be at most; over it the stream is malformed.
-inline constexpr std::size_t words_most = 10'000;
-inline constexpr std::size_t command_bytes_most = 1 << 20;
-inline constexpr std::size_t inline_bytes_most = 64 << 10;
+inline constexpr std::size_t max_words = 10'000;
+inline constexpr std::size_t max_command_bytes = 1 << 20;
+inline constexpr std::size_t max_inline_bytes = 64 << 10;
 
 /// Reads commands from a stream of bytes: RESP arrays of bulk strings, or inline commands (a line of words, as typed
 /// into a terminal). Copies no array, allocates nothing once warm, and what it looks at twice, when a command arrives
@@ -36,7 +36,7 @@ class CommandReader {
     std::string_view error() const { return error_; }
 
     /// After `more`: how many bytes the word under way still lacks, for sizing a buffer. It is what the other side
-    /// announces, at most command_bytes_most. 0: nothing is known.
+    /// announces, at most max_command_bytes. 0: nothing is known.
     std::size_t wants() const { return wants_; }
 
  private:

@@ -14,8 +14,8 @@ inline std::optional<std::int64_t> parse_integer(std::string_view text) {
     const std::size_t sign = text.starts_with('-') ? 1 : 0;
     if (text.size() > sign && text[sign] == '0' && text.size() > 1) return std::nullopt;
     std::int64_t value = 0;
-    constexpr std::size_t digits_most = 18;  // no such number overflows: no need for the closer look below
-    if (text.size() > sign && text.size() <= digits_most) {
+    constexpr std::size_t max_digits = 18;  // no such number overflows: no need for the closer look below
+    if (text.size() > sign && text.size() <= max_digits) {
         for (std::size_t i = sign; i < text.size(); ++i) {
             const unsigned digit = static_cast<unsigned char>(text[i]) - unsigned{'0'};
             if (digit > 9) return std::nullopt;

@@ -61,7 +61,7 @@ ValueReader::Step ValueReader::fail(std::string_view why) {
 ValueReader::Outcome ValueReader::read(std::string_view input) {
     if (done_) start_over();
     while (!finished_) {
-        const Step step = read_one(input.substr(0, value_bytes_most));
+        const Step step = read_one(input.substr(0, max_value_bytes));
         if (step == Step::more) return Outcome::more;
         if (step == Step::malformed) return Outcome::malformed;
     }
@@ -71,7 +71,7 @@ ValueReader::Outcome ValueReader::read(std::string_view input) {
 
 /// Nothing more can come of what is shown already.
 ValueReader::Step ValueReader::wait(std::size_t shown) {
-    return shown < value_bytes_most ? Step::more : fail("the reply is too large");
+    return shown < max_value_bytes ? Step::more : fail("the reply is too large");
 }
 
 /// Reads one header and, if it has one, its body: a leaf, or the beginning of something with items.
@@ -92,7 +92,7 @@ ValueReader::Step ValueReader::read_one(std::string_view input) {
         step = std::string_view("*%~>|").find(type) != std::string_view::npos ? open(header, type)
                                                                               : read_line(header, type);
     }
-    if (step == Step::done && ++items_ > value_items_most) return fail("the reply has too many parts");
+    if (step == Step::done && ++items_ > max_value_items) return fail("the reply has too many parts");
     return step;
 }
 
@@ -139,14 +139,14 @@ ValueReader::Step ValueReader::read_bulk(std::string_view input, std::string_vie
                                          char type) {
     const auto size = parse_integer(header);
     if (!size || *size < (type == '$' ? -1 : 0)) return fail("invalid bulk length");
-    if (*size > static_cast<std::int64_t>(value_bytes_most)) return fail("the reply is too large");
+    if (*size > static_cast<std::int64_t>(max_value_bytes)) return fail("the reply is too large");
     if (*size == -1) {
         at_ = begin;
         finished_ = complete({});
         return Step::done;
     }
     const std::size_t end = begin + static_cast<std::size_t>(*size);
-    if (end + 2 > value_bytes_most) return fail("the reply is too large");
+    if (end + 2 > max_value_bytes) return fail("the reply is too large");
     if (input.size() < end + 2) return Step::more;
     if (input[end] != '\r' || input[end + 1] != '\n') return fail("expected a line end after a bulk");
     std::string_view text = input.substr(begin, end - begin);
@@ -162,7 +162,7 @@ ValueReader::Step ValueReader::read_bulk(std::string_view input, std::string_vie
 ValueReader::Step ValueReader::open(std::string_view header, char type) {
     const auto count = parse_integer(header);
     if (!count || *count < (type == '*' ? -1 : 0)) return fail("invalid count");
-    if (*count > static_cast<std::int64_t>(value_items_most)) return fail("the reply has too many parts");
+    if (*count > static_cast<std::int64_t>(max_value_items)) return fail("the reply has too many parts");
     if (*count == -1) {
         finished_ = complete({});
         return Step::done;
@@ -175,7 +175,7 @@ ValueReader::Step ValueReader::open(std::string_view header, char type) {
         if (!opened.attribute) finished_ = complete(std::move(opened.value));
         return Step::done;
     }
-    if (open_.size() == value_depth_most) return fail("the reply is too deep");
+    if (open_.size() == max_value_depth) return fail("the reply is too deep");
     open_.push_back(std::move(opened));
     return Step::done;
 }

@@ -38,9 +38,9 @@ struct Value {
 };
 
 /// What one reply may be at most; over it the stream is malformed.
-inline constexpr std::size_t value_bytes_most = 64 << 20;
-inline constexpr std::size_t value_items_most = 1 << 20;
-inline constexpr std::size_t value_depth_most = 16;
+inline constexpr std::size_t max_value_bytes = 64 << 20;
+inline constexpr std::size_t max_value_items = 1 << 20;
+inline constexpr std::size_t max_value_depth = 16;
 
 /// Reads replies from a stream of bytes, in either version of the protocol. What it looks at twice, when a reply
 /// arrives in pieces, is at most one header per piece. Attributes are skipped. Strings and aggregates whose length is

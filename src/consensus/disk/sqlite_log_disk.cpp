@@ -17,7 +17,7 @@ SqliteLogDisk::~SqliteLogDisk() {
 
 void SqliteLogDisk::write(core::LogWrite write, Callback<Result<void>> done) {
     std::unique_lock lock(mutex_);
-    if (!stopped_ && jobs_.size() < most_waiting) {
+    if (!stopped_ && jobs_.size() < max_waiting) {
         jobs_.push_back({std::move(write), std::move(done)});
         changed_.notify_all();
         return;

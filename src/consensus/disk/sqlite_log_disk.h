@@ -16,11 +16,11 @@ namespace holdfast {
 /// Q13).
 ///
 /// Writes happen in the order of the calls, and those that wait go into one transaction; answers come on the loop, in
-/// that order. At most `most_waiting` writes wait; more are answered with `storage_failed`. A write that fails takes
+/// that order. At most `max_waiting` writes wait; more are answered with `storage_failed`. A write that fails takes
 /// those that were asked for before its answer was heard along with it: nothing is written over a gap.
 class SqliteLogDisk final : public core::LogDisk {
  public:
-    static constexpr std::size_t most_waiting = 1024;
+    static constexpr std::size_t max_waiting = 1024;
 
     struct Parts {
         std::unique_ptr<LogFile> file;

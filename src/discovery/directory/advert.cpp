@@ -32,8 +32,8 @@ Number number_in(const json::object& object, json::string_view name) {
     return error ? 0 : number;
 }
 
-bool is_text(std::string_view text, std::size_t most_bytes) {
-    return text.size() <= most_bytes && is_utf8(text) && !has_control_characters(text);
+bool is_text(std::string_view text, std::size_t max_bytes) {
+    return text.size() <= max_bytes && is_utf8(text) && !has_control_characters(text);
 }
 
 std::optional<AdvertFault> fault_in_alpn(const discovery::Update& update) {

@@ -165,16 +165,16 @@ void Directory::Impl::tell_who_may_retry() {
     const auto ready = stand_bys.take_ready();
     const Duration within = std::min<Duration>(
         limits::retry_spread_each * static_cast<Duration::rep>(ready.size() - (ready.empty() ? 0 : 1)),
-        limits::retry_spread_most);
+        limits::max_retry_spread);
     for (const StandBys::Ready& one : ready)
         if (may_retry) may_retry({one.connection, one.name, within});
 }
 
-void Directory::Impl::release(const ServiceBook::ToRelease& what) {
-    authority.quick().update(
+void Directory::Impl::release(const ServiceIndex::ToRelease& what) {
+    authority.single_record().update(
         {.resource = service_resource(what.name), .holder = what.identity, .signed_for = true},
-        [token = what.token](QuickDesk& desk) { leave_service(desk, token); },
-        [directory = weak_from_this(), name = what.name, token = what.token](const QuickAnswer& answer) {
+        [token = what.token](RecordTransaction& desk) { leave_service(desk, token); },
+        [directory = weak_from_this(), name = what.name, token = what.token](const SingleRecordAnswer& answer) {
             const auto self = directory.lock();
             if (!self || answer.refused) return;  // it runs out
             self->book.ended(name, token, Code::lease_released);
@@ -319,15 +319,15 @@ void Directory::node_is(std::uint32_t node, bool reachable) {
 void Directory::find(std::string name, Callback<Answer<ServiceEntry>> reply) {
     auto normal = normalised_service_name(name);
     if (!normal) return reply(Refused{Code::invalid_name, normal.error().message, {}});
-    impl_->authority.quick().update(
+    impl_->authority.single_record().update(
         {.resource = service_resource(*normal)},
-        [](QuickDesk& desk) {
+        [](RecordTransaction& desk) {
             if (desk.record().leases.empty()) return;
             desk.answer().lease = desk.record().leases.front();
             desk.answer().has_lease = true;
         },
         [directory = std::weak_ptr(impl_), name = *normal,
-         reply = std::move(reply)](const QuickAnswer& answer) mutable {
+         reply = std::move(reply)](const SingleRecordAnswer& answer) mutable {
             const auto self = directory.lock();
             if (!self) return reply(Refused{Code::stopping, {}, {}});
             if (answer.refused) return reply(Refused{*answer.refused, answer.detail, answer.retry_in});

@@ -10,7 +10,7 @@
 #include "discovery/directory/applicants.h"
 #include "discovery/directory/directory.h"
 #include "discovery/directory/replay_guard.h"
-#include "discovery/directory/service_book.h"
+#include "discovery/directory/service_index.h"
 #include "discovery/directory/service_limits.h"
 #include "discovery/directory/stand_bys.h"
 #include "discovery/directory/update_rules.h"
@@ -45,12 +45,12 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     std::optional<Code> refuse_signed(const discovery::Update& update, const Signed& by, std::string& identity);
     std::optional<Code> over_limit(const Call& call) const;
     void start(const std::shared_ptr<Call>& call);
-    void decide(QuickDesk& desk, const Call& call) const;
-    void decided(Call& call, const QuickAnswer& answer);
+    void decide(RecordTransaction& desk, const Call& call) const;
+    void decided(Call& call, const SingleRecordAnswer& answer);
     void note_applicant(const Call& call);
     EnterTerms enter_terms(const Call& call) const;
     RenewTerms renew_terms(const Call& call) const;
-    discovery::UpdateResponse response(const QuickAnswer& answer, std::string name) const;
+    discovery::UpdateResponse response(const SingleRecordAnswer& answer, std::string name) const;
     discovery::UpdateResponse refusal(Code code, std::string message = {}) const;
 
     // Looks.
@@ -70,7 +70,7 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     void on_policy();
     /// Tells and releases what is to be told and released. Not from within a call of the store.
     void settle();
-    void release(const ServiceBook::ToRelease& what);
+    void release(const ServiceIndex::ToRelease& what);
     void tell(const Notice& notice);
     void tell_who_may_retry();
     /// True if the policy is not in the way any more.
@@ -90,7 +90,7 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     const std::uint32_t node;
     Random random;
     std::string relay_address;
-    ServiceBook book;
+    ServiceIndex book;
     ReplayGuard nonces;
     Verifiers verifiers{limits::verifiers};
     Applicants applicants;

@@ -33,6 +33,6 @@ inline constexpr Duration stand_by = 10s;  ///< when one who was told to stand b
 /// Publishers that may try again at one time do so at random within as much for each of them, so that they do not come
 /// all at once.
 inline constexpr Duration retry_spread_each = 1ms;
-inline constexpr Duration retry_spread_most = 10s;
+inline constexpr Duration max_retry_spread = 10s;
 
 }  // namespace holdfast::core::limits

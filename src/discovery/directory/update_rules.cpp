@@ -8,13 +8,13 @@
 namespace holdfast::core {
 namespace {
 
-void refuse(QuickDesk& desk, Code code, Duration retry_in) {
+void refuse(RecordTransaction& desk, Code code, Duration retry_in) {
     desk.answer().refused = code;
     desk.answer().retry_in = retry_in;
 }
 
 /// D3: not allowed, which is another thing than not found.
-void refuse_for(QuickDesk& desk, const Lease& in_the_way) {
+void refuse_for(RecordTransaction& desk, const Lease& in_the_way) {
     const bool own = in_the_way.holder == desk.holder();
     const Duration left = in_the_way.expires_at - desk.now();
     refuse(desk, own ? Code::superseded : Code::name_taken, std::min(limits::stand_by, std::max<Duration>(left, 1s)));
@@ -22,7 +22,7 @@ void refuse_for(QuickDesk& desk, const Lease& in_the_way) {
 
 }  // namespace
 
-void enter_service(QuickDesk& desk, const EnterTerms& terms) {
+void enter_service(RecordTransaction& desk, const EnterTerms& terms) {
     // Before who has the name: that is the business of those that may have it.
     if (const auto barred = bar_to(desk.policy(), desk.holder(), desk.resource()))
         return refuse(desk, *barred, limits::stand_by);
@@ -37,7 +37,7 @@ void enter_service(QuickDesk& desk, const EnterTerms& terms) {
     desk.replace(Predicate::mutates, terms.ttl, to_json(advert));
 }
 
-void renew_service(QuickDesk& desk, const RenewTerms& terms) {
+void renew_service(RecordTransaction& desk, const RenewTerms& terms) {
     const Lease* lease = desk.record().find(terms.token);
     const auto& leases = desk.record().leases;
     if (lease == nullptr && !leases.empty()) return refuse_for(desk, leases.front());
@@ -49,7 +49,7 @@ void renew_service(QuickDesk& desk, const RenewTerms& terms) {
     if (desk.renew(terms.token, terms.ttl)) desk.answer().retry_in = limits::stand_by;
 }
 
-void leave_service(QuickDesk& desk, Token token) {
+void leave_service(RecordTransaction& desk, Token token) {
     const Lease* lease = desk.record().find(token);
     if (lease == nullptr) return;
     if (lease->holder != desk.holder()) return refuse_for(desk, *lease);

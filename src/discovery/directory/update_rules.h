@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "authority/quick.h"
+#include "authority/single_record.h"
 #include "discovery/directory/advert.h"
 
 namespace holdfast::core {
@@ -15,16 +15,16 @@ struct EnterTerms {
     Duration ttl{};
     Advert advert;  ///< first seen now; that of a lease of the same identity is kept
 };
-void enter_service(QuickDesk& desk, const EnterTerms& terms);
+void enter_service(RecordTransaction& desk, const EnterTerms& terms);
 
 struct RenewTerms {
     Token token = 0;
     std::optional<Duration> ttl;
     bool unreachable = false;  ///< it comes over a connection that does not serve it: it must be registered anew
 };
-void renew_service(QuickDesk& desk, const RenewTerms& terms);
+void renew_service(RecordTransaction& desk, const RenewTerms& terms);
 
 /// What is not there is success (R2).
-void leave_service(QuickDesk& desk, Token token);
+void leave_service(RecordTransaction& desk, Token token);
 
 }  // namespace holdfast::core

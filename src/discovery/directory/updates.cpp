@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view ok = "ok";
 
-Code code_of(const QuickAnswer& answer) {
+Code code_of(const SingleRecordAnswer& answer) {
     return *answer.refused == Code::over_quota ? Code::too_many_services : *answer.refused;
 }
 
@@ -28,7 +28,7 @@ UpdateResponse Directory::Impl::refusal(Code code, std::string message) const {
     return response;
 }
 
-UpdateResponse Directory::Impl::response(const QuickAnswer& answer, std::string name) const {
+UpdateResponse Directory::Impl::response(const SingleRecordAnswer& answer, std::string name) const {
     UpdateResponse response;
     if (answer.refused) {
         response = refusal(code_of(answer), answer.detail);
@@ -179,19 +179,19 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
             book.leaves(call->update.name, call->update.token);
     }
     const std::string resource = service_resource(call->update.name);
-    authority.quick().update(
+    authority.single_record().update(
         {.resource = resource, .holder = call->identity, .signed_for = true},
-        [call](QuickDesk& desk) {
+        [call](RecordTransaction& desk) {
             if (const auto directory = call->directory.lock()) return directory->decide(desk, *call);
             desk.answer().refused = Code::stopping;
         },
-        [call](const QuickAnswer& answer) {
+        [call](const SingleRecordAnswer& answer) {
             if (const auto directory = call->directory.lock()) directory->decided(*call, answer);
         });
 }
 
 /// Runs on the record, at the store's time, with the policy that is in force then (R7).
-void Directory::Impl::decide(QuickDesk& desk, const Call& call) const {
+void Directory::Impl::decide(RecordTransaction& desk, const Call& call) const {
     if (const auto* token = std::get_if<Token>(&call.terms)) return leave_service(desk, *token);
     if (call.from && address_bans.covers(*call.from)) {
         desk.answer().refused = Code::banned;
@@ -207,7 +207,7 @@ void Directory::Impl::note_applicant(const Call& call) {
                        authority.now());
 }
 
-void Directory::Impl::decided(Call& call, const QuickAnswer& answer) {
+void Directory::Impl::decided(Call& call, const SingleRecordAnswer& answer) {
     const discovery::Update& update = call.update;
     if (update.action == Action::enter) {
         --entering_all;

@@ -18,7 +18,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t file_bytes_most = 16 * 1024;
+constexpr std::size_t max_file_bytes = 16 * 1024;
 
 struct FreeBio {
     void operator()(BIO* bio) const { BIO_free(bio); }
@@ -50,7 +50,7 @@ Result<void> check_owner_only(int fd, const std::string& file) {
 }
 
 Result<void> read_all(int fd, const std::string& file, std::string& text) {
-    text.resize(file_bytes_most + 1);
+    text.resize(max_file_bytes + 1);
     std::size_t have = 0;
     while (have < text.size()) {
         const ssize_t got = ::read(fd, text.data() + have, text.size() - have);
@@ -60,7 +60,7 @@ Result<void> read_all(int fd, const std::string& file, std::string& text) {
         have += static_cast<std::size_t>(got);
     }
     text.resize(have);
-    if (have > file_bytes_most) return corrupt(file, "it is too large");
+    if (have > max_file_bytes) return corrupt(file, "it is too large");
     return {};
 }
 

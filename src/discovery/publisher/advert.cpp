@@ -11,8 +11,8 @@ constexpr HolderInstant never = HolderInstant::max();
 /// Renewals of many that registered together drift apart by so much.
 constexpr double renewal_jitter = 0.1;
 
-Happening happening_of(const std::string& code) {
-    return code_in(code) == core::Code::superseded ? Happening::superseded : Happening::standing_by;
+PublisherEventKind happening_of(const std::string& code) {
+    return code_in(code) == core::Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
 }
 
 std::string because(const UpdateResponse& response) {
@@ -56,7 +56,7 @@ void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random
     const Pending asked = *pending_;
     pending_.reset();
     if (asked.action == Action::unregister) {
-        events.push_back({.what = Happening::unregistered,
+        events.push_back({.what = PublisherEventKind::unregistered,
                           .service = name(),
                           .message = label() + " is not advertised any more",
                           .token = last_token_});
@@ -82,9 +82,9 @@ void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, Hold
                : sent_at + Duration{static_cast<Duration::rep>(static_cast<double>(response.renew_in.count()) * share)};
     failures_ = 0;
     if (!renewed)
-        tell(was_held_ ? Happening::taken_again : Happening::registered, response, {}, events);
+        tell(was_held_ ? PublisherEventKind::taken_again : PublisherEventKind::registered, response, {}, events);
     else if (in_trouble_)
-        tell(Happening::recovered, response, {}, events);
+        tell(PublisherEventKind::recovered, response, {}, events);
     in_trouble_ = false;
     told_.clear();
     returning_ = true;
@@ -116,9 +116,9 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
         case Remedy::ask_slowly: {
             // A lease is served until its end, whatever becomes of its renewals: others cannot have the name before.
             in_trouble_ = lease_.has_value();
-            const Pace& pace = remedy == Remedy::ask_soon ? soon : slowly;
+            const Backoff& pace = remedy == Remedy::ask_soon ? soon : slowly;
             const Duration next = lease_ ? renew_again(now) : retry(pace, wait, now, random);
-            return tell(Happening::refused, response, next, events);
+            return tell(PublisherEventKind::refused, response, next, events);
         }
         case Remedy::give_up:
             return give_up(response, now, events);
@@ -130,10 +130,10 @@ void Advert::give_up(const UpdateResponse& response, HolderInstant now, Publishe
     lose(because(response), response.code, events);
     gave_up_ = true;
     due_ = given_up_ ? now : never;
-    tell(Happening::gave_up, response, {}, events);
+    tell(PublisherEventKind::gave_up, response, {}, events);
 }
 
-Duration Advert::retry(const Pace& pace, Duration at_least, HolderInstant now, Random& random) {
+Duration Advert::retry(const Backoff& pace, Duration at_least, HolderInstant now, Random& random) {
     const Duration wait = std::max(pace.after(failures_, random), std::min(at_least, pace.most));
     due_ = now + wait;
     return wait;
@@ -147,7 +147,7 @@ Duration Advert::renew_again(HolderInstant now) {
 
 void Advert::lose(const std::string& why, const std::string& code, PublisherEvents& events) {
     if (!lease_) return;
-    events.push_back({.what = Happening::lost,
+    events.push_back({.what = PublisherEventKind::lost,
                       .service = lease_->name,
                       .code = code,
                       .message = lease_->name + " is not held any more: " + why,
@@ -157,15 +157,15 @@ void Advert::lose(const std::string& why, const std::string& code, PublisherEven
 }
 
 /// Each state is told once, not at every try.
-void Advert::tell(Happening what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events) {
+void Advert::tell(PublisherEventKind what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events) {
     PublisherEvent event{.what = what, .service = name(), .code = response.code, .retry_in = retry_in};
     if (response.code == "ok") {
         event.code.clear();
         event.token = response.token;
         event.message = label() +
-                        (what == Happening::registered    ? " is registered"
-                         : what == Happening::taken_again ? " is registered again"
-                                                          : " is renewed again, after trouble") +
+                        (what == PublisherEventKind::registered    ? " is registered"
+                         : what == PublisherEventKind::taken_again ? " is registered again"
+                                                                   : " is renewed again, after trouble") +
                         ", with token " + std::to_string(response.token);
     } else {
         if (told_ == response.code) return;

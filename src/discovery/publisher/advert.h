@@ -79,9 +79,9 @@ class Advert {
     void refused(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events);
     void give_up(const UpdateResponse& response, HolderInstant now, PublisherEvents& events);
     void lose(const std::string& why, const std::string& code, PublisherEvents& events);
-    Duration retry(const Pace& pace, Duration at_least, HolderInstant now, Random& random);
+    Duration retry(const Backoff& pace, Duration at_least, HolderInstant now, Random& random);
     Duration renew_again(HolderInstant now);
-    void tell(Happening what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events);
+    void tell(PublisherEventKind what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events);
     std::string label() const;
 
     const Advertisement what_;

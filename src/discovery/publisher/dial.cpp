@@ -17,7 +17,7 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr int detours_most = 2;
+constexpr int max_detours = 2;
 constexpr int keep_alive_seconds = 30;  // of silence before a dead peer is looked for
 constexpr int keep_alive_every_seconds = 10;
 
@@ -112,7 +112,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
         std::size_t bytes = 0;
         for (const char byte : heard_)
             bytes = bytes << 8 | static_cast<unsigned char>(byte);
-        if (bytes > frame_bytes_most) return fail("malformed", not_a_relay(heard_));
+        if (bytes > max_frame_bytes) return fail("malformed", not_a_relay(heard_));
         read(bytes, [this] { judge(); });
     }
 
@@ -166,7 +166,7 @@ void ask(const ServerAddress& relay, const std::shared_ptr<Search>& search) {
     dial_stream(search->loop, relay, StreamRequest{.name = search->name}, search->timeout,
                 [search](StreamResult result) {
                     const auto* failed = std::get_if<StreamFailed>(&result);
-                    if (failed == nullptr || failed->code != "elsewhere" || search->detours == detours_most)
+                    if (failed == nullptr || failed->code != "elsewhere" || search->detours == max_detours)
                         return search->done(std::move(result));
                     const auto next = parse_host_port(failed->relay, relay_port);
                     if (!next) return search->done(std::move(result));

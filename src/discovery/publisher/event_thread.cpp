@@ -11,7 +11,7 @@
 namespace holdfast::discovery {
 namespace {
 
-constexpr std::chrono::seconds farewell_max{2};
+constexpr std::chrono::seconds max_farewell{2};
 
 ServiceEvent dropped_event(std::size_t dropped) {
     return {.event = "events_dropped",
@@ -62,7 +62,7 @@ EventThread::~EventThread() {
     const bool from_the_callback = queue_->thread.get_id() == std::this_thread::get_id();
     {
         const std::lock_guard lock(queue_->mutex);
-        queue_->end_by = std::chrono::steady_clock::now() + farewell_max;
+        queue_->end_by = std::chrono::steady_clock::now() + max_farewell;
         queue_->changed.notify_all();
     }
     if (from_the_callback)
@@ -74,7 +74,7 @@ EventThread::~EventThread() {
 void EventThread::put(ServiceEvent event) {
     if (!queue_) return;
     const std::lock_guard lock(queue_->mutex);
-    if (queue_->events.size() == waiting_max) {
+    if (queue_->events.size() == max_waiting) {
         queue_->events.pop_front();
         ++queue_->dropped;
     }

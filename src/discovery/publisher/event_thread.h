@@ -12,7 +12,7 @@ namespace holdfast::discovery {
 class EventThread {
  public:
     using Callback = std::function<void(const ServiceEvent&)>;
-    static constexpr std::size_t waiting_max = 1000;
+    static constexpr std::size_t max_waiting = 1000;
 
     /// No thread without a callback. Throws std::system_error if the system has none left.
     explicit EventThread(Callback callback);

@@ -33,8 +33,8 @@ Result<std::vector<ServerAddress>> parse_relays(std::string_view text) {
         if (!relay) return relay.error();
         relays.push_back(std::move(*relay));
     }
-    if (relays.size() > relays_most)
-        return Error{"invalid_argument", "more than " + std::to_string(relays_most) + " relays"};
+    if (relays.size() > max_relays)
+        return Error{"invalid_argument", "more than " + std::to_string(max_relays) + " relays"};
     return relays;
 }
 

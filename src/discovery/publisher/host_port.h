@@ -16,8 +16,8 @@ inline constexpr std::uint16_t relay_port = 7403;
 /// `invalid_argument`.
 Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port = {});
 
-/// One or several relays, with commas between them. Error `invalid_argument`, also for more than relays_most.
-inline constexpr std::size_t relays_most = 16;
+/// One or several relays, with commas between them. Error `invalid_argument`, also for more than max_relays.
+inline constexpr std::size_t max_relays = 16;
 Result<std::vector<ServerAddress>> parse_relays(std::string_view text);
 
 }  // namespace holdfast::discovery

@@ -59,7 +59,7 @@ struct Publisher::Core {
           loop({.identity = identity,
                 .relays = std::move(relays),
                 .services = {std::move(service)},
-                .streams_most = given.streams_max,
+                .max_streams = given.streams_max,
                 .on_event = [this](const discovery::PublisherEvent& event) { events.put(told(event)); }}) {
         thread = std::thread([this] { loop.run(); });
     }

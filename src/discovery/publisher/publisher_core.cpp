@@ -17,7 +17,7 @@ constexpr Duration farewell = 2s;
 PublisherCore::PublisherCore(Settings settings)
     : identity_(settings.identity), random_(settings.seed), relays_(settings.relays) {
     HOLDFAST_ASSERT(relays_ > 0);
-    HOLDFAST_ASSERT(settings.services.size() <= services_most);
+    HOLDFAST_ASSERT(settings.services.size() <= max_services);
     for (Advertisement& service : settings.services)
         adverts_.emplace_back(std::move(service));
 }
@@ -80,7 +80,7 @@ void PublisherCore::lost(const std::string& why, HolderInstant now) {
     link_due_ = now + wait;
     if (was_up || failures_ <= static_cast<int>(relays_))
         events_.push_back(
-            {.what = Happening::disconnected,
+            {.what = PublisherEventKind::disconnected,
              .message = (was_up ? "the connection to the relay is lost: " : "no connection to the relay: ") + why +
                         (relays_ > 1 ? "; trying the next in " : "; trying again in ") + format_duration(wait),
              .retry_in = wait});
@@ -110,7 +110,7 @@ void PublisherCore::greeted(const RelayHello& hello, HolderInstant now) {
                     now);
     link_ = Link::up;
     learn(hello.relay, hello.time_ms, now);
-    events_.push_back({.what = Happening::connected, .message = "connected to the relay"});
+    events_.push_back({.what = PublisherEventKind::connected, .message = "connected to the relay"});
 }
 
 void PublisherCore::learn(std::uint64_t relay, std::int64_t time_ms, HolderInstant now) {

@@ -38,9 +38,9 @@ class PublisherCore {
         /// How many relays it may use: one at a time, and the next when that one is lost or does not answer.
         std::size_t relays = 1;
     };
-    static constexpr std::size_t services_most = 1000;
+    static constexpr std::size_t max_services = 1000;
 
-    /// REQUIRES: services_most services at most.
+    /// REQUIRES: max_services services at most.
     explicit PublisherCore(Settings settings);
 
     /// What is to be done now. To be called after every event, and at next_due().

@@ -2,31 +2,31 @@
 
 namespace holdfast::discovery {
 
-const char* to_string(Happening happening) {
+const char* to_string(PublisherEventKind happening) {
     switch (happening) {
-        case Happening::connected:
+        case PublisherEventKind::connected:
             return "connected";
-        case Happening::disconnected:
+        case PublisherEventKind::disconnected:
             return "disconnected";
-        case Happening::registered:
+        case PublisherEventKind::registered:
             return "registered";
-        case Happening::recovered:
+        case PublisherEventKind::recovered:
             return "recovered";
-        case Happening::lost:
+        case PublisherEventKind::lost:
             return "lost";
-        case Happening::superseded:
+        case PublisherEventKind::superseded:
             return "superseded";
-        case Happening::standing_by:
+        case PublisherEventKind::standing_by:
             return "standing_by";
-        case Happening::taken_again:
+        case PublisherEventKind::taken_again:
             return "taken_again";
-        case Happening::refused:
+        case PublisherEventKind::refused:
             return "refused";
-        case Happening::gave_up:
+        case PublisherEventKind::gave_up:
             return "gave_up";
-        case Happening::unregistered:
+        case PublisherEventKind::unregistered:
             return "unregistered";
-        case Happening::unserved:
+        case PublisherEventKind::unserved:
             return "unserved";
     }
     return "unknown";

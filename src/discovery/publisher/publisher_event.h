@@ -9,7 +9,7 @@
 namespace holdfast::discovery {
 
 /// What became of a publisher's connection or of one of its services, once for each change.
-enum class Happening : std::uint8_t {
+enum class PublisherEventKind : std::uint8_t {
     connected,
     disconnected,
     registered,
@@ -23,10 +23,10 @@ enum class Happening : std::uint8_t {
     unregistered,
     unserved,  ///< somebody was turned away: the target cannot be reached; told once, until it can be again
 };
-const char* to_string(Happening happening);  ///< `taken_again`
+const char* to_string(PublisherEventKind happening);  ///< `taken_again`
 
 struct PublisherEvent {
-    Happening what = Happening::connected;
+    PublisherEventKind what = PublisherEventKind::connected;
     std::string service{};  ///< its name; empty for the connection
     std::string code{};     ///< of the relay, if it gave one
     std::string message{};  ///< a sentence for people

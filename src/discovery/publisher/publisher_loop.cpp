@@ -14,7 +14,7 @@ namespace holdfast::discovery {
 namespace {
 
 /// The longest sleep: the timers of the loop do not count suspend, and a machine that was suspended must not sleep on.
-constexpr Duration turn_max = 1s;
+constexpr Duration max_turn = 1s;
 /// Together below the life of a ticket.
 constexpr Duration target_timeout = 4s;
 constexpr Duration data_timeout = 5s;
@@ -80,7 +80,7 @@ void PublisherLoop::Impl::turn() {
     for (const Effect& effect : effects)
         std::visit([this](const auto& what) { carry_out(what); }, effect);
     if (core.finished(now)) return end();
-    timer.expires_after(std::clamp<Duration>(core.next_due() - now, 1ms, turn_max));
+    timer.expires_after(std::clamp<Duration>(core.next_due() - now, 1ms, max_turn));
     timer.async_wait([this](boost::system::error_code error) {
         if (!error) turn();
     });
@@ -155,7 +155,7 @@ void PublisherLoop::Impl::refuse(const StreamOffer& offer, const std::string& wh
 
 /// The target first: a ticket is used only for a stream that can go somewhere.
 void PublisherLoop::Impl::carry_out(const Serve& serve) {
-    if (streams >= options.streams_most) return refuse(serve.offer, "the publisher has too many streams");
+    if (streams >= options.max_streams) return refuse(serve.offer, "the publisher has too many streams");
     ++streams;
     dial(loop, options.services[serve.service].target, target_timeout, [this, serve](Result<Socket> target) {
         tell_target(serve, target ? std::string() : target.error().message);
@@ -168,7 +168,7 @@ void PublisherLoop::Impl::carry_out(const Serve& serve) {
 void PublisherLoop::Impl::tell_target(const Serve& serve, const std::string& trouble) {
     bool& away = shown[serve.service].target_away;
     if (!trouble.empty() && !away)
-        carry_out(PublisherEvent{.what = Happening::unserved,
+        carry_out(PublisherEvent{.what = PublisherEventKind::unserved,
                                  .service = serve.offer.name,
                                  .code = "unreachable",
                                  .message = serve.offer.name + ": somebody was turned away: " + trouble});

@@ -23,7 +23,7 @@ class PublisherLoop {
         const Identity& identity;
         std::vector<ServerAddress> relays;  ///< at least one; the next when one is lost
         std::vector<Served> services;       ///< each check()ed
-        std::size_t streams_most = 1000;
+        std::size_t max_streams = 1000;
         std::function<void(const PublisherEvent&)> on_event;  ///< in the thread of run()
         Duration streams_grace = 2s;  ///< for streams to end by themselves after a stop; then they are reset
     };

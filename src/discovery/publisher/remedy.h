@@ -25,7 +25,7 @@ using core::code_in;
 
 /// How long to wait before the next try: at least so long, at random up to a bound that doubles with every failure. So
 /// ten thousand that failed at one time do not come back at one time.
-struct Pace {
+struct Backoff {
     Duration least;
     Duration first_most;
     Duration most;
@@ -39,9 +39,9 @@ struct Pace {
                Duration{static_cast<Duration::rep>(static_cast<double>((bound - least).count()) * random.unit())};
     }
 };
-inline constexpr Pace soon{500ms, 2s, 30s};
-inline constexpr Pace standing_by{1s, 4s, 30s};
+inline constexpr Backoff soon{500ms, 2s, 30s};
+inline constexpr Backoff standing_by{1s, 4s, 30s};
 /// Always well below the time after which a relay cuts off those who say nothing.
-inline constexpr Pace slowly{3s, 10s, 60s};
+inline constexpr Backoff slowly{3s, 10s, 60s};
 
 }  // namespace holdfast::discovery

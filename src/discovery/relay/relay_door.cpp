@@ -5,16 +5,16 @@
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 
-#include "discovery/relay/relay_desk.h"
 #include "discovery/relay/relay_metrics.h"
-#include "discovery/relay/session_roll.h"
+#include "discovery/relay/relay_protocol.h"
+#include "discovery/relay/session_table.h"
 #include "net/listener.h"
 
 namespace holdfast {
 
 using boost::asio::ip::tcp;
 using relay::RelaySession;
-using relay::SessionRoll;
+using relay::SessionTable;
 using Clock = std::chrono::steady_clock;
 using Role = RelaySession::Role;
 
@@ -31,7 +31,7 @@ constexpr Duration sweep_every = 500ms;
 
 }  // namespace
 
-struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Impl> {
+struct RelayDoor::Impl : relay::RelayProtocol::Door, std::enable_shared_from_this<Impl> {
     Impl(boost::asio::io_context& loop_given, core::Directory& directory_given, prometheus::Registry& registry,
          RelayDoorOptions options_given, DoorTurn turn_given)
         : loop(loop_given),
@@ -40,7 +40,7 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
           turn(std::move(turn_given)),
           poller(loop),
           pump([this](std::vector<std::uint64_t> ids) { on_streams_ended(std::move(ids)); }),
-          desk(std::make_shared<relay::RelayDesk>(directory, options.streams, *this, pump)),
+          desk(std::make_shared<relay::RelayProtocol>(directory, options.streams, *this, pump)),
           metrics(registry),
           listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           sweep_timer(loop),
@@ -81,11 +81,11 @@ struct RelayDoor::Impl : relay::RelayDesk::Door, std::enable_shared_from_this<Im
     const DoorTurn turn;
     Poller poller;
     relay::StreamPump pump;
-    std::shared_ptr<relay::RelayDesk> desk;
+    std::shared_ptr<relay::RelayProtocol> desk;
     relay::RelayMetrics metrics;
     Listener listener;
     boost::asio::steady_timer sweep_timer, stop_timer;
-    SessionRoll roll;
+    SessionTable roll;
     std::string buffer;
 
     std::deque<std::uint64_t> woken;     // can go on
@@ -119,7 +119,7 @@ void RelayDoor::Impl::admit(tcp::socket socket) {
     auto made = std::make_unique<RelaySession>(bare, ++last_id, text_of(peer), poller);
     if (!poller.add(bare, made.get())) return;
     RelaySession& session = roll.add(std::move(made));
-    if (roll.strangers() > options.strangers_most) depart(roll.oldest_stranger());
+    if (roll.strangers() > options.max_strangers) depart(roll.oldest_stranger());
     if (const Error* why = options.not_yet(); why != nullptr) return desk->fail(session, why->code, why->message);
     if (directory.address_banned(session.peer())) refuse_banned(session);
 }
@@ -132,7 +132,7 @@ void RelayDoor::Impl::refuse_banned(RelaySession& session) {
 void RelayDoor::Impl::is_now(RelaySession& session, Role role) {
     const bool is_new_publisher = role == Role::publisher && session.role != role;
     roll.list(session, role);
-    if (is_new_publisher && roll.publishers() > options.publishers_most)
+    if (is_new_publisher && roll.publishers() > options.max_publishers)
         desk->fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
 }
 
@@ -225,7 +225,7 @@ void RelayDoor::Impl::handle(RelaySession& session) {
 void RelayDoor::Impl::handle_messages(RelaySession& session) {
     int updates = 0;
     while (session.role == Role::stranger || session.role == Role::publisher) {
-        if (session.under_way >= RelaySession::under_way_most || !session.has_input() || session.is_in_line) return;
+        if (session.under_way >= RelaySession::max_under_way || !session.has_input() || session.is_in_line) return;
         if (updates == updates_of_one || (updates_left <= 0 && session.role == Role::publisher))
             return stand_in_line(session);
         auto message = session.next_message();

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "discovery/directory/directory.h"
-#include "discovery/relay/stream_book.h"
+#include "discovery/relay/stream_table.h"
 #include "net/poller.h"
 
 namespace boost::asio {
@@ -22,8 +22,8 @@ namespace holdfast {
 struct RelayDoorOptions {
     std::string address = "127.0.0.1:7403";  ///< HOST:PORT; port 0 for a free one
     std::string told{};                      ///< where consumers are told to ask; empty: as bound
-    std::size_t publishers_most = 10'000;
-    std::size_t strangers_most = 4096;  ///< over that the oldest makes room
+    std::size_t max_publishers = 10'000;
+    std::size_t max_strangers = 4096;  ///< over that the oldest makes room
     Duration stranger_timeout = 10s;
     Duration publisher_timeout = 90s;
     relay::StreamLimits streams{};
@@ -59,8 +59,8 @@ class RelayDoor {
     struct Counts {
         std::size_t strangers = 0;
         std::size_t publishers = 0;
-        relay::StreamBook::Counts streams{};
-        relay::StreamBook::Carried carried{};
+        relay::StreamTable::Counts streams{};
+        relay::StreamTable::Carried carried{};
     };
     Counts counts() const;
 

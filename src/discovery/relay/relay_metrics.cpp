@@ -70,7 +70,7 @@ struct RelayMetrics::Impl {
 RelayMetrics::RelayMetrics(prometheus::Registry& registry) : impl_(std::make_unique<Impl>(registry)) {}
 RelayMetrics::~RelayMetrics() = default;
 
-void RelayMetrics::tell(const RelayDoor::Counts& counts, const StreamBook& book) {
+void RelayMetrics::tell(const RelayDoor::Counts& counts, const StreamTable& book) {
     impl_->publishers.Set(static_cast<double>(counts.publishers));
     impl_->streams.Set(static_cast<double>(counts.streams.open));
     impl_->waiting.Set(static_cast<double>(counts.streams.waiting));
@@ -82,14 +82,14 @@ void RelayMetrics::tell(const RelayDoor::Counts& counts, const StreamBook& book)
     tell_services(book);
 }
 
-void RelayMetrics::tell_services(const StreamBook& book) {
+void RelayMetrics::tell_services(const StreamTable& book) {
     auto& services = impl_->services;
     for (auto& entry : services)
         entry.second.is_there = false;
-    book.for_each_service([&](const std::string& name, const StreamBook::ServiceTraffic& traffic) {
+    book.for_each_service([&](const std::string& name, const StreamTable::ServiceTraffic& traffic) {
         auto found = services.find(name);
         if (found == services.end()) {
-            if (services.size() == services_most) return;
+            if (services.size() == max_services) return;
             found = services.emplace(name, impl_->add(name)).first;
         }
         found->second.is_there = true;

@@ -11,9 +11,9 @@
 namespace holdfast::relay {
 namespace {
 
-constexpr std::size_t input_bytes_most = 2 * (discovery::frame_bytes_most + frame_header_bytes);
-constexpr std::size_t answers_bytes_most = 64 * 1024;  // unread, before the next message is looked at
-constexpr std::size_t unread_bytes_most = 256 * 1024;  // offers included, before the connection is closed
+constexpr std::size_t max_input_bytes = 2 * (discovery::max_frame_bytes + frame_header_bytes);
+constexpr std::size_t max_answers_bytes = 64 * 1024;  // unread, before the next message is looked at
+constexpr std::size_t max_unread_bytes = 256 * 1024;  // offers included, before the connection is closed
 
 }  // namespace
 
@@ -32,10 +32,10 @@ bool RelaySession::wants_input() const {
         case Role::leaving:
             return true;
         case Role::consumer:
-            return input_.size() - begin_ < early_bytes_most;
+            return input_.size() - begin_ < max_early_bytes;
         default:
-            return input_.size() - begin_ < input_bytes_most && unsent() < answers_bytes_most &&
-                   under_way < under_way_most;
+            return input_.size() - begin_ < max_input_bytes && unsent() < max_answers_bytes &&
+                   under_way < max_under_way;
     }
 }
 
@@ -44,7 +44,7 @@ void RelaySession::receive(std::string& buffer, bool hung_up) {
         broken_ |= hung_up;
         return;
     }
-    const std::size_t bound = role == Role::consumer ? early_bytes_most : input_bytes_most;
+    const std::size_t bound = role == Role::consumer ? max_early_bytes : max_input_bytes;
     const std::size_t room = role == Role::leaving ? buffer.size() : bound - (input_.size() - begin_);
     const ssize_t got = ::recv(socket_, buffer.data(), std::min(room, buffer.size()), 0);
     if (got > 0 && role != Role::leaving) {
@@ -63,7 +63,7 @@ void RelaySession::compact() {
 
 Result<std::optional<discovery::Message>> RelaySession::next_message() {
     std::string_view rest = std::string_view(input_).substr(begin_);
-    const auto frame = take_frame(rest, discovery::frame_bytes_most);
+    const auto frame = take_frame(rest, discovery::max_frame_bytes);
     if (!frame) return Error{"malformed", frame.error().message};
     if (!*frame) return std::optional<discovery::Message>();
     auto message = discovery::decode(**frame);
@@ -84,7 +84,7 @@ std::string RelaySession::take_input() {
 // ---- output ----
 
 bool RelaySession::send() {
-    if (broken_ || unsent() > unread_bytes_most) return false;
+    if (broken_ || unsent() > max_unread_bytes) return false;
     while (sent_ < output_.size()) {
         const ssize_t took = ::send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
         if (took < 0 && errno == EINTR) continue;
@@ -95,7 +95,7 @@ bool RelaySession::send() {
     if (sent_ == output_.size()) {
         sent_ = 0;
         std::string().swap(output_);
-    } else if (sent_ > answers_bytes_most) {
+    } else if (sent_ > max_answers_bytes) {
         output_.erase(0, std::exchange(sent_, 0));
     }
     return true;

@@ -76,8 +76,8 @@ class RelaySession {
     DeadlineList* listed_in = nullptr;
     DeadlineList::iterator listed_at{};
 
-    static constexpr std::size_t early_bytes_most = 64 * 1024;
-    static constexpr std::uint16_t under_way_most = 64;
+    static constexpr std::size_t max_early_bytes = 64 * 1024;
+    static constexpr std::uint16_t max_under_way = 64;
 
  private:
     bool wants_input() const;

@@ -33,21 +33,21 @@ void Stream::note(Which which, Event event) {
     failed_ |= event.failed;
 }
 
-Stream::Outcome Stream::move(std::span<char> buffer, std::size_t bytes_most) {
+Stream::Outcome Stream::move(std::span<char> buffer, std::size_t max_bytes) {
     if (failed_) return Outcome::broken;  // even while the other side takes nothing
-    const Outcome there = copy(sides_[0], sides_[1], buffer, bytes_most);
+    const Outcome there = copy(sides_[0], sides_[1], buffer, max_bytes);
     if (there == Outcome::broken) return there;
-    const Outcome back = copy(sides_[1], sides_[0], buffer, bytes_most);
+    const Outcome back = copy(sides_[1], sides_[0], buffer, max_bytes);
     if (back == Outcome::broken) return back;
     if (sides_[0].shut && sides_[1].shut) return Outcome::ended;
     return std::max(there, back);
 }
 
-Stream::Outcome Stream::copy(Side& from, Side& to, std::span<char> buffer, std::size_t bytes_most) {
+Stream::Outcome Stream::copy(Side& from, Side& to, std::span<char> buffer, std::size_t max_bytes) {
     if (!flush(to)) return Outcome::broken;
     while (to.pending.empty() && from.readable && !from.ended) {
-        if (bytes_most == 0) return Outcome::more;
-        const std::size_t wanted = std::min<std::uint64_t>(std::min(buffer.size(), bytes_most), allowance());
+        if (max_bytes == 0) return Outcome::more;
+        const std::size_t wanted = std::min<std::uint64_t>(std::min(buffer.size(), max_bytes), allowance());
         if (wanted == 0) return Outcome::paused;
         const ssize_t got = ::recv(from.socket, buffer.data(), wanted, 0);
         if (got < 0 && errno == EINTR) continue;
@@ -58,7 +58,7 @@ Stream::Outcome Stream::copy(Side& from, Side& to, std::span<char> buffer, std::
             break;
         }
         const auto bytes = static_cast<std::size_t>(got);
-        bytes_most -= bytes;
+        max_bytes -= bytes;
         from.readable = from.hung_up || bytes == wanted;
         count(to, bytes);
         if (!pass_on(to, buffer.first(bytes))) return Outcome::broken;

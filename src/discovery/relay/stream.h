@@ -53,7 +53,7 @@ class Stream {
     void note(Which which, Event event);
 
     /// Moves what can be moved, so many bytes from each side at most, by way of a buffer that all streams share.
-    Outcome move(std::span<char> buffer, std::size_t bytes_most);
+    Outcome move(std::span<char> buffer, std::size_t max_bytes);
 
     /// Where there was nothing left in the bucket.
     const std::shared_ptr<TrafficShare>& thirsty() const { return shares_[thirsty_]; }
@@ -78,7 +78,7 @@ class Stream {
         std::string pending;   // for this side, from `sent` on
         std::size_t sent = 0;
     };
-    Outcome copy(Side& from, Side& to, std::span<char> buffer, std::size_t bytes_most);
+    Outcome copy(Side& from, Side& to, std::span<char> buffer, std::size_t max_bytes);
     bool flush(Side& to);
     bool pass_on(Side& to, std::span<const char> bytes);
     std::uint64_t allowance();

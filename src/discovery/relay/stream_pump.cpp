@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int events_most = 512;
-constexpr std::size_t buffer_bytes = StreamPump::stream_bytes_most / 2;
+constexpr int max_events = 512;
+constexpr std::size_t buffer_bytes = StreamPump::max_stream_bytes / 2;
 constexpr std::size_t bytes_per_turn = 2 * buffer_bytes;  // of one stream and direction, before others have their turn
 constexpr std::uint64_t publisher_bit = 1;                // in an event's data, beside the address of the stream
 
@@ -94,8 +94,8 @@ int StreamPump::Impl::timeout_ms() const {
 }
 
 void StreamPump::Impl::wait_for_events() {
-    std::array<epoll_event, events_most> events;
-    const int count = ::epoll_wait(epoll, events.data(), events_most, timeout_ms());
+    std::array<epoll_event, max_events> events;
+    const int count = ::epoll_wait(epoll, events.data(), max_events, timeout_ms());
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
         if (event.data.u64 == 0) {

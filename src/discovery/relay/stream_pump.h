@@ -15,10 +15,10 @@ namespace holdfast::relay {
 ///
 /// Each stream that can go on has a bounded share of every turn. A stream whose service or identity has used up its
 /// bytes per second is paused until there are some again. Memory is held only for a side that does not read: what was
-/// read last, at most half of stream_bytes_most for each direction.
+/// read last, at most half of max_stream_bytes for each direction.
 class StreamPump {
  public:
-    static constexpr std::size_t stream_bytes_most = 256 * 1024;
+    static constexpr std::size_t max_stream_bytes = 256 * 1024;
 
     /// `on_ended` is called on the pump's thread with the ids of streams whose sockets are closed.
     using OnEnded = std::function<void(std::vector<std::uint64_t> ids)>;

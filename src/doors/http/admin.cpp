@@ -49,7 +49,7 @@ std::optional<std::string> name_pattern_field(Fields& fields) {
 
 /// Zero for null. A quota of zero would allow nothing and is no way to say "no limit".
 std::optional<Duration> quota_field(Fields& fields, std::string_view name) {
-    const auto ms = fields.whole_or_null(name, 1, duration_ms_max);
+    const auto ms = fields.whole_or_null(name, 1, max_duration_ms);
     if (!ms) return std::nullopt;
     return std::chrono::milliseconds(*ms);
 }
@@ -68,7 +68,7 @@ Result<core::PolicyChange> decode_policy_change(const Request& request) {
     change.approval = approval_field(fields);
     change.hold_max = quota_field(fields, "hold_max_ms");
     change.idle_max = quota_field(fields, "idle_max_ms");
-    change.leases_per_holder_max = fields.whole_or_null("leases_per_holder_max", 1, count_max);
+    change.leases_per_holder_max = fields.whole_or_null("leases_per_holder_max", 1, max_count);
     if (auto error = fields.error()) return *error;
     return change;
 }

@@ -18,7 +18,7 @@ Result<core::AgentRequest> decode_agent_fields(const Request& request, const std
     core::AgentRequest agent;
     agent.caller = caller_of(request);
     agent.id = id;
-    if (may_set_priority) agent.priority = fields.signed_whole("priority", priority_max);
+    if (may_set_priority) agent.priority = fields.signed_whole("priority", max_priority);
     agent.epoch = epoch_field(fields);
     fields.check(core::check_holder(id));
     if (auto error = fields.error()) return *error;

@@ -33,7 +33,7 @@ void Connection::make_room() {
         std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
         end_ -= std::exchange(begin_, 0);
     } else {
-        input_.resize(std::min(std::max(input_.size() * 4, input_bytes_first), input_bytes_max));
+        input_.resize(std::min(std::max(input_.size() * 4, input_bytes_first), max_input_bytes));
     }
 }
 

@@ -41,7 +41,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool is_lingering() const { return lingering_; }
 
  protected:
-    static constexpr std::size_t input_bytes_max = 64 * 1024;
+    static constexpr std::size_t max_input_bytes = 64 * 1024;
 
     /// More input, or its end.
     virtual void on_input() = 0;
@@ -55,7 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     std::string_view input() const { return {input_.data() + begin_, end_ - begin_}; }
     void consume(std::size_t bytes) { begin_ += bytes; }
-    bool is_input_full() const { return end_ - begin_ >= input_bytes_max; }
+    bool is_input_full() const { return end_ - begin_ >= max_input_bytes; }
     bool has_ended() const { return ended_; }
     void read_on();
 

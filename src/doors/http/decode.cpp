@@ -33,9 +33,9 @@ Result<Query> query_only(const Request& request) {
     return Query::parse(request.query);
 }
 
-std::string text_field(Fields& fields, std::string_view name, std::size_t most_bytes) {
+std::string text_field(Fields& fields, std::string_view name, std::size_t max_bytes) {
     std::string text = fields.text(name).value_or("");
-    fields.check(core::check_text({name, text}, most_bytes));
+    fields.check(core::check_text({name, text}, max_bytes));
     return text;
 }
 
@@ -46,17 +46,17 @@ std::string holder_field(Fields& fields) {
 }
 
 std::optional<Duration> duration_field(Fields& fields, std::string_view name) {
-    const auto ms = fields.whole(name, 0, duration_ms_max);
+    const auto ms = fields.whole(name, 0, max_duration_ms);
     if (!ms) return std::nullopt;
     return std::chrono::milliseconds(*ms);
 }
 
 std::optional<std::uint64_t> epoch_field(Fields& fields) {
-    return fields.whole("epoch", 1, count_max);
+    return fields.whole("epoch", 1, max_count);
 }
 
 std::optional<std::uint64_t> progress_field(Fields& fields) {
-    return fields.whole("progress", 0, count_max);
+    return fields.whole("progress", 0, max_count);
 }
 
 std::string namespace_parameter(Query& query) {
@@ -124,15 +124,15 @@ Result<core::Key> key_from(const JsonValue* object, NameNeed need) {
     return checked;
 }
 
-Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t most_bytes) {
-    if (core::is_plain_name(value, most_bytes)) return {};
-    return invalid_argument(std::string(name) + " must be 1 to " + std::to_string(most_bytes) +
+Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes) {
+    if (core::is_plain_name(value, max_bytes)) return {};
+    return invalid_argument(std::string(name) + " must be 1 to " + std::to_string(max_bytes) +
                             " letters, digits, '-', '_' and '.', and not begin with a dot");
 }
 
-std::string plain_name_field(Fields& fields, std::string_view name, std::size_t most_bytes) {
+std::string plain_name_field(Fields& fields, std::string_view name, std::size_t max_bytes) {
     std::string value = fields.text(name).value_or("");
-    fields.check(check_plain_name(name, value, most_bytes));
+    fields.check(check_plain_name(name, value, max_bytes));
     return value;
 }
 

@@ -29,7 +29,7 @@ Result<JsonValue> body_only(const Request& request);
 /// The other way round.
 Result<Query> query_only(const Request& request);
 
-std::string text_field(Fields& fields, std::string_view name, std::size_t most_bytes);
+std::string text_field(Fields& fields, std::string_view name, std::size_t max_bytes);
 std::string holder_field(Fields& fields);
 std::optional<Duration> duration_field(Fields& fields, std::string_view name);
 std::optional<std::uint64_t> epoch_field(Fields& fields);
@@ -65,7 +65,7 @@ enum class NameNeed : std::uint8_t { required, optional };
 Result<core::Key> key_from(const JsonValue* object, NameNeed need);
 
 /// The name of a drone, a backend or a pool.
-std::string plain_name_field(Fields& fields, std::string_view name, std::size_t most_bytes);
-Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t most_bytes);
+std::string plain_name_field(Fields& fields, std::string_view name, std::size_t max_bytes);
+Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes);
 
 }  // namespace holdfast::http

@@ -17,9 +17,9 @@ namespace limits = core::limits;
 using Kind = JsonValue::Kind;
 using core::Refused;
 
-constexpr std::int64_t exit_code_max = 1'000'000;
+constexpr std::int64_t max_exit_code = 1'000'000;
 constexpr std::size_t message_bytes = 1024;
-constexpr std::size_t done_max = 2 * limits::orders_per_drone;
+constexpr std::size_t max_done = 2 * limits::orders_per_drone;
 
 bool is_null(Fields& fields, std::string_view name) {
     const JsonValue* value = fields.any(name);
@@ -27,12 +27,12 @@ bool is_null(Fields& fields, std::string_view name) {
 }
 
 /// Empty for null.
-std::string text_or_null(Fields& fields, std::string_view name, std::size_t most_bytes) {
-    return is_null(fields, name) ? std::string() : text_field(fields, name, most_bytes);
+std::string text_or_null(Fields& fields, std::string_view name, std::size_t max_bytes) {
+    return is_null(fields, name) ? std::string() : text_field(fields, name, max_bytes);
 }
 
 std::uint64_t clock_field(Fields& fields) {
-    const auto clock = fields.whole("clock_ms", 0, client_time_ms_max);
+    const auto clock = fields.whole("clock_ms", 0, max_client_time_ms);
     if (!clock) fields.refuse("clock_ms is missing");
     return clock.value_or(0);
 }
@@ -61,7 +61,7 @@ core::BackendProgress progress_of(Fields& fields) {
         progress.reason = core::parse_end_reason(fields.text("reason").value_or(""));
         if (!progress.reason) fields.refuse("reason is not one that a backend ends for");
     }
-    if (!is_null(fields, "exit_code")) progress.exit_code = fields.signed_whole("exit_code", exit_code_max);
+    if (!is_null(fields, "exit_code")) progress.exit_code = fields.signed_whole("exit_code", max_exit_code);
     progress.address = text_or_null(fields, "address", limits::address_bytes);
     if (!is_null(fields, "message")) progress.message = fields.text("message").value_or("");
     progress.state_for = duration_field(fields, "state_for_ms").value_or(Duration::zero());
@@ -79,7 +79,7 @@ Result<core::BackendReport> report_of(const JsonValue& item, const std::string& 
     if (report.token == 0) fields.refuse(path + ".token is missing");
     report.ttl = duration_field(fields, "ttl_ms").value_or(Duration::zero());
     if (!is_null(fields, "holds_for_ms")) {
-        const auto ms = fields.signed_whole("holds_for_ms", static_cast<std::int64_t>(duration_ms_max));
+        const auto ms = fields.signed_whole("holds_for_ms", static_cast<std::int64_t>(max_duration_ms));
         report.holds_for = std::chrono::milliseconds(ms.value_or(0));
     }
     auto key = key_from(fields.object("key"), NameNeed::required);
@@ -145,7 +145,7 @@ Result<core::OrdersRequest> decode_orders(const Request& request, const std::str
     orders.clock_ms = clock_field(fields);
     orders.controller = text_or_null(fields, "controller", limits::life_bytes);
     orders.wait = duration_field(fields, "wait_ms").value_or(Duration::zero());
-    if (const JsonValue* done = fields.array("done", done_max))
+    if (const JsonValue* done = fields.array("done", max_done))
         for (const JsonValue& item : done->items) {
             if (item.kind != Kind::number || !item.whole) fields.refuse("done must be a list of whole numbers");
             orders.done.push_back(item.number);

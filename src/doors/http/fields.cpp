@@ -9,13 +9,13 @@
 namespace holdfast::http {
 namespace {
 
-constexpr std::size_t shown_bytes_max = 80;
+constexpr std::size_t max_shown_bytes = 80;
 
 }  // namespace
 
 std::string shown(std::string_view text) {
-    if (text.size() <= shown_bytes_max && is_utf8(text) && !has_control_characters(text)) return std::string(text);
-    return percent_encode(text.substr(0, shown_bytes_max)) + (text.size() > shown_bytes_max ? "…" : "");
+    if (text.size() <= max_shown_bytes && is_utf8(text) && !has_control_characters(text)) return std::string(text);
+    return percent_encode(text.substr(0, max_shown_bytes)) + (text.size() > max_shown_bytes ? "…" : "");
 }
 
 Fields::Fields(const JsonValue& object, std::string path) : object_(object), path_(std::move(path)) {}

@@ -13,13 +13,13 @@
 namespace holdfast::http {
 
 /// Milliseconds from here on are refused before anyone computes with them: some 30 years.
-inline constexpr std::uint64_t duration_ms_max = 1'000'000'000'000;
+inline constexpr std::uint64_t max_duration_ms = 1'000'000'000'000;
 /// A holder's own time, so that a timeline added to it stays below 2^53.
-inline constexpr std::uint64_t client_time_ms_max = 9'000'000'000'000'000;
+inline constexpr std::uint64_t max_client_time_ms = 9'000'000'000'000'000;
 /// A priority is a time too, or anything else that orders, before or after zero.
-inline constexpr std::int64_t priority_max = 9'000'000'000'000'000;
+inline constexpr std::int64_t max_priority = 9'000'000'000'000'000;
 /// Of an epoch and of a progress counter: what every JSON reader keeps exact.
-inline constexpr std::uint64_t count_max = core::limits::epoch_ceiling - 1;
+inline constexpr std::uint64_t max_count = core::limits::epoch_ceiling - 1;
 
 /// Reads the fields of a JSON object strictly: each has its one type, and one nobody asked for is an error. Reading
 /// goes on after a mistake; error() tells of it once all fields were asked for.

@@ -15,7 +15,7 @@ namespace {
 using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t over_limit_max = 64;  // connections over the limit at one time; the oldest makes room
+constexpr std::size_t max_over_limit = 64;  // connections over the limit at one time; the oldest makes room
 constexpr auto delay_period = 100ms;        // of the timer that measures the loop's delay and looks at buffers
 constexpr auto stop_grace = 2s;
 
@@ -74,7 +74,7 @@ void HttpDoor::Impl::admit(tcp::socket socket) {
     const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_http / 2);
     const bool full =
         few_files || shared->sessions.size() - shared->over_limit.size() >= shared->options.max_connections;
-    if (full) keep_over_limit_below(scarce ? 1 : few_files ? files_left_by_http / 2 : over_limit_max);
+    if (full) keep_over_limit_below(scarce ? 1 : few_files ? files_left_by_http / 2 : max_over_limit);
     auto session = std::make_shared<http::Session>(std::move(socket), shared, text_of(peer), ++connections);
     shared->sessions.emplace(session.get(), session);
     if (full) {

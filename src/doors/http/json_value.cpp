@@ -11,8 +11,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t depth_max = 16;
-constexpr std::size_t values_max = 10'000;
+constexpr std::size_t max_depth = 16;
+constexpr std::size_t max_values = 10'000;
 
 Error invalid(const std::string& why) {
     return {std::string(core::name_of(core::Code::invalid_json)), "the body is not a JSON object in UTF-8: " + why};
@@ -29,8 +29,8 @@ bool has_repeated_key(const JsonValue& object) {
 
 /// Builds a JsonValue from what the parser meets. The names are the ones Boost.JSON calls.
 struct Builder {
-    static constexpr std::size_t max_array_size = values_max;
-    static constexpr std::size_t max_object_size = values_max;
+    static constexpr std::size_t max_array_size = max_values;
+    static constexpr std::size_t max_object_size = max_values;
     static constexpr std::size_t max_string_size = -1;
     static constexpr std::size_t max_key_size = -1;
 
@@ -102,7 +102,7 @@ struct Builder {
     }
 
     bool open(JsonValue::Kind kind, json::error_code& error) {
-        if (++values_ > values_max) return refuse("it has too many values", error);
+        if (++values_ > max_values) return refuse("it has too many values", error);
         open_.push_back({.kind = kind});
         return true;
     }
@@ -115,7 +115,7 @@ struct Builder {
     }
 
     bool add(JsonValue value, json::error_code& error) {
-        if (++values_ > values_max) return refuse("it has too many values", error);
+        if (++values_ > max_values) return refuse("it has too many values", error);
         place(std::move(value));
         return true;
     }
@@ -170,7 +170,7 @@ const JsonValue* JsonValue::find(std::string_view key) const {
 Result<JsonValue> read_json_object(std::string_view text) {
     if (text.empty()) return JsonValue{.kind = JsonValue::Kind::object};
     json::parse_options options;
-    options.max_depth = depth_max;
+    options.max_depth = max_depth;
     json::basic_parser<Builder> parser(options);
     json::error_code error;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);

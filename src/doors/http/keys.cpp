@@ -29,8 +29,8 @@ struct DecodedKeys {
     std::string after;
 };
 
-constexpr std::uint64_t seconds_max = 1'000'000'000;
-constexpr std::uint64_t start_timeout_s_max = 86'400;
+constexpr std::uint64_t max_seconds = 1'000'000'000;
+constexpr std::uint64_t max_start_timeout_s = 86'400;
 constexpr std::size_t path_bytes = 4096;
 
 /// What is passed to a program may hold anything but a zero.
@@ -101,9 +101,9 @@ Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
         spawn.cwd = program_text(fields, *cwd, "spawn.cwd");
     if (const auto port = number_or_none(fields, "port", 65'535)) spawn.port = static_cast<std::uint16_t>(*port);
     const JsonValue* ready = fields.object("ready");
-    spawn.max_idle_s = number_or_none(fields, "max_idle_s", seconds_max);
-    spawn.lifetime_s = number_or_none(fields, "lifetime_s", seconds_max);
-    spawn.start_timeout_s = number_or_none(fields, "start_timeout_s", start_timeout_s_max).value_or(60);
+    spawn.max_idle_s = number_or_none(fields, "max_idle_s", max_seconds);
+    spawn.lifetime_s = number_or_none(fields, "lifetime_s", max_seconds);
+    spawn.start_timeout_s = number_or_none(fields, "start_timeout_s", max_start_timeout_s).value_or(60);
     if (fields.has("pool")) request.pool = plain_name_field(fields, "pool", limits::pool_bytes);
     if (fields.has("id")) request.id = plain_name_field(fields, "id", limits::backend_id_bytes);
     if (spawn.bytes() > limits::spawn_bytes)
@@ -122,8 +122,8 @@ Result<core::ConnectRequest> decode_connect(const Request& request) {
     core::ConnectRequest connect;
     connect.caller = caller_of(request);
     connect.user = text_field(fields, "user", limits::user_bytes);
-    const std::uint64_t most_s = std::chrono::duration_cast<std::chrono::seconds>(limits::connect_wait).count();
-    connect.wait = std::chrono::seconds(fields.whole("wait_s", 0, most_s).value_or(0));
+    const std::uint64_t max_s = std::chrono::duration_cast<std::chrono::seconds>(limits::connect_wait).count();
+    connect.wait = std::chrono::seconds(fields.whole("wait_s", 0, max_s).value_or(0));
     connect.ttl = duration_field(fields, "ttl_ms");
     const JsonValue* key = fields.object("key");
     const JsonValue* spawn = fields.object("spawn");

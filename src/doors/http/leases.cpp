@@ -175,7 +175,7 @@ DecodedRenewal renewal_fields(const Request& request, Fields& fields) {
     renewal.request.epoch = epoch_field(fields);
     renewal.request.ttl = duration_field(fields, "ttl_ms");
     renewal.request.progress = progress_field(fields);
-    renewal.client_time_ms = fields.whole("client_time_ms", 0, client_time_ms_max);
+    renewal.client_time_ms = fields.whole("client_time_ms", 0, max_client_time_ms);
     return renewal;
 }
 
@@ -198,7 +198,7 @@ Result<DecodedAcquire> decode_acquire(const Request& request) {
     acquire.reason = text_field(fields, "reason", limits::reason_bytes);
     acquire.metadata = metadata_field(fields);
     acquire.idempotency_key = text_field(fields, "idempotency_key", limits::idempotency_key_bytes);
-    decoded.client_time_ms = fields.whole("client_time_ms", 0, client_time_ms_max);
+    decoded.client_time_ms = fields.whole("client_time_ms", 0, max_client_time_ms);
     if (auto error = fields.error()) return *error;
     if (!manifest) return manifest.error();
     acquire.intents = std::move(*manifest);
@@ -238,7 +238,7 @@ Result<core::ReleaseRequest> decode_release(const Request& request, const std::s
     auto query = Query::parse(request.query);
     if (!query) return query.error();
     const auto holder_in_query = query->text("holder", limits::holder_bytes);
-    const auto epoch_in_query = query->whole("epoch", 1, count_max);
+    const auto epoch_in_query = query->whole("epoch", 1, max_count);
     const auto session_in_query = query->text("session", limits::session_bytes);
     if (auto error = query->error()) return *error;
     auto body = read_json_object(request.body);

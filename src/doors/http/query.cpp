@@ -10,7 +10,7 @@
 namespace holdfast::http {
 namespace {
 
-constexpr std::size_t parameters_max = 32;
+constexpr std::size_t max_parameters = 32;
 
 Error invalid_query(std::string message) {
     return {std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
@@ -36,7 +36,7 @@ Result<Query> Query::parse(std::string_view text) {
         auto value = form_decode(pair.substr(std::min(equals + 1, pair.size())));
         if (!name || !value) return invalid_query("the query has a broken escape: " + shown(pair));
         if (query.find(*name) != nullptr) return invalid_query("the parameter " + shown(*name) + " is repeated");
-        if (query.parameters_.size() == parameters_max) return invalid_query("the query has too many parameters");
+        if (query.parameters_.size() == max_parameters) return invalid_query("the query has too many parameters");
         query.parameters_.emplace_back(std::move(*name), std::move(*value));
     }
     return query;
@@ -53,10 +53,10 @@ const std::string* Query::any(std::string_view name) {
     return find(name);
 }
 
-std::optional<std::string> Query::text(std::string_view name, std::size_t most_bytes) {
+std::optional<std::string> Query::text(std::string_view name, std::size_t max_bytes) {
     const std::string* value = any(name);
     if (value == nullptr) return std::nullopt;
-    check(core::check_text({name, *value}, most_bytes));
+    check(core::check_text({name, *value}, max_bytes));
     return *value;
 }
 

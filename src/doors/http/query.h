@@ -17,7 +17,7 @@ class Query {
     /// Reads `a=b&c=d`; `+` is a blank, as in forms. Error `invalid_argument` for a bad escape or a repeated name.
     static Result<Query> parse(std::string_view text);
 
-    std::optional<std::string> text(std::string_view name, std::size_t most_bytes);
+    std::optional<std::string> text(std::string_view name, std::size_t max_bytes);
     std::optional<std::uint64_t> whole(std::string_view name, std::uint64_t least, std::uint64_t most);
     std::optional<bool> boolean(std::string_view name);
 

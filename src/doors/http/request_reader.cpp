@@ -62,8 +62,8 @@ struct RequestReader::Impl {
 
     void restart() {
         parser.emplace();
-        parser->header_limit(header_bytes_max);
-        parser->body_limit(body_bytes_max);
+        parser->header_limit(max_header_bytes);
+        parser->body_limit(max_body_bytes);
         header_bytes = 0;
         told_to_continue = false;
     }
@@ -99,7 +99,7 @@ RequestReader::Step RequestReader::feed(std::string_view& input) {
         input.remove_prefix(used);
         // The parser's own limit is for the request line and for the fields, one by one.
         if (in_header) impl_->header_bytes += used;
-        if (impl_->header_bytes > header_bytes_max) return fail(core::Code::header_too_large, {});
+        if (impl_->header_bytes > max_header_bytes) return fail(core::Code::header_too_large, {});
         if (error == beast::http::error::need_more) return Step::need_more;
         if (error) return fail(code_for(error), {});
     }

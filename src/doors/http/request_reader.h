@@ -9,8 +9,8 @@
 
 namespace holdfast::http {
 
-inline constexpr std::size_t header_bytes_max = 16 * 1024;
-inline constexpr std::size_t body_bytes_max = 1024 * 1024;
+inline constexpr std::size_t max_header_bytes = 16 * 1024;
+inline constexpr std::size_t max_body_bytes = 1024 * 1024;
 
 /// Bytes to requests, one after the other. No I/O. Refuses what two readers could understand differently: both lengths
 /// of a body, a transfer coding that is not `chunked`, two Host fields, HTTP/1.1 without any, fields over several

@@ -44,8 +44,8 @@ struct RelayView {
     std::string address;  ///< empty: this server has no relay
 };
 
-constexpr std::uint64_t ttl_ms_max = UINT32_MAX;
-constexpr std::int64_t time_ms_max = 9'000'000'000'000'000;
+constexpr std::uint64_t max_ttl_ms = UINT32_MAX;
+constexpr std::int64_t max_time_ms = 9'000'000'000'000'000;
 
 discovery::Action action_field(Fields& fields) {
     const auto action = fields.text("action").value_or("");
@@ -116,12 +116,12 @@ Result<DecodedUpdate> decode_service_update(const Request& request) {
     update.name = fields.text("name").value_or("");
     update.token = fields.whole("token", 0, core::token_limit - 1).value_or(0);
     update.returning = fields.boolean("returning").value_or(false);
-    update.ttl = std::chrono::milliseconds(fields.whole("ttl_ms", 0, ttl_ms_max).value_or(0));
+    update.ttl = std::chrono::milliseconds(fields.whole("ttl_ms", 0, max_ttl_ms).value_or(0));
     update.address = fields.text("address").value_or("");
     update.alpn = alpn_field(fields);
     update.metadata = service_metadata(fields);
     update.relay = bytes_field(fields, "relay");
-    update.time_ms = fields.signed_whole("time_ms", time_ms_max).value_or(0);
+    update.time_ms = fields.signed_whole("time_ms", max_time_ms).value_or(0);
     update.nonce = bytes_field(fields, "nonce");
     if (auto error = fields.error()) return *error;
     const std::size_t dot = request.signature.find('.');

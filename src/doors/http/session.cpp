@@ -13,8 +13,8 @@ namespace holdfast::http {
 namespace {
 
 constexpr int requests_per_turn = 64;                  // then others have theirs
-constexpr std::size_t answers_bytes_max = 256 * 1024;  // unread answers before the next request is looked at
-constexpr std::size_t stream_bytes_max = 1024 * 1024;
+constexpr std::size_t max_answers_bytes = 256 * 1024;  // unread answers before the next request is looked at
+constexpr std::size_t max_stream_bytes = 1024 * 1024;
 constexpr std::size_t catch_up_bytes = 64 * 1024;
 constexpr auto stream_keep_alive = 15s;
 
@@ -31,13 +31,13 @@ bool needs_no_store(std::string_view path) {
     return tells_how_it_is(path) || path == "/v1/store";
 }
 
-constexpr std::uint64_t progress_ms_min = 50, progress_ms_max = 60'000;
+constexpr std::uint64_t progress_ms_min = 50, max_progress_ms = 60'000;
 
 /// Zero for one that did not ask, or not for a number. HTTP/1.0 knows no informational answers.
 Duration progress_every(const Request& request) {
     const auto ms = request.http_1_0 ? std::nullopt : parse_number(request.progress_ms);
     if (!ms) return Duration::zero();
-    return std::chrono::milliseconds{std::clamp(*ms, progress_ms_min, progress_ms_max)};
+    return std::chrono::milliseconds{std::clamp(*ms, progress_ms_min, max_progress_ms)};
 }
 
 /// A page elsewhere can send a form, but no JSON, without asking first.
@@ -121,7 +121,7 @@ void Session::process() {
     if (processing_ || is_closed()) return;
     processing_ = true;
     int budget = requests_per_turn;
-    while (budget > 0 && !busy_ && !streaming_ && !is_finishing() && queued() < answers_bytes_max && next_request())
+    while (budget > 0 && !busy_ && !streaming_ && !is_finishing() && queued() < max_answers_bytes && next_request())
         --budget;
     processing_ = false;
     flush();
@@ -305,7 +305,7 @@ void Session::stream(std::uint64_t number, const Feed& feed) {
 void Session::fed(std::string_view text, bool last) {
     if (is_finishing() || is_closed()) return;
     output() += text;
-    if (queued() > stream_bytes_max) return close();
+    if (queued() > max_stream_bytes) return close();
     if (last) return finish();
     tell_later();
 }
@@ -324,12 +324,12 @@ void Session::on_event(const core::Event& event) {
     if (queued() >= catch_up_bytes && stream_->fall_behind()) behind_bytes_ = queued();
     if (stream_->has_fallen_behind()) {
         if (stream_->matches(event)) behind_bytes_ += shared_->hub.text_of(event).size();
-        if (behind_bytes_ > stream_bytes_max) close();
+        if (behind_bytes_ > max_stream_bytes) close();
         return;
     }
     if (!stream_->wants(event)) return;
     output() += shared_->hub.text_of(event);
-    if (queued() > stream_bytes_max) return close();
+    if (queued() > max_stream_bytes) return close();
     tell_later();
 }
 

@@ -33,7 +33,7 @@ Result<std::string> read_file(const std::string& path) {
         return Error{"exposed_secret", named + " may be read or changed by others; run: chmod 600 " + path};
     std::string content;
     char piece[1024];
-    while (content.size() <= secret_bytes_most) {
+    while (content.size() <= max_secret_bytes) {
         const ssize_t took = ::read(file.number, piece, sizeof piece);
         if (took < 0 && errno == EINTR) continue;
         if (took < 0) return Error{"no_secret", named + " cannot be read: " + std::strerror(errno)};
@@ -63,8 +63,8 @@ Result<std::string> read_cluster_secret(const std::string& path_or_empty) {
         return Error{"short_secret", "the cluster secret has " + std::to_string(secret->size()) +
                                          " bytes and needs at least " + std::to_string(secret_bytes_least) +
                                          "; make one with: openssl rand -hex 32"};
-    if (secret->size() > secret_bytes_most)
-        return Error{"long_secret", "the cluster secret has more than " + std::to_string(secret_bytes_most) + " bytes"};
+    if (secret->size() > max_secret_bytes)
+        return Error{"long_secret", "the cluster secret has more than " + std::to_string(max_secret_bytes) + " bytes"};
     return secret;
 }
 

@@ -74,7 +74,7 @@ void Dialer::dial_later() {
 
 Duration Dialer::next_pause() {
     const Duration doubled{parts_.pause_least.count() << std::min(failures_, 20U)};
-    const Duration whole = std::min(doubled, parts_.pause_most);
+    const Duration whole = std::min(doubled, parts_.max_pause);
     ++failures_;
     return whole / 2 + Duration(static_cast<std::int64_t>(random_.unit() * static_cast<double>((whole / 2).count())));
 }

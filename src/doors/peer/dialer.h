@@ -19,7 +19,7 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
     struct Parts {
         boost::asio::io_context& loop;
         std::string address;  ///< HOST:PORT
-        Duration pause_least, pause_most;
+        Duration pause_least, max_pause;
         Duration attempt_within;
         std::uint64_t seed;
         std::function<void(boost::asio::ip::tcp::socket)> on_socket;

@@ -17,7 +17,7 @@ std::string quoted(std::string_view text) {
 
 bool is_id(std::string_view id) {
     const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    return !id.empty() && id.size() <= id_bytes_most && std::all_of(id.begin(), id.end(), allowed);
+    return !id.empty() && id.size() <= max_id_bytes && std::all_of(id.begin(), id.end(), allowed);
 }
 
 std::string with_port(std::string_view address) {

@@ -10,7 +10,7 @@
 namespace holdfast::peer {
 
 inline constexpr std::string_view default_port = "7402";
-inline constexpr std::size_t id_bytes_most = 64;
+inline constexpr std::size_t max_id_bytes = 64;
 
 struct Member {
     std::string id;

@@ -12,7 +12,7 @@ namespace holdfast::peer {
 /// since the protocol bears loss and what is new is worth more (Q12).
 class Outbox {
  public:
-    explicit Outbox(std::size_t bytes_most) : bytes_most_(bytes_most) {}
+    explicit Outbox(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
     /// Returns how many messages were lost by it, this one included if it is too large for a frame.
     template <class AnyMessage>
@@ -27,15 +27,15 @@ class Outbox {
     std::size_t bytes() const { return bytes_.size() - begin_; }
     std::size_t messages() const { return sizes_.size(); }
 
-    /// Moves the oldest to the end of `frame`, as many as fit in `bytes_most`, and at least one if there is one.
+    /// Moves the oldest to the end of `frame`, as many as fit in `max_bytes`, and at least one if there is one.
     /// Returns how many.
-    std::size_t take(std::string& frame, std::size_t bytes_most);
+    std::size_t take(std::string& frame, std::size_t max_bytes);
 
  private:
     std::size_t make_room();
     void drop_front(std::size_t messages);
 
-    std::size_t bytes_most_;
+    std::size_t max_bytes_;
     std::string bytes_;  // those before begin_ are gone
     std::size_t begin_ = 0;
     std::deque<std::size_t> sizes_;

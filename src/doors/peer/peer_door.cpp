@@ -110,7 +110,7 @@ PeerDoor::Impl::Impl(Parts parts_given)
       stop_timer(parts.loop),
       peers(parts.members.all.size()) {
     HOLDFAST_ASSERT(parts.clock && parts.log && parts.on_peer && parts.on_messages);
-    HOLDFAST_ASSERT(parts.members.self < peers.size() && peers.size() <= peer::members_most);
+    HOLDFAST_ASSERT(parts.members.self < peers.size() && peers.size() <= peer::max_members);
 }
 
 Result<std::string> PeerDoor::Impl::start() {
@@ -129,7 +129,7 @@ Result<std::string> PeerDoor::Impl::start() {
 
 void PeerDoor::Impl::make_dialer(core::NodeIndex index) {
     peers[index].dialer = std::make_shared<Dialer>(
-        Dialer::Parts{parts.loop, parts.members.all[index].address, parts.limits.redial_least, parts.limits.redial_most,
+        Dialer::Parts{parts.loop, parts.members.all[index].address, parts.limits.redial_least, parts.limits.max_redial,
                       parts.limits.handshake_within, random.next(),
                       [this, index](tcp::socket socket) { on_dialled(index, std::move(socket)); },
                       [this, index](const std::string& why) { unreachable(index, why); }});
@@ -153,7 +153,7 @@ void PeerDoor::Impl::on_stranger(tcp::socket socket) {
     const tcp::endpoint from = socket.remote_endpoint(error);
     if (error) return;
     // The oldest makes room: who knows the secret is done in moments, and must not be kept out by who is not.
-    if (strangers.size() >= parts.limits.strangers_most) {
+    if (strangers.size() >= parts.limits.max_strangers) {
         ++refusals;
         strangers.front()->close("others came, and it had not proved who it is");
     }

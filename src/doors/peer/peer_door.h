@@ -25,10 +25,10 @@ struct PeerDoorLimits {
     Duration dead_after = 5s;        ///< without a frame from the other end, or without progress of what is sent to it
     Duration handshake_within = 5s;  ///< also for a connection to come about
     Duration redial_least = 50ms;
-    Duration redial_most = 2s;
-    Duration stop_within = 1s;                        ///< for what is queued to be sent
-    std::size_t queue_bytes_most = 32 * 1024 * 1024;  ///< for one peer; then the oldest messages are dropped
-    std::size_t strangers_most = 64;                  ///< connections that have not proved who they are
+    Duration max_redial = 2s;
+    Duration stop_within = 1s;                       ///< for what is queued to be sent
+    std::size_t max_queue_bytes = 32 * 1024 * 1024;  ///< for one peer; then the oldest messages are dropped
+    std::size_t max_strangers = 64;                  ///< connections that have not proved who they are
 };
 
 /// How it stands with one peer.

@@ -11,8 +11,8 @@ using boost::asio::ip::tcp;
 
 constexpr std::size_t input_bytes = 64 * 1024;      // to begin with, and to go back to
 constexpr std::size_t content_bytes = 1024 * 1024;  // of a frame, if it is not for one message
-constexpr std::uint64_t most_silent_ms = 30ULL * 24 * 3600 * 1000;
-constexpr std::size_t sealed_bytes_most = frame_bytes_most + Hmac::bytes;
+constexpr std::uint64_t max_silent_ms = 30ULL * 24 * 3600 * 1000;
+constexpr std::size_t max_sealed_bytes = max_frame_bytes + Hmac::bytes;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ PeerLink::PeerLink(tcp::socket socket, Handshake::Side side, std::string address
       parts_(parts),
       handshake_(side, parts.terms, random_bytes(32), [this](Life peer) { return parts_.owner.admits(*this, peer); }),
       input_(handshake_frame_bytes + frame_header_bytes, '\0'),
-      outbox_(parts.limits.queue_bytes_most) {}
+      outbox_(parts.limits.max_queue_bytes) {}
 
 void PeerLink::start() {
     boost::system::error_code ignored;
@@ -65,7 +65,7 @@ void PeerLink::on_read(std::size_t bytes) {
     std::vector<Message> messages;
     while (state_ != State::closed) {
         if (state_ == State::refusing) rest = {};
-        const auto body = take_frame(rest, opener_ ? sealed_bytes_most : handshake_frame_bytes);
+        const auto body = take_frame(rest, opener_ ? max_sealed_bytes : handshake_frame_bytes);
         if (!body) return close(body.error().message);
         if (!*body) break;
         if (!(opener_ ? take_content(**body, messages) : shake_hands(**body))) return;
@@ -126,7 +126,7 @@ bool PeerLink::take_content(std::string_view body, std::vector<Message>& message
     if (frame->pong != 0) on_pong(frame->pong);
     if (frame->ping != 0) {
         const Duration silence =
-            std::chrono::milliseconds(std::min<std::uint64_t>(frame->silent_for_ms, most_silent_ms));
+            std::chrono::milliseconds(std::min<std::uint64_t>(frame->silent_for_ms, max_silent_ms));
         silent_until_ = heard_at_ + silence;
         parts_.owner.on_silence(*this, silence);
         pong_ = frame->ping;

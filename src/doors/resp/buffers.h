@@ -13,8 +13,8 @@ class Buffers {
     static constexpr std::size_t bytes_kept = 4 * bytes;  ///< a larger one is freed
 
     Buffers() {
-        inputs_.reserve(spare_most);
-        outputs_.reserve(spare_most);
+        inputs_.reserve(max_spare);
+        outputs_.reserve(max_spare);
     }
 
     /// `bytes` long, to be written over.
@@ -31,18 +31,18 @@ class Buffers {
     void give_back_input(std::string& buffer) {
         std::string given;
         given.swap(buffer);
-        if (given.size() == bytes && inputs_.size() < spare_most) inputs_.push_back(std::move(given));
+        if (given.size() == bytes && inputs_.size() < max_spare) inputs_.push_back(std::move(given));
     }
     void give_back_output(std::string& buffer) {
         std::string given;
         given.swap(buffer);
-        if (given.capacity() < bytes || given.capacity() > bytes_kept || outputs_.size() == spare_most) return;
+        if (given.capacity() < bytes || given.capacity() > bytes_kept || outputs_.size() == max_spare) return;
         given.clear();
         outputs_.push_back(std::move(given));
     }
 
  private:
-    static constexpr std::size_t spare_most = 128;
+    static constexpr std::size_t max_spare = 128;
 
     static std::string take_last(std::vector<std::string>& spare) {
         std::string buffer = std::move(spare.back());

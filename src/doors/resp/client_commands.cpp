@@ -9,7 +9,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t name_bytes_most = 256;
+constexpr std::size_t max_name_bytes = 256;
 
 /// One line, in Redis's form, with what is known here.
 std::string line_of(RespSession& session) {
@@ -93,7 +93,7 @@ constexpr std::array subcommands{
 }  // namespace
 
 bool is_client_name(std::string_view name) {
-    return name.size() <= name_bytes_most &&
+    return name.size() <= max_name_bytes &&
            std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
 }
 

@@ -3,15 +3,15 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t key_bytes_most = 256;  // longer ones are not worth it
-constexpr std::size_t words_kept_most = 1024;
+constexpr std::size_t max_key_bytes = 256;  // longer ones are not worth it
+constexpr std::size_t max_words_kept = 1024;
 
 }  // namespace
 
 void CommandBatch::clear() {
     entries_.clear();
     words_.clear();
-    if (words_.capacity() > words_kept_most) words_ = {};
+    if (words_.capacity() > max_words_kept) words_ = {};
 }
 
 void CommandBatch::add(const RespCommand* command, std::span<const std::string_view> words) {
@@ -22,14 +22,14 @@ void CommandBatch::add(const RespCommand* command, std::span<const std::string_v
 std::span<const core::Expected> CommandBatch::expected(std::string_view key_prefix) {
     expected_.clear();
     names_.clear();
-    names_.reserve(commands_most * (key_prefix.size() + key_bytes_most));  // so that the views of it stay
+    names_.reserve(max_commands * (key_prefix.size() + max_key_bytes));  // so that the views of it stay
     for (std::size_t i = 0; i < size(); ++i) {
         if (command(i) == nullptr) continue;
         const Foresight& foresight = command(i)->foresight;
         const auto said = words(i);
         if (foresight.resource == 0 || foresight.resource >= said.size()) continue;
         std::string_view resource = said[foresight.resource];
-        if (resource.size() > key_bytes_most) continue;
+        if (resource.size() > max_key_bytes) continue;
         if (foresight.is_key) {
             const std::size_t begin = names_.size();
             names_ += key_prefix;
@@ -37,7 +37,7 @@ std::span<const core::Expected> CommandBatch::expected(std::string_view key_pref
             resource = std::string_view(names_).substr(begin);
         }
         const bool has_holder =
-            foresight.holder != 0 && foresight.holder < said.size() && said.size() <= foresight.holder_words_most;
+            foresight.holder != 0 && foresight.holder < said.size() && said.size() <= foresight.max_holder_words;
         expected_.push_back({resource, has_holder ? said[foresight.holder] : std::string_view{}});
     }
     return expected_;

@@ -15,14 +15,14 @@ namespace holdfast {
 /// nothing once warm.
 class CommandBatch {
  public:
-    static constexpr std::size_t commands_most = 32;
+    static constexpr std::size_t max_commands = 32;
 
     void clear();
     /// Copies the words, not what they show. nullptr for a command that there is not.
     void add(const RespCommand* command, std::span<const std::string_view> words);
 
     std::size_t size() const { return entries_.size(); }
-    bool is_full() const { return size() == commands_most; }
+    bool is_full() const { return size() == max_commands; }
     const RespCommand* command(std::size_t i) const { return entries_[i].command; }
     std::span<const std::string_view> words(std::size_t i) const {
         return std::span(words_).subspan(entries_[i].first, entries_[i].count);

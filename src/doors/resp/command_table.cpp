@@ -7,7 +7,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t shown_bytes_most = 128;  // of a command and its arguments, in an error
+constexpr std::size_t max_shown_bytes = 128;  // of a command and its arguments, in an error
 
 }  // namespace
 
@@ -38,10 +38,10 @@ bool takes(const RespCommand& command, std::size_t words) {
 
 std::string unknown_command(std::span<const std::string_view> words) {
     std::string text =
-        "unknown command '" + std::string(words[0].substr(0, shown_bytes_most)) + "', with args beginning with: ";
+        "unknown command '" + std::string(words[0].substr(0, max_shown_bytes)) + "', with args beginning with: ";
     std::size_t shown = 0;
-    for (std::size_t i = 1; i < words.size() && shown < shown_bytes_most; ++i) {
-        const std::string_view word = words[i].substr(0, shown_bytes_most - shown);
+    for (std::size_t i = 1; i < words.size() && shown < max_shown_bytes; ++i) {
+        const std::string_view word = words[i].substr(0, max_shown_bytes - shown);
         shown += word.size() + 3;
         text += '\'';
         text += word;
@@ -55,7 +55,7 @@ std::string wrong_arity(std::string_view command) {
 }
 
 std::string unknown_subcommand(std::string_view command, std::string_view subcommand) {
-    return "unknown subcommand '" + std::string(subcommand.substr(0, shown_bytes_most)) + "'. Try " +
+    return "unknown subcommand '" + std::string(subcommand.substr(0, max_shown_bytes)) + "'. Try " +
            std::string(command) + " HELP.";
 }
 

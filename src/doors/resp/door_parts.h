@@ -13,7 +13,7 @@
 #include "doors/resp/resp_door.h"
 #include "doors/resp/subscriptions.h"
 #include "net/poller.h"
-#include "redis/script_book.h"
+#include "redis/script_cache.h"
 
 namespace holdfast {
 
@@ -37,7 +37,7 @@ struct RespDoorParts {
     Buffers buffers;
     CommandBatch batch;  ///< of the session that handles now
     SubscriberHub hub;
-    redis::ScriptBook scripts;
+    redis::ScriptCache scripts;
     std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
     std::size_t refused = 0;                          ///< of the sessions, those over the limit, which are only told so
     std::vector<std::shared_ptr<RespSession>> woken;  ///< to be handled in the next turn

@@ -33,7 +33,7 @@ void subscribe_to(Exchange& exchange, const Kind& kind) {
     Subscriptions& subscriptions = session.subscriptions();
     auto reply = exchange.reply();
     for (const std::string_view name : exchange.words().subspan(1)) {
-        if (name.size() > Subscriptions::name_bytes_most) {
+        if (name.size() > Subscriptions::max_name_bytes) {
             reply.error("ERR", "a channel's name has at most 256 bytes");
         } else if (!(subscriptions.*kind.add)(name)) {
             reply.error("ERR", "a connection subscribes to at most 1000 channels and patterns");

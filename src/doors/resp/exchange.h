@@ -59,8 +59,8 @@ void fail(Exchange& exchange, std::string_view code, std::string_view message);
 struct Foresight {
     std::uint8_t resource = 0;
     std::uint8_t holder = 0;
-    bool is_key = false;                   ///< the resource is a Redis key
-    std::uint8_t holder_words_most = 255;  ///< with more words no lease of the holder begins or ends
+    bool is_key = false;                  ///< the resource is a Redis key
+    std::uint8_t max_holder_words = 255;  ///< with more words no lease of the holder begins or ends
 };
 
 /// How a command is called, and by whom it is answered.

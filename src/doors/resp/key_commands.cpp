@@ -9,14 +9,14 @@
 namespace holdfast {
 namespace {
 
-using core::QuickAnswer;
-using core::QuickDesk;
+using core::RecordTransaction;
+using core::SingleRecordAnswer;
 using redis::KeyOutcome;
 using redis::SetTerms;
 
 // ---- SET and its kin ----
 
-void reply_to_set(Exchange& exchange, const SetTerms& terms, const QuickAnswer& answer) {
+void reply_to_set(Exchange& exchange, const SetTerms& terms, const SingleRecordAnswer& answer) {
     if (failed(exchange, answer)) return;
     if (redis::outcome_of(answer) == KeyOutcome::same_value) note_same_value(exchange);
     resp::ReplyWriter reply = exchange.reply();
@@ -32,8 +32,8 @@ void reply_to_set(Exchange& exchange, const SetTerms& terms, const QuickAnswer& 
 void run_set(Exchange& exchange, const RedisCall& call, const SetTerms& terms) {
     if (!usable(exchange, call.key, call.value)) return;
     run(
-        exchange, {call.key, call.value, true}, [terms](QuickDesk& desk) { redis::set_key(desk, terms); },
-        [&exchange, terms](const QuickAnswer& answer) { reply_to_set(exchange, terms, answer); });
+        exchange, {call.key, call.value, true}, [terms](RecordTransaction& desk) { redis::set_key(desk, terms); },
+        [&exchange, terms](const SingleRecordAnswer& answer) { reply_to_set(exchange, terms, answer); });
 }
 
 void set(Exchange& exchange) {
@@ -66,7 +66,7 @@ void setex(Exchange& exchange) {
 
 // ---- GET and its kin ----
 
-void reply_with_value(Exchange& exchange, const QuickAnswer& answer) {
+void reply_with_value(Exchange& exchange, const SingleRecordAnswer& answer) {
     if (failed(exchange, answer)) return;
     if (redis::outcome_of(answer) == KeyOutcome::done)
         exchange.reply().bulk(answer.text);
@@ -77,15 +77,15 @@ void reply_with_value(Exchange& exchange, const QuickAnswer& answer) {
 
 void get(Exchange& exchange) {
     run(exchange, {exchange.words()[1]}, &redis::get_key,
-        [&exchange](const QuickAnswer& answer) { reply_with_value(exchange, answer); });
+        [&exchange](const SingleRecordAnswer& answer) { reply_with_value(exchange, answer); });
 }
 
 void getdel(Exchange& exchange) {
     run(exchange, {exchange.words()[1]}, &redis::get_and_remove_key,
-        [&exchange](const QuickAnswer& answer) { reply_with_value(exchange, answer); });
+        [&exchange](const SingleRecordAnswer& answer) { reply_with_value(exchange, answer); });
 }
 
-std::int64_t was_done(const QuickAnswer& answer) {
+std::int64_t was_done(const SingleRecordAnswer& answer) {
     return redis::outcome_of(answer) == KeyOutcome::done ? 1 : 0;
 }
 
@@ -93,7 +93,7 @@ void del(Exchange& exchange) {
     reply_sum(exchange, exchange.words().subspan(1), redis::remove_key, was_done);
 }
 
-std::int64_t is_there(const QuickAnswer& answer) {
+std::int64_t is_there(const SingleRecordAnswer& answer) {
     return static_cast<redis::KeyType>(answer.number) != redis::KeyType::none ? 1 : 0;
 }
 
@@ -102,7 +102,7 @@ void exists(Exchange& exchange) {
 }
 
 void type(Exchange& exchange) {
-    run(exchange, {exchange.words()[1]}, &redis::type_of_key, [&exchange](const QuickAnswer& answer) {
+    run(exchange, {exchange.words()[1]}, &redis::type_of_key, [&exchange](const SingleRecordAnswer& answer) {
         if (answer.refused) return fail(exchange, answer);
         constexpr std::array<std::string_view, 3> names{"none", "string", "set"};
         exchange.reply().simple(names[static_cast<std::size_t>(answer.number)]);
@@ -120,8 +120,8 @@ void expire_by(Exchange& exchange, TimeUnit unit) {
     if (const auto* error = std::get_if<OptionError>(&parsed)) return fail(exchange, *error);
     const redis::ExpireWhen when = std::get<redis::ExpireWhen>(parsed);
     run(
-        exchange, {words[1]}, [time = *ttl, when](QuickDesk& desk) { redis::expire_key(desk, time, when); },
-        [&exchange](const QuickAnswer& answer) {
+        exchange, {words[1]}, [time = *ttl, when](RecordTransaction& desk) { redis::expire_key(desk, time, when); },
+        [&exchange](const SingleRecordAnswer& answer) {
             if (!failed(exchange, answer)) reply_integer(exchange, was_done(answer));
         });
 }
@@ -133,7 +133,7 @@ void expire(Exchange& exchange) {
 }
 
 void pttl(Exchange& exchange) {
-    run(exchange, {exchange.words()[1]}, &redis::time_left, [&exchange](const QuickAnswer& answer) {
+    run(exchange, {exchange.words()[1]}, &redis::time_left, [&exchange](const SingleRecordAnswer& answer) {
         if (answer.refused) return fail(exchange, answer);
         reply_integer(exchange, answer.number);
     });
@@ -141,7 +141,7 @@ void pttl(Exchange& exchange) {
 
 /// Rounded as Redis does it.
 void ttl(Exchange& exchange) {
-    run(exchange, {exchange.words()[1]}, &redis::time_left, [&exchange](const QuickAnswer& answer) {
+    run(exchange, {exchange.words()[1]}, &redis::time_left, [&exchange](const SingleRecordAnswer& answer) {
         if (answer.refused) return fail(exchange, answer);
         reply_integer(exchange, answer.number < 0 ? answer.number : (answer.number + 500) / 1000);
     });

@@ -14,9 +14,9 @@ using namespace core;
 
 namespace {
 
-constexpr std::uint64_t duration_ms_most = 1'000'000'000'000;
-constexpr std::int64_t priority_most = 9'000'000'000'000'000;
-constexpr std::uint64_t number_most = (1ULL << 53) - 1;
+constexpr std::uint64_t max_duration_ms = 1'000'000'000'000;
+constexpr std::int64_t max_priority = 9'000'000'000'000'000;
+constexpr std::uint64_t max_number = (1ULL << 53) - 1;
 
 /// True if normalised() would change nothing. False does not say the contrary.
 bool surely_normalised(std::string_view name) {
@@ -49,11 +49,11 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
         read.progress = *progress;
     } else if (same_word(name, "PRIORITY")) {
         read.priority = resp::parse_integer(value);
-        if (!read.priority || *read.priority > priority_most || *read.priority < -priority_most)
+        if (!read.priority || *read.priority > max_priority || *read.priority < -max_priority)
             return invalid_argument("PRIORITY takes a whole number from -9*10^15 to 9*10^15");
     } else if (same_word(name, "EPOCH")) {
         read.epoch = parse_number(value);
-        if (!read.epoch || *read.epoch == 0 || *read.epoch > number_most)
+        if (!read.epoch || *read.epoch == 0 || *read.epoch > max_number)
             return invalid_argument("EPOCH takes a whole number from 1 to 2^53-1");
     } else if (same_word(name, "SCOPE")) {
         if (!same_word(value, "CONNECTION")) return invalid_argument("SCOPE takes CONNECTION");
@@ -81,7 +81,7 @@ Error invalid_argument(std::string message) {
 
 Result<Duration> read_ms(std::string_view field, std::string_view text) {
     const auto ms = parse_number(text);
-    if (!ms || *ms > duration_ms_most)
+    if (!ms || *ms > max_duration_ms)
         return invalid_argument(std::string(field) + " takes a whole number of milliseconds");
     return Duration{std::chrono::milliseconds{*ms}};
 }

@@ -22,21 +22,21 @@ namespace {
 /// R8: it ends with the connection, which may have ended before it was granted.
 void bind_to_connection(Exchange& exchange, std::string_view resource, const Lease& lease) {
     if (exchange.gone())
-        exchange.authority().quick().release(
-            resource, lease.holder, lease.token, [](const QuickAnswer&) {}, lease.session);
+        exchange.authority().single_record().release(
+            resource, lease.holder, lease.token, [](const SingleRecordAnswer&) {}, lease.session);
     else
         exchange.session().scoped().add({std::string(resource), lease.token}, lease.holder);
 }
 
-void acquire_quickly(Exchange& exchange, const AcquireArguments& asked, std::string_view resource) {
-    exchange.authority().quick().acquire(resource, asked.holder, asked.predicate, asked.ttl,
-                                         [&exchange, scoped = asked.scoped](const QuickAnswer& answer) {
-                                             if (answer.has_lease && scoped)
-                                                 bind_to_connection(exchange, answer.resource, answer.lease);
-                                             auto reply = exchange.reply();
-                                             put_acquired(reply, answer.resource, answer);
-                                             exchange.finish();
-                                         });
+void acquire_at_once(Exchange& exchange, const AcquireArguments& asked, std::string_view resource) {
+    exchange.authority().single_record().acquire(resource, asked.holder, asked.predicate, asked.ttl,
+                                                 [&exchange, scoped = asked.scoped](const SingleRecordAnswer& answer) {
+                                                     if (answer.has_lease && scoped)
+                                                         bind_to_connection(exchange, answer.resource, answer.lease);
+                                                     auto reply = exchange.reply();
+                                                     put_acquired(reply, answer.resource, answer);
+                                                     exchange.finish();
+                                                 });
 }
 
 /// What the door itself has to do with a grant, and meanwhile.
@@ -89,7 +89,7 @@ void acquire(Exchange& exchange) {
                                      "WAIT"));
     const bool leads = core::owner_of(*resource) == core::Owner::leaders;
     if (asked->is_plain() && !leads && !exchange.authority().is_agent(asked->holder))
-        return acquire_quickly(exchange, *asked, *resource);
+        return acquire_at_once(exchange, *asked, *resource);
     AcquireRequest request;
     request.caller = {session.peer(), session.id()};
     request.holder = asked->holder;
@@ -146,26 +146,27 @@ Result<Keeping> read_keeping(std::span<const std::string_view> words, bool takes
 /// Which of the two, and how it is answered.
 struct Verb {
     bool renews;
-    void (*put)(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer);
+    void (*put)(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer);
 };
 constexpr Verb renewing{true, put_renewed};
-constexpr Verb releasing{
-    false, [](resp::ReplyWriter& reply, std::string_view, const QuickAnswer& answer) { put_released(reply, answer); }};
+constexpr Verb releasing{false, [](resp::ReplyWriter& reply, std::string_view, const SingleRecordAnswer& answer) {
+                             put_released(reply, answer);
+                         }};
 
 /// Calls `done` if the name is well formed, else returns why it is not.
 std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_view> name, const Keeping& asked,
-                              const Verb& verb, Quick::Done done) {
+                              const Verb& verb, SingleRecord::Done done) {
     std::string room;
     const auto token = read_token(name[1]);
     if (!token) return token.error();
     const auto resource = one_name(name[0], {}, FullNames::allowed, room);
     if (!resource) return resource.error();
-    Quick& quick = exchange.authority().quick();
+    SingleRecord& single_record = exchange.authority().single_record();
     if (verb.renews) {
-        quick.renew(*resource, asked.holder, *token, asked.ttl, std::move(done));
+        single_record.renew(*resource, asked.holder, *token, asked.ttl, std::move(done));
     } else {
         if (!exchange.gone()) exchange.session().scoped().forget_if_of(*token, asked.holder);
-        quick.release(*resource, asked.holder, *token, std::move(done), asked.session);
+        single_record.release(*resource, asked.holder, *token, std::move(done), asked.session);
     }
     return std::nullopt;
 }
@@ -193,12 +194,12 @@ void keep_many(Exchange& exchange, const Keeping& asked, const Verb& verb) {
     const auto protocol = exchange.session().client().protocol;
     for (std::size_t i = 0; i < count; ++i) {
         const auto name = i == 0 ? asked.first : asked.others.subspan(2 * (i - 1), 2);
-        auto error =
-            keep_one(exchange, name, asked, verb, [many, i, protocol, put = verb.put](const QuickAnswer& answer) {
-                resp::ReplyWriter reply(many->replies[i], protocol);
-                put(reply, answer.resource, answer);
-                many->arrived();
-            });
+        auto error = keep_one(exchange, name, asked, verb,
+                              [many, i, protocol, put = verb.put](const SingleRecordAnswer& answer) {
+                                  resp::ReplyWriter reply(many->replies[i], protocol);
+                                  put(reply, answer.resource, answer);
+                                  many->arrived();
+                              });
         if (!error) continue;
         resp::ReplyWriter reply(many->replies[i], protocol);
         put_error(reply, Code::invalid_argument, error->message);
@@ -211,7 +212,7 @@ void keep(Exchange& exchange, const Verb& verb) {
     if (!asked) return fail(exchange, asked.error());
     if (asked->many) return keep_many(exchange, *asked, verb);
     const auto error =
-        keep_one(exchange, asked->first, *asked, verb, [&exchange, put = verb.put](const QuickAnswer& answer) {
+        keep_one(exchange, asked->first, *asked, verb, [&exchange, put = verb.put](const SingleRecordAnswer& answer) {
             auto reply = exchange.reply();
             put(reply, answer.resource, answer);
             exchange.finish();

@@ -14,7 +14,7 @@ using namespace core;
 
 namespace {
 
-constexpr std::size_t page_most = 1000;
+constexpr std::size_t max_page = 1000;
 
 void answer_verified(Exchange& exchange, const Answer<std::vector<VerifyAnswer>>& answer) {
     auto reply = exchange.reply();
@@ -52,7 +52,7 @@ Result<ListQuery> read_list(std::span<const std::string_view> words) {
             query.name_space = value;
         } else if (same_word(words[i], "LIMIT")) {
             const auto limit = parse_number(value);
-            if (!limit || *limit == 0 || *limit > page_most) return invalid_argument("LIMIT takes 1 to 1000");
+            if (!limit || *limit == 0 || *limit > max_page) return invalid_argument("LIMIT takes 1 to 1000");
             query.limit = *limit;
         } else if (same_word(words[i], "AFTER")) {
             query.after = value;

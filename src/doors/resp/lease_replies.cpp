@@ -12,7 +12,7 @@ using namespace core;
 
 namespace {
 
-constexpr std::size_t named_most = 3;  // of those in the way, in an error that is one line
+constexpr std::size_t max_named = 3;  // of those in the way, in an error that is one line
 
 std::string_view in_capitals(Code code, std::array<char, 32>& room) {
     const std::string_view name = name_of(code).substr(0, room.size());
@@ -30,7 +30,7 @@ std::string in_the_way(const AcquireBusy& busy) {
     std::size_t named = 0;
     for (const NamedConflict& entry : busy.conflicts) {
         const Conflict& conflict = entry.conflict;
-        if (named == named_most) {
+        if (named == max_named) {
             text += ", and others";
             break;
         }
@@ -110,17 +110,17 @@ void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant
              now);
 }
 
-void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer) {
+void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer) {
     if (answer.refused == Code::busy) return put_busy(reply, busy_answer(Code::busy, answer.standing));
     put_renewed(reply, resource, answer);
 }
 
-void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const QuickAnswer& answer) {
+void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer) {
     if (answer.refused) return put_error(reply, *answer.refused, answer.detail, answer.retry_in);
     put_told(reply, {resource, answer.lease, answer.cut_from}, answer.at);
 }
 
-void put_released(resp::ReplyWriter& reply, const QuickAnswer& answer) {
+void put_released(resp::ReplyWriter& reply, const SingleRecordAnswer& answer) {
     if (answer.refused) return put_error(reply, *answer.refused, answer.detail, answer.retry_in);
     reply.map(2);
     reply.bulk("released");

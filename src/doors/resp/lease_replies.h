@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "authority/answers.h"
-#include "authority/quick.h"
+#include "authority/single_record.h"
 #include "base/result.h"
 #include "codec/resp/resp_writer.h"
 #include "doors/resp/exchange.h"
@@ -35,10 +35,10 @@ void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now);
 
 /// `granted`, or why not.
 void put_acquired(resp::ReplyWriter& reply, const core::AcquireAnswer& answer, Instant now);
-void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const core::QuickAnswer& answer);
+void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const core::SingleRecordAnswer& answer);
 
-void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const core::QuickAnswer& answer);
-void put_released(resp::ReplyWriter& reply, const core::QuickAnswer& answer);
+void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const core::SingleRecordAnswer& answer);
+void put_released(resp::ReplyWriter& reply, const core::SingleRecordAnswer& answer);
 
 /// A lease as anybody may see it.
 void put_lease(resp::ReplyWriter& reply, std::string_view resource, const core::Lease& lease, Instant now);

@@ -26,9 +26,9 @@ RedisKey::RedisKey(Exchange& exchange, std::string_view key) {
     size_ = static_cast<std::size_t>(end - room_.data());
 }
 
-void run(Exchange& exchange, const RedisCall& call, core::Quick::Rule rule, core::Quick::Done done) {
+void run(Exchange& exchange, const RedisCall& call, core::SingleRecord::Rule rule, core::SingleRecord::Done done) {
     const RedisKey key(exchange, call.key);
-    exchange.authority().quick().update(
+    exchange.authority().single_record().update(
         {.resource = key.resource(), .holder = call.value, .extra = {}, .takes = call.takes, .exact = true},
         std::move(rule), std::move(done));
 }
@@ -41,7 +41,7 @@ void fail_no_expiry(Exchange& exchange) {
     fail(exchange, "a key is a lease here, and every lease ends: say how long with PX milliseconds or EX seconds");
 }
 
-void fail(Exchange& exchange, const core::QuickAnswer& refused) {
+void fail(Exchange& exchange, const core::SingleRecordAnswer& refused) {
     const core::Code code = *refused.refused;
     resp::ReplyWriter reply = exchange.reply();
     if (code == core::Code::recovering || code == core::Code::stopping) {
@@ -59,7 +59,7 @@ void fail(Exchange& exchange, const core::QuickAnswer& refused) {
     exchange.finish();
 }
 
-bool failed(Exchange& exchange, const core::QuickAnswer& answer) {
+bool failed(Exchange& exchange, const core::SingleRecordAnswer& answer) {
     if (answer.refused) {
         fail(exchange, answer);
         return true;
@@ -92,7 +92,7 @@ struct Sum {
     Exchange& exchange;
     std::size_t missing;
     std::int64_t total = 0;
-    std::optional<core::QuickAnswer> refused{};
+    std::optional<core::SingleRecordAnswer> refused{};
 
     void arrived() {
         if (--missing > 0) return;
@@ -103,16 +103,16 @@ struct Sum {
 
 }  // namespace
 
-void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::QuickDesk&),
-               std::int64_t (*count)(const core::QuickAnswer&)) {
+void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::RecordTransaction&),
+               std::int64_t (*count)(const core::SingleRecordAnswer&)) {
     if (keys.size() == 1)
-        return run(exchange, {keys[0]}, rule, [&exchange, count](const core::QuickAnswer& answer) {
+        return run(exchange, {keys[0]}, rule, [&exchange, count](const core::SingleRecordAnswer& answer) {
             if (answer.refused) return fail(exchange, answer);
             reply_integer(exchange, count(answer));
         });
     const auto sum = std::make_shared<Sum>(Sum{exchange, keys.size()});
     for (const std::string_view key : keys)
-        run(exchange, {key}, rule, [sum, count](const core::QuickAnswer& answer) {
+        run(exchange, {key}, rule, [sum, count](const core::SingleRecordAnswer& answer) {
             if (answer.refused) sum->refused = answer;
             sum->total += count(answer);
             sum->arrived();

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "authority/quick.h"
+#include "authority/single_record.h"
 #include "doors/resp/exchange.h"
 #include "lease/limits.h"
 #include "redis/redis_keys.h"
@@ -34,15 +34,15 @@ struct RedisCall {
     std::string_view value{};
     bool takes = false;
 };
-void run(Exchange& exchange, const RedisCall& call, core::Quick::Rule rule, core::Quick::Done done);
+void run(Exchange& exchange, const RedisCall& call, core::SingleRecord::Rule rule, core::SingleRecord::Done done);
 
 /// Error replies; they finish the exchange.
 void fail_wrong_type(Exchange& exchange);
 void fail_no_expiry(Exchange& exchange);
 /// Why the lease's own rules refused it. Always an error, never an answer that could pass for a grant.
-void fail(Exchange& exchange, const core::QuickAnswer& refused);
+void fail(Exchange& exchange, const core::SingleRecordAnswer& refused);
 /// Replies with an error, if the answer is one, and says so. `number` must be an outcome.
-bool failed(Exchange& exchange, const core::QuickAnswer& answer);
+bool failed(Exchange& exchange, const core::SingleRecordAnswer& answer);
 
 /// A lock was refused because its own value has the key. Redis answers that as it answers a lock of another, and so do
 /// we; but whoever runs Redlock over several nodes of one Holdfast can never get a majority, and is to be told.
@@ -54,7 +54,7 @@ bool usable(Exchange& exchange, std::string_view key, std::string_view value);
 void reply_integer(Exchange& exchange, std::int64_t number);
 
 /// Runs a rule on each of the keys, and replies with the sum of what `count` makes of the answers.
-void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::QuickDesk&),
-               std::int64_t (*count)(const core::QuickAnswer&));
+void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::RecordTransaction&),
+               std::int64_t (*count)(const core::SingleRecordAnswer&));
 
 }  // namespace holdfast

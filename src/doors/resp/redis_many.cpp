@@ -10,8 +10,8 @@
 namespace holdfast {
 namespace {
 
-using core::QuickAnswer;
-using core::QuickDesk;
+using core::RecordTransaction;
+using core::SingleRecordAnswer;
 using redis::KeyOutcome;
 
 struct ManyKeys;
@@ -32,7 +32,7 @@ struct ManyKeys {
 // ---- take all ----
 
 /// Gives back, last first, what was taken; then replies with the error, or with nothing done.
-void give_back(const ManyKeysPtr& many, const std::shared_ptr<const QuickAnswer>& refused) {
+void give_back(const ManyKeysPtr& many, const std::shared_ptr<const SingleRecordAnswer>& refused) {
     if (many->taken.empty()) {
         if (refused) return fail(many->exchange, *refused);
         return reply_integer(many->exchange, 0);
@@ -40,8 +40,8 @@ void give_back(const ManyKeysPtr& many, const std::shared_ptr<const QuickAnswer>
     const core::Token token = many->taken.back();
     many->taken.pop_back();
     run(
-        many->exchange, many->call(many->taken.size()), [token](QuickDesk& desk) { desk.release(token); },
-        [many, refused](const QuickAnswer&) { give_back(many, refused); });
+        many->exchange, many->call(many->taken.size()), [token](RecordTransaction& desk) { desk.release(token); },
+        [many, refused](const SingleRecordAnswer&) { give_back(many, refused); });
 }
 
 void take_next(const ManyKeysPtr& many) {
@@ -50,9 +50,10 @@ void take_next(const ManyKeysPtr& many) {
     terms.when = redis::SetTerms::When::absent;
     terms.ttl = many->ttl;
     run(
-        many->exchange, many->call(many->taken.size(), true), [terms](QuickDesk& desk) { redis::set_key(desk, terms); },
-        [many](const QuickAnswer& answer) {
-            if (answer.refused) return give_back(many, std::make_shared<const QuickAnswer>(answer));
+        many->exchange, many->call(many->taken.size(), true),
+        [terms](RecordTransaction& desk) { redis::set_key(desk, terms); },
+        [many](const SingleRecordAnswer& answer) {
+            if (answer.refused) return give_back(many, std::make_shared<const SingleRecordAnswer>(answer));
             if (redis::outcome_of(answer) == KeyOutcome::same_value) note_same_value(many->exchange);
             if (redis::outcome_of(answer) != KeyOutcome::done) return give_back(many, nullptr);
             many->taken.push_back(answer.lease.token);
@@ -62,7 +63,7 @@ void take_next(const ManyKeysPtr& many) {
 
 void look_before_taking(const ManyKeysPtr& many, std::size_t step) {
     if (step == many->keys.size()) return take_next(many);
-    run(many->exchange, many->call(step), &redis::compare, [many, step](const QuickAnswer& answer) {
+    run(many->exchange, many->call(step), &redis::compare, [many, step](const SingleRecordAnswer& answer) {
         if (answer.refused) return fail(many->exchange, answer);
         if (redis::outcome_of(answer) == KeyOutcome::done) note_same_value(many->exchange);
         if (redis::outcome_of(answer) != KeyOutcome::absent) return reply_integer(many->exchange, 0);
@@ -74,7 +75,7 @@ void look_before_taking(const ManyKeysPtr& many, std::size_t step) {
 
 void remove_next(const ManyKeysPtr& many, std::size_t step) {
     if (step == many->keys.size()) return reply_integer(many->exchange, many->removed);
-    run(many->exchange, many->call(step), &redis::remove_if_equal, [many, step](const QuickAnswer& answer) {
+    run(many->exchange, many->call(step), &redis::remove_if_equal, [many, step](const SingleRecordAnswer& answer) {
         if (failed(many->exchange, answer)) return;
         many->removed += redis::outcome_of(answer) == KeyOutcome::done ? 1 : 0;
         remove_next(many, step + 1);
@@ -86,8 +87,9 @@ void remove_next(const ManyKeysPtr& many, std::size_t step) {
 void extend_next(const ManyKeysPtr& many, std::size_t step) {
     if (step == many->keys.size()) return reply_integer(many->exchange, many->named);
     run(
-        many->exchange, many->call(step), [ttl = many->ttl](QuickDesk& desk) { redis::expire_if_equal(desk, ttl); },
-        [many, step](const QuickAnswer& answer) {
+        many->exchange, many->call(step),
+        [ttl = many->ttl](RecordTransaction& desk) { redis::expire_if_equal(desk, ttl); },
+        [many, step](const SingleRecordAnswer& answer) {
             if (failed(many->exchange, answer)) return;
             if (redis::outcome_of(answer) != KeyOutcome::done) return reply_integer(many->exchange, 0);
             extend_next(many, step + 1);
@@ -96,7 +98,7 @@ void extend_next(const ManyKeysPtr& many, std::size_t step) {
 
 void look_before_extending(const ManyKeysPtr& many, std::size_t step) {
     if (step == many->keys.size()) return extend_next(many, 0);
-    run(many->exchange, many->call(step), &redis::compare, [many, step](const QuickAnswer& answer) {
+    run(many->exchange, many->call(step), &redis::compare, [many, step](const SingleRecordAnswer& answer) {
         if (failed(many->exchange, answer)) return;
         if (redis::outcome_of(answer) != KeyOutcome::done) return reply_integer(many->exchange, 0);
         look_before_extending(many, step + 1);

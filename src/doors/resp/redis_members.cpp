@@ -8,15 +8,15 @@
 namespace holdfast {
 namespace {
 
-using core::QuickAnswer;
-using core::QuickDesk;
+using core::RecordTransaction;
+using core::SingleRecordAnswer;
 
 /// SADD and SREM take members one after the other; one that cannot be taken ends it, with what came before done.
 struct MemberChanges {
     Exchange& exchange;
     std::string key;
     std::vector<std::string> names;
-    void (*rule)(QuickDesk&);
+    void (*rule)(RecordTransaction&);
     bool takes;
     std::size_t next = 0;
     std::int64_t done = 0;
@@ -25,16 +25,17 @@ struct MemberChanges {
 void change_next(const std::shared_ptr<MemberChanges>& changes) {
     if (changes->next == changes->names.size()) return reply_integer(changes->exchange, changes->done);
     const std::string& name = changes->names[changes->next++];
-    run(changes->exchange, {changes->key, name, changes->takes}, changes->rule, [changes](const QuickAnswer& answer) {
-        if (failed(changes->exchange, answer)) return;
-        changes->done += redis::outcome_of(answer) == redis::KeyOutcome::done ? 1 : 0;
-        change_next(changes);
-    });
+    run(changes->exchange, {changes->key, name, changes->takes}, changes->rule,
+        [changes](const SingleRecordAnswer& answer) {
+            if (failed(changes->exchange, answer)) return;
+            changes->done += redis::outcome_of(answer) == redis::KeyOutcome::done ? 1 : 0;
+            change_next(changes);
+        });
 }
 
 constexpr std::size_t members_per_command = 256;  // as a manifest has intents (G1)
 
-void change(Exchange& exchange, void (*rule)(QuickDesk&), bool takes) {
+void change(Exchange& exchange, void (*rule)(RecordTransaction&), bool takes) {
     const auto words = exchange.words();
     const auto names = words.subspan(2);
     if (names.size() > members_per_command) return fail(exchange, "more than 256 members in one command");
@@ -57,13 +58,13 @@ void redis_srem_command(Exchange& exchange) {
 
 void redis_sismember_command(Exchange& exchange) {
     const auto words = exchange.words();
-    run(exchange, {words[1], words[2]}, &redis::is_member, [&exchange](const QuickAnswer& answer) {
+    run(exchange, {words[1], words[2]}, &redis::is_member, [&exchange](const SingleRecordAnswer& answer) {
         if (!failed(exchange, answer)) reply_integer(exchange, answer.number);
     });
 }
 
 void redis_smembers_command(Exchange& exchange) {
-    run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const QuickAnswer& answer) {
+    run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const SingleRecordAnswer& answer) {
         if (failed(exchange, answer)) return;
         resp::ReplyWriter reply = exchange.reply();
         reply.array(static_cast<std::size_t>(answer.number));
@@ -77,7 +78,7 @@ void redis_smembers_command(Exchange& exchange) {
 }
 
 void redis_scard_command(Exchange& exchange) {
-    run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const QuickAnswer& answer) {
+    run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const SingleRecordAnswer& answer) {
         if (!failed(exchange, answer)) reply_integer(exchange, answer.number);
     });
 }

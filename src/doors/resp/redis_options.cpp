@@ -11,7 +11,7 @@ namespace {
 
 using redis::SetTerms;
 
-constexpr std::size_t scan_count_most = 10'000;
+constexpr std::size_t max_scan_count = 10'000;
 
 OptionError syntax() {
     return OptionError(syntax_error);
@@ -34,9 +34,9 @@ bool is_instant_option(std::string_view word) {
 std::optional<Duration> parse_time(std::string_view text, TimeUnit unit) {
     const auto number = resp::parse_integer(text);
     if (!number) return std::nullopt;
-    constexpr std::int64_t most_ms = std::chrono::milliseconds(365 * 24h).count();
+    constexpr std::int64_t max_ms = std::chrono::milliseconds(365 * 24h).count();
     const std::int64_t scale = unit == TimeUnit::seconds ? 1000 : 1;
-    const std::int64_t ms = std::clamp(*number, -most_ms / scale, most_ms / scale) * scale;
+    const std::int64_t ms = std::clamp(*number, -max_ms / scale, max_ms / scale) * scale;
     return std::chrono::milliseconds{ms};
 }
 
@@ -87,7 +87,7 @@ std::variant<ScanOptions, OptionError> parse_scan_options(std::span<const std::s
             const auto count = resp::parse_integer(words[i + 1]);
             if (!count) return OptionError(not_an_integer);
             if (*count < 1) return syntax();
-            options.count = std::min(static_cast<std::size_t>(*count), scan_count_most);
+            options.count = std::min(static_cast<std::size_t>(*count), max_scan_count);
         } else {
             return syntax();
         }

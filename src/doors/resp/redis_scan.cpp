@@ -14,10 +14,10 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t keys_most = 100'000;                // of one KEYS
-constexpr std::size_t key_bytes_together_most = 8 << 20;  // likewise
-constexpr std::uint64_t match_steps = 1'000'000;          // that a pattern may take for one answer, and
-constexpr std::uint64_t match_steps_per_byte = 16;        // for each byte of the keys that it is compared with
+constexpr std::size_t max_keys = 100'000;                // of one KEYS
+constexpr std::size_t max_key_bytes_together = 8 << 20;  // likewise
+constexpr std::uint64_t match_steps = 1'000'000;         // that a pattern may take for one answer, and
+constexpr std::uint64_t match_steps_per_byte = 16;       // for each byte of the keys that it is compared with
 constexpr std::string_view too_many_keys = "too many keys for one answer: use SCAN";
 constexpr std::string_view too_slow_pattern = "this pattern takes too long to match: give it fewer * or sets";
 constexpr std::size_t leases_per_page = 1000;  // of KEYS
@@ -91,7 +91,7 @@ void next_page(const ListingPtr& listing, Then then) {
 }
 
 void gather_all(const ListingPtr& listing) {
-    if (listing->keys.size() > keys_most || listing->key_bytes > key_bytes_together_most)
+    if (listing->keys.size() > max_keys || listing->key_bytes > max_key_bytes_together)
         return fail(listing->exchange, too_many_keys);
     if (!listing->after.empty()) return next_page(listing, gather_all);
     write_keys(listing->exchange.reply(), *listing);

@@ -15,7 +15,7 @@ namespace {
 using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t refused_most = 64;  // connections over the limit that are told so; more are just closed
+constexpr std::size_t max_refused = 64;  // connections over the limit that are told so; more are just closed
 constexpr auto stop_grace = 2s;
 constexpr auto warn_every = 1min;
 constexpr int rounds_per_turn = 4;  // for sessions that wake one another; then the loop has its turn
@@ -96,7 +96,7 @@ void RespDoor::Impl::admit(tcp::socket socket) {
     const bool full = parts->sessions.size() - parts->refused >= parts->options.max_connections ||
                       leaves_fewer_files(socket.native_handle(), files_left_by_others);
     const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_others / 2);
-    if (error || scarce || (full && parts->refused >= refused_most)) return;
+    if (error || scarce || (full && parts->refused >= max_refused)) return;
     const int bare = take_out(socket);
     if (bare < 0) return;
     parts->now = Clock::now();

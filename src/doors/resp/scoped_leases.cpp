@@ -26,10 +26,12 @@ void ScopedLeases::forget_if_of(Token token, std::string_view holder) {
 void ScopedLeases::drop_ended() {
     const auto ended = std::make_shared<std::vector<Token>>();
     for (const auto& [token, scoped] : leases_)
-        authority_.quick().update(
+        authority_.single_record().update(
             {.resource = scoped.resource, .holder = {}, .extra = {}, .takes = false},
-            [token = token](QuickDesk& desk) { desk.answer().number = desk.record().find(token) != nullptr ? 1 : 0; },
-            [ended, token = token](const QuickAnswer& answer) {
+            [token = token](RecordTransaction& desk) {
+                desk.answer().number = desk.record().find(token) != nullptr ? 1 : 0;
+            },
+            [ended, token = token](const SingleRecordAnswer& answer) {
                 if (!answer.refused && answer.number == 0) ended->push_back(token);
             });
     for (const Token token : *ended)
@@ -40,9 +42,9 @@ void ScopedLeases::release_all() {
     const auto leases = std::move(leases_);
     leases_.clear();
     for (const auto& [token, scoped] : leases)
-        authority_.quick().update(
+        authority_.single_record().update(
             {.resource = scoped.resource, .holder = scoped.holder, .by_connection = true},
-            [token = token](QuickDesk& desk) { desk.release(token); }, [](const QuickAnswer&) {});
+            [token = token](RecordTransaction& desk) { desk.release(token); }, [](const SingleRecordAnswer&) {});
 }
 
 }  // namespace holdfast

@@ -8,13 +8,13 @@
 #include "doors/resp/redis_many.h"
 #include "doors/resp/redis_options.h"
 #include "doors/resp/session.h"
-#include "redis/script_book.h"
+#include "redis/script_cache.h"
 
 namespace holdfast {
 namespace {
 
-using core::QuickAnswer;
-using core::QuickDesk;
+using core::RecordTransaction;
+using core::SingleRecordAnswer;
 using redis::KeyOutcome;
 using redis::Script;
 using redis::ScriptAct;
@@ -25,7 +25,7 @@ constexpr std::string_view unknown_script =
     "expiry, and this is none of them, so nothing was changed. A library that renews by it loses its lock at its "
     "expiry. Use LEASE.ACQUIRE, LEASE.RENEW and LEASE.RELEASE, or a library whose scripts docs/redis.md lists";
 
-redis::ScriptBook& book(Exchange& exchange) {
+redis::ScriptCache& book(Exchange& exchange) {
     return exchange.session().parts().scripts;
 }
 
@@ -40,7 +40,7 @@ void reply(Exchange& exchange, const ScriptReply& reply) {
     exchange.finish();
 }
 
-void reply_to_script(Exchange& exchange, const Script& script, const QuickAnswer& answer) {
+void reply_to_script(Exchange& exchange, const Script& script, const SingleRecordAnswer& answer) {
     if (failed(exchange, answer)) return;
     const KeyOutcome outcome = redis::outcome_of(answer);
     if (outcome != KeyOutcome::done)
@@ -49,7 +49,7 @@ void reply_to_script(Exchange& exchange, const Script& script, const QuickAnswer
     reply(exchange, script.done);
 }
 
-void run_rule(QuickDesk& desk, ScriptAct act, Duration time) {
+void run_rule(RecordTransaction& desk, ScriptAct act, Duration time) {
     switch (act) {
         case ScriptAct::remove:
             return redis::remove_if_equal(desk);
@@ -95,8 +95,8 @@ void run_script(Exchange& exchange, const Script& script, const Operands& operan
     if (act == ScriptAct::lengthen)
         act = arguments.size() > 2 && arguments[2] == "0" ? ScriptAct::extend : ScriptAct::expire;
     run(
-        exchange, {operands.keys[0], arguments[0]}, [act, time](QuickDesk& desk) { run_rule(desk, act, time); },
-        [&exchange, script](const QuickAnswer& answer) { reply_to_script(exchange, script, answer); });
+        exchange, {operands.keys[0], arguments[0]}, [act, time](RecordTransaction& desk) { run_rule(desk, act, time); },
+        [&exchange, script](const SingleRecordAnswer& answer) { reply_to_script(exchange, script, answer); });
 }
 
 enum class Access : std::uint8_t { reading_and_writing, reading };
@@ -121,7 +121,7 @@ void eval_ro(Exchange& exchange) {
 }
 
 void evalsha_as(Exchange& exchange, Access access) {
-    const redis::ScriptBook::Entry* entry = book(exchange).find(exchange.words()[1]);
+    const redis::ScriptCache::Entry* entry = book(exchange).find(exchange.words()[1]);
     if (entry == nullptr) return fail(exchange, "NOSCRIPT", "No matching script. Please use EVAL.");
     run_checked(exchange, entry->script, access);
 }
@@ -161,11 +161,11 @@ void script_flush(Exchange& exchange) {
 
 struct Subcommand {
     std::string_view name;
-    std::size_t words_least, words_most;
+    std::size_t words_least, max_words;
     void (*handler)(Exchange&);
 };
 constexpr std::array script_subcommands{Subcommand{"LOAD", 3, 3, script_load},
-                                        Subcommand{"EXISTS", 3, resp::words_most, script_exists},
+                                        Subcommand{"EXISTS", 3, resp::max_words, script_exists},
                                         Subcommand{"FLUSH", 2, 3, script_flush}};
 
 void script(Exchange& exchange) {
@@ -173,7 +173,7 @@ void script(Exchange& exchange) {
     const auto found = std::find_if(script_subcommands.begin(), script_subcommands.end(),
                                     [&](const Subcommand& known) { return same_word(known.name, words[1]); });
     if (found == script_subcommands.end()) return fail(exchange, unknown_subcommand("SCRIPT", words[1]));
-    if (words.size() < found->words_least || words.size() > found->words_most)
+    if (words.size() < found->words_least || words.size() > found->max_words)
         return fail(exchange, wrong_arity("script|" + std::string(found->name)));
     found->handler(exchange);
 }

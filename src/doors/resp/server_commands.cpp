@@ -63,7 +63,7 @@ struct Section {
     std::string_view name;
     void (*put)(std::string&, RespDoorParts&);
 };
-constexpr std::size_t config_patterns_most = 64;
+constexpr std::size_t max_config_patterns = 64;
 
 constexpr std::array sections{Section{"Server", put_server},           Section{"Clients", put_clients},
                               Section{"Persistence", put_persistence}, Section{"Stats", put_stats},
@@ -94,7 +94,7 @@ std::vector<Setting> settings_of(const RespDoorParts& parts) {
             {"maxmemory-policy", "noeviction"},
             {"notify-keyspace-events", ""},
             {"port", parts.port},
-            {"proto-max-bulk-len", std::to_string(resp::command_bytes_most)},
+            {"proto-max-bulk-len", std::to_string(resp::max_command_bytes)},
             {"save", ""},
             {"timeout", std::to_string(idle_s)}};
 }
@@ -166,7 +166,7 @@ void config_command(Exchange& exchange) {
     const auto words = exchange.words();
     if (!same_word(words[1], "GET")) return fail(exchange, unknown_subcommand("CONFIG", words[1]));
     if (words.size() < 3) return fail(exchange, wrong_arity("config|get"));
-    if (words.size() - 2 > config_patterns_most) return fail(exchange, "CONFIG GET takes at most 64 patterns");
+    if (words.size() - 2 > max_config_patterns) return fail(exchange, "CONFIG GET takes at most 64 patterns");
     std::vector<Setting> settings = settings_of(exchange.session().parts());
     std::erase_if(settings, [&](const Setting& setting) {
         return std::none_of(words.begin() + 2, words.end(), [&](std::string_view pattern) {

@@ -18,11 +18,11 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t answers_bytes_most = 256 * 1024;  // unread answers before the next command is looked at
-constexpr std::size_t under_way_most = 1024;
+constexpr std::size_t max_answers_bytes = 256 * 1024;  // unread answers before the next command is looked at
+constexpr std::size_t max_under_way = 1024;
 constexpr std::size_t commands_per_clock = 256;  // in a long turn the clock is read again
-constexpr std::size_t input_bytes_most = resp::command_bytes_most + Buffers::bytes;
-constexpr std::size_t kept_bytes_most = 64 * 1024;  // of memory that a slot keeps for its next exchange
+constexpr std::size_t max_input_bytes = resp::max_command_bytes + Buffers::bytes;
+constexpr std::size_t max_kept_bytes = 64 * 1024;  // of memory that a slot keeps for its next exchange
 constexpr auto linger_for = 2s;
 
 /// As in Redis, where a connection of RESP2 cannot tell a message from a reply.
@@ -68,7 +68,7 @@ RespSession::~RespSession() {
 // ---- input ----
 
 bool RespSession::has_room() const {
-    return under_way_ < under_way_most && waiting_bytes() < answers_bytes_most;
+    return under_way_ < max_under_way && waiting_bytes() < max_answers_bytes;
 }
 
 bool RespSession::wants_input() const {
@@ -79,13 +79,13 @@ bool RespSession::wants_input() const {
 void RespSession::make_room() {
     if (input_.empty()) input_ = parts_->buffers.take_input();
     if (begin_ == end_) begin_ = end_ = 0;
-    if (end_ < input_.size() && input_.size() - begin_ >= std::min(reader_.wants(), input_bytes_most)) return;
+    if (end_ < input_.size() && input_.size() - begin_ >= std::min(reader_.wants(), max_input_bytes)) return;
     if (begin_ > 0) {
         std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
         end_ -= std::exchange(begin_, 0);
     }
     if (end_ < input_.size() && input_.size() >= reader_.wants()) return;
-    input_.resize(std::min(std::max(input_.size() * 2, reader_.wants() + Buffers::bytes), input_bytes_most));
+    input_.resize(std::min(std::max(input_.size() * 2, reader_.wants() + Buffers::bytes), max_input_bytes));
 }
 
 void RespSession::give_up_input() {
@@ -166,7 +166,7 @@ resp::CommandReader::Outcome RespSession::read_ahead() {
     batch.clear();
     read_to_ = begin_;
     auto outcome = Outcome::command;
-    const std::size_t most = std::min(CommandBatch::commands_most, under_way_most - under_way_);
+    const std::size_t most = std::min(CommandBatch::max_commands, max_under_way - under_way_);
     for (bool foreseen = true; foreseen && batch.size() < most && read_to_ < end_;) {
         const bool is_array = input_[read_to_] == '*';
         outcome = reader_.read({input_.data() + read_to_, end_ - read_to_});
@@ -180,7 +180,7 @@ resp::CommandReader::Outcome RespSession::read_ahead() {
         foreseen = is_array && command != nullptr && command->foresight.resource != 0;
     }
     if (batch.size() > 1 && parts_->options.not_yet() == nullptr)
-        parts_->authority.quick().expect(batch.expected(key_prefix()));
+        parts_->authority.single_record().expect(batch.expected(key_prefix()));
     return outcome;
 }
 
@@ -268,7 +268,7 @@ RespSession::Slot& RespSession::take_slot() {
 
 void RespSession::recycle(Slot& slot) {
     slot.kept.clear();
-    if (slot.kept.capacity() > kept_bytes_most) slot.kept.shrink_to_fit();
+    if (slot.kept.capacity() > max_kept_bytes) slot.kept.shrink_to_fit();
     slot.ticket = 0;
     slot.next = std::exchange(spare_, &slot);
 }
@@ -311,7 +311,7 @@ void RespSession::move_on() {
 void RespSession::push(std::string_view message) {
     if (is_gone() || broken_) return;
     pushes_ += message;
-    if (waiting_bytes() > pushes_bytes_most) broken_ = true;
+    if (waiting_bytes() > max_pushes_bytes) broken_ = true;
     if (!handling_) parts_->wake_up(*this);
 }
 

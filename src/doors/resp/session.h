@@ -41,7 +41,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
  public:
     using Clock = std::chrono::steady_clock;
     /// Unread, answers included, before the connection is closed.
-    static constexpr std::size_t pushes_bytes_most = 1024 * 1024;
+    static constexpr std::size_t max_pushes_bytes = 1024 * 1024;
 
     RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id);
     ~RespSession();

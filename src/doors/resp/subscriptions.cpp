@@ -109,7 +109,7 @@ void SubscriberHub::tell(const core::Event& event) {
             writer.bulk(payload);
         }
         for (const std::string_view pattern : route.patterns) {
-            if (message_.size() > RespSession::pushes_bytes_most) break;  // the session closes instead of sending it
+            if (message_.size() > RespSession::max_pushes_bytes) break;  // the session closes instead of sending it
             writer.push(4);
             writer.bulk("pmessage");
             writer.bulk(pattern);

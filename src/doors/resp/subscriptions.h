@@ -25,7 +25,7 @@ inline constexpr std::array event_kinds{core::EventKind::granted, core::EventKin
 class Subscriptions {
  public:
     static constexpr std::size_t most = 1000;
-    static constexpr std::size_t name_bytes_most = 256;
+    static constexpr std::size_t max_name_bytes = 256;
     using Names = std::set<std::string, std::less<>>;
 
     Subscriptions() = default;

@@ -17,7 +17,7 @@ namespace holdfast::core {
 /// the answer for all of them.
 class Connects {
  public:
-    Connects(KeyBook& book, KeyWatch& watch) : book_(book), watch_(watch) {}
+    Connects(KeyState& book, KeyWatch& watch) : book_(book), watch_(watch) {}
 
     /// Names a request that may be waiting, for cancel(). 0: answered already.
     using Ticket = std::uint64_t;
@@ -52,7 +52,7 @@ class Connects {
         std::string resource, backend, drone, life;
     };
 
-    KeyBook& book_;
+    KeyState& book_;
     KeyWatch& watch_;
     std::map<std::string, std::deque<Asked>> asking_;  // by resource: the first is at work
     std::size_t asking_count_ = 0;

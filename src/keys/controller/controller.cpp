@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "keys/controller/connects.h"
-#include "keys/controller/drone_desk.h"
+#include "keys/controller/drone_endpoint.h"
 #include "keys/controller/key_limits.h"
 
 namespace holdfast::core {
@@ -86,9 +86,9 @@ struct Controller::Impl {
     }
 
     const std::string life;
-    KeyBook book;
+    KeyState book;
     KeyWatch watch;
-    DroneDesk desk;
+    DroneEndpoint desk;
     Connects connects;
 };
 
@@ -185,16 +185,16 @@ std::optional<BackendView> Controller::backend(const std::string& id) const {
 }
 
 void Controller::why_unknown(const std::string& id, Callback<Refused> reply) const {
-    constexpr std::size_t most_keys = 1000;
+    constexpr std::size_t max_keys = 1000;
     const Refused not_told{Code::recovering,
                            "this server was just started, and the drone has not told it of " + id + " yet",
                            Duration{1s}};
-    const KeyBook& book = impl_->book;
+    const KeyState& book = impl_->book;
     if (book.began_at && book.now >= *book.began_at + limits::drone_late) return reply(refused(Code::unknown_backend));
     if (book.authority.recovering_for() > Duration::zero()) return reply(not_told);  // the keys were lost as well (S1)
     ListQuery query;
     query.prefix = key_prefix;
-    query.limit = most_keys;
+    query.limit = max_keys;
     impl_->book.authority.list(query, [id, not_told, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
         const auto* page = std::get_if<ListPage>(&found);
         const bool is_there =
@@ -221,7 +221,7 @@ void Controller::unreported(const Backends::Filter& filter, Callback<UnreportedB
     query.limit = limits::unreported_looked_at;
     impl_->book.authority.list(
         query, impl_->book.guarded([this, filter, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
-            const KeyBook& book = impl_->book;
+            const KeyState& book = impl_->book;
             const auto* page = std::get_if<ListPage>(&found);
             UnreportedBackends unreported;
             if (page == nullptr) return reply(std::move(unreported));
@@ -240,7 +240,7 @@ void Controller::unreported(const Backends::Filter& filter, Callback<UnreportedB
 }
 
 Answer<BackendView> Controller::terminate(const std::string& id, Severity how) {
-    KeyBook& book = impl_->book;
+    KeyState& book = impl_->book;
     const Backend* backend = book.backends.find(id);
     if (backend == nullptr) return refused(Code::unknown_backend);
     if (backend->ended() || book.take_back(id, EndReason::terminated)) return impl_->view(*backend);

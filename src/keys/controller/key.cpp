@@ -40,9 +40,9 @@ Result<Key> checked_key(Key key) {
     return key;
 }
 
-bool is_plain_name(std::string_view text, std::size_t most_bytes) {
+bool is_plain_name(std::string_view text, std::size_t max_bytes) {
     static constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    return !text.empty() && text.size() <= most_bytes && text.front() != '.' &&
+    return !text.empty() && text.size() <= max_bytes && text.front() != '.' &&
            text.find_first_not_of(allowed) == std::string_view::npos;
 }
 

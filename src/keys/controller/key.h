@@ -28,7 +28,7 @@ Result<Key> checked_key(Key key);
 
 /// True for what may name a drone, a backend or a pool: letters, digits, `-`, `_` and `.`, not first a dot. Such a name
 /// is also a safe file name.
-bool is_plain_name(std::string_view text, std::size_t most_bytes);
+bool is_plain_name(std::string_view text, std::size_t max_bytes);
 
 /// The full name of the key's resource.
 std::string resource_of(const Key& key);

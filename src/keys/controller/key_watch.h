@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "keys/controller/key_book.h"
+#include "keys/controller/key_state.h"
 
 namespace holdfast::core {
 
@@ -13,7 +13,7 @@ namespace holdfast::core {
 /// backend has ended (K4).
 class KeyWatch {
  public:
-    explicit KeyWatch(KeyBook& book) : book_(book) {}
+    explicit KeyWatch(KeyState& book) : book_(book) {}
 
     /// Looks at this backend's key at that time, unless somebody speaks for it by then.
     void expect(const std::string& backend, Instant at);
@@ -26,7 +26,7 @@ class KeyWatch {
     Instant next_due() const;
 
  private:
-    KeyBook& book_;
+    KeyState& book_;
     std::map<std::string, Instant> expected_;
     std::set<std::pair<Instant, std::string>> due_;
     Instant next_round_{};

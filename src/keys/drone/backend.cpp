@@ -8,9 +8,9 @@ namespace holdfast::drone {
 namespace {
 
 constexpr Duration first_probe_pause = 50ms;
-constexpr Duration probe_pause_max = 1s;
+constexpr Duration max_probe_pause = 1s;
 /// Between two tries to renew; less if the time left is short.
-constexpr Duration retry_pause_max = 2s;
+constexpr Duration max_retry_pause = 2s;
 constexpr Duration retry_pause_min = 100ms;
 
 /// What a controller says can only be too early (K3); what is later than the key could last is nonsense.
@@ -123,7 +123,7 @@ void Backend::ended(const Ending& ending) {
 void Backend::probed(bool answered, HolderInstant now) {
     probing_ = false;
     probe_at_ = now + probe_pause_;
-    probe_pause_ = std::min(probe_pause_ * 3 / 2, probe_pause_max);
+    probe_pause_ = std::min(probe_pause_ * 3 / 2, max_probe_pause);
     if (!answered || state_ != BackendState::waiting) return;
     if (order_.idle_max) idle_since_ = now;
     enter(BackendState::ready);
@@ -147,7 +147,7 @@ void Backend::renewed(const KeyDeadlines& deadlines) {
 
 void Backend::not_renewed(HolderInstant now) {
     renewing_ = false;
-    renew_at_ = now + std::clamp<Duration>((deadlines_.soft - now) / 5, retry_pause_min, retry_pause_max);
+    renew_at_ = now + std::clamp<Duration>((deadlines_.soft - now) / 5, retry_pause_min, max_retry_pause);
 }
 
 void Backend::renew_at_once(HolderInstant now) {

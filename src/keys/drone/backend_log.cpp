@@ -15,7 +15,7 @@ constexpr std::string_view log_extension = ".log";
 
 }  // namespace
 
-BackendLog::BackendLog(std::string path, std::size_t bytes_max) : path_(std::move(path)), bytes_max_(bytes_max) {
+BackendLog::BackendLog(std::string path, std::size_t max_bytes) : path_(std::move(path)), max_bytes_(max_bytes) {
     open();
 }
 
@@ -33,8 +33,8 @@ void BackendLog::rotate() {
 
 void BackendLog::append(std::string_view text) {
     while (!text.empty()) {
-        if (size_ >= bytes_max_) rotate();
-        const std::string_view part = text.substr(0, std::min(text.size(), bytes_max_ - std::min(size_, bytes_max_)));
+        if (size_ >= max_bytes_) rotate();
+        const std::string_view part = text.substr(0, std::min(text.size(), max_bytes_ - std::min(size_, max_bytes_)));
         const ssize_t written = file_ ? ::write(file_.get(), part.data(), part.size()) : -1;
         if (written <= 0) return;
         size_ += static_cast<std::size_t>(written);

@@ -12,7 +12,7 @@ namespace holdfast::drone {
 /// dropped: a full disk must not stop a backend.
 class BackendLog {
  public:
-    BackendLog(std::string path, std::size_t bytes_max);
+    BackendLog(std::string path, std::size_t max_bytes);
 
     void append(std::string_view text);
 
@@ -21,7 +21,7 @@ class BackendLog {
     void rotate();
 
     std::string path_;
-    std::size_t bytes_max_;
+    std::size_t max_bytes_;
     std::size_t size_ = 0;
     Fd file_;
 };

@@ -11,7 +11,7 @@ namespace {
 /// After a call that failed.
 constexpr Duration retry_pause = 1s;
 constexpr Duration heartbeat_min = 100ms;
-constexpr Duration heartbeat_max = 30s;
+constexpr Duration max_heartbeat = 30s;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ bool ControllerTalk::heartbeat_answered(const HeartbeatAsk& ask, const Heartbeat
         heard_[report.id] = std::max(heard_[report.id], report.version);
     drain_ = answer.drain;
     send_all_ = answer.send_all;
-    heartbeat_at_ = now + std::clamp<Duration>(answer.heartbeat_in, heartbeat_min, heartbeat_max);
+    heartbeat_at_ = now + std::clamp<Duration>(answer.heartbeat_in, heartbeat_min, max_heartbeat);
     if (send_all_) heartbeat_at_ = now;
     if (send_all_ && ask.all) not_before_ = now + retry_pause;  // it had all, and asks again: no storm
     return !was_reached;

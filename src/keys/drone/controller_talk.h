@@ -15,7 +15,7 @@ namespace holdfast::drone {
 class ControllerTalk {
  public:
     /// The most backends in one heartbeat; the rest comes with the next.
-    static constexpr std::size_t reports_max = core::limits::backends_per_heartbeat;
+    static constexpr std::size_t max_reports = core::limits::backends_per_heartbeat;
     /// How long a call for orders waits at the controller.
     static constexpr Duration orders_wait = 7s;
 

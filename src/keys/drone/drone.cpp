@@ -21,7 +21,7 @@ namespace holdfast::drone {
 namespace {
 
 /// The longest sleep: a machine that was suspended must not sleep on.
-constexpr Duration turn_max = 1s;
+constexpr Duration max_turn = 1s;
 /// While something is being killed from here.
 constexpr Duration restless_turn = 20ms;
 constexpr Duration look_for_connections_every = 1s;
@@ -151,7 +151,7 @@ class Drone {
 
     void wait() {
         const HolderInstant now = holder_clock_now();
-        HolderInstant until = std::min(now + turn_max, core_.next_due());
+        HolderInstant until = std::min(now + max_turn, core_.next_due());
         if (processes_.is_restless()) until = std::min(until, now + restless_turn);
         if (until <= now) return;
         std::vector<pollfd> watched{{parts_.signals.fd(), POLLIN, 0}, {inbox_.fd(), POLLIN, 0}};

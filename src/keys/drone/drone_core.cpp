@@ -6,9 +6,9 @@
 namespace holdfast::drone {
 namespace {
 
-constexpr std::size_t ended_ids_max = 20'000;
+constexpr std::size_t max_ended_ids = 20'000;
 /// How many that have ended are kept for a controller that does not answer.
-constexpr std::size_t unheard_max = 1'000;
+constexpr std::size_t max_unheard = 1'000;
 /// How long a drone that stops waits to be heard.
 constexpr Duration linger = 5s;
 
@@ -40,7 +40,7 @@ HolderInstant key_end(const Backend& backend) {
 }  // namespace
 
 DroneCore::DroneCore(Settings settings, HolderInstant now)
-    : settings_(settings), ended_(ended_ids_max), talks_(settings.controllers, ControllerTalk{now}) {}
+    : settings_(settings), ended_(max_ended_ids), talks_(settings.controllers, ControllerTalk{now}) {}
 
 std::vector<Effect> DroneCore::step(HolderInstant now) {
     for (auto& [id, backend] : backends_)
@@ -108,7 +108,7 @@ HeartbeatAsk DroneCore::heartbeat_for(std::size_t controller, HolderInstant now)
     // taken for dead.
     for (const int rank : {0, 1, 2})
         for (const auto& [id, backend] : backends_) {
-            if (rank_of(backend) != rank || ask.backends.size() >= ControllerTalk::reports_max) continue;
+            if (rank_of(backend) != rank || ask.backends.size() >= ControllerTalk::max_reports) continue;
             const bool wanted = !talk.has_heard(id, backend.version()) || (ask.all && !backend.is_terminated());
             if (wanted) ask.backends.push_back(report_of(id, backend, now));
         }
@@ -132,7 +132,7 @@ void DroneCore::drop_ended() {
     std::size_t terminated = backends_.size() - running();
     for (auto at = backends_.begin(); at != backends_.end();) {
         const auto& [id, backend] = *at;
-        const bool drop = backend.is_terminated() && (everyone_knows(id, backend) || terminated > unheard_max);
+        const bool drop = backend.is_terminated() && (everyone_knows(id, backend) || terminated > max_unheard);
         if (!drop) {
             ++at;
             continue;

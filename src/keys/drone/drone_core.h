@@ -53,7 +53,7 @@ class DroneCore {
         std::size_t controllers = 1;
         std::size_t capacity = 100;
     };
-    static constexpr std::size_t capacity_max = core::limits::drone_capacity;
+    static constexpr std::size_t max_capacity = core::limits::drone_capacity;
 
     DroneCore(Settings settings, HolderInstant now);
 

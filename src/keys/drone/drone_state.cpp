@@ -18,12 +18,12 @@
 namespace holdfast::drone {
 namespace {
 
-constexpr std::size_t host_name_bytes_max = 64;
+constexpr std::size_t max_host_name_bytes = 64;
 constexpr std::size_t life_bytes = 16;
 
 std::string host_name() {
-    char name[host_name_bytes_max + 1]{};
-    ::gethostname(name, host_name_bytes_max);
+    char name[max_host_name_bytes + 1]{};
+    ::gethostname(name, max_host_name_bytes);
     std::string host = name;
     std::erase_if(host, [](char c) { return !is_name(std::string(1, c)) && c != '.'; });
     return is_name(host) ? host : "drone";

@@ -61,7 +61,7 @@ void LogPump::take_new() {
     }
     for (auto& [backend, reading] : added)
         streams_.push_back({backend, std::move(reading),
-                            BackendLog{settings_.directory + "/" + backend + ".log", settings_.bytes_max}});
+                            BackendLog{settings_.directory + "/" + backend + ".log", settings_.max_bytes}});
 }
 
 /// One chunk at a time, so that one backend cannot keep the others from being read.
@@ -76,7 +76,7 @@ void LogPump::prune() const {
     std::set<std::string> in_use;
     for (const Stream& stream : streams_)
         in_use.insert(stream.backend);
-    prune_logs(settings_.directory, settings_.backends_max, in_use);
+    prune_logs(settings_.directory, settings_.max_backends, in_use);
 }
 
 }  // namespace holdfast::drone

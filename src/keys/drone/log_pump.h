@@ -18,8 +18,8 @@ class LogPump {
  public:
     struct Settings {
         std::string directory;
-        std::size_t bytes_max = 4 << 20;  ///< of a log; with the one before it, twice as much
-        std::size_t backends_max = 200;   ///< whose logs are kept
+        std::size_t max_bytes = 4 << 20;  ///< of a log; with the one before it, twice as much
+        std::size_t max_backends = 200;   ///< whose logs are kept
     };
 
     explicit LogPump(Settings settings);

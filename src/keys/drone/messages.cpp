@@ -12,8 +12,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t name_bytes_max = 128;
-constexpr std::size_t message_bytes_told_max = 300;
+constexpr std::size_t max_name_bytes = 128;
+constexpr std::size_t max_message_bytes_told = 300;
 
 std::int64_t clock_ms(HolderInstant instant) {
     return to_ms(instant.time_since_epoch());
@@ -35,7 +35,7 @@ std::string plain(std::string text) {
     if (!is_utf8(text))
         std::replace_if(
             text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }, '?');
-    std::size_t end = std::min(text.size(), message_bytes_told_max);
+    std::size_t end = std::min(text.size(), max_message_bytes_told);
     while (end < text.size() && (text[end] & 0xC0) == 0x80)
         --end;  // not in the middle of a character
     return text.substr(0, end);
@@ -76,7 +76,7 @@ bool is_name(std::string_view text) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
                c == '.';
     };
-    return !text.empty() && text.size() <= name_bytes_max && text[0] != '.' &&
+    return !text.empty() && text.size() <= max_name_bytes && text[0] != '.' &&
            std::all_of(text.begin(), text.end(), allowed);
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t words_max = 1000;
-constexpr std::size_t order_bytes_max = 128 * 1024;
+constexpr std::size_t max_words = 1000;
+constexpr std::size_t max_order_bytes = 128 * 1024;
 
 /// One order; says in `problem` what is wrong with it.
 class OrderReader {
@@ -48,7 +48,7 @@ class OrderReader {
     std::string checked(std::string value) {
         if (value.find('\0') != std::string::npos) problem("a zero byte in a text");
         bytes_ += value.size();
-        if (bytes_ > order_bytes_max) problem("more than 128 KiB of text");
+        if (bytes_ > max_order_bytes) problem("more than 128 KiB of text");
         return value;
     }
     std::int64_t number(const json::object& in, std::string_view name) {
@@ -109,7 +109,7 @@ class OrderReader {
                     return problem("'" + variable + "' is no variable");
                 read.environment.push_back(checked(variable + "=" + std::string(value.get_string())));
             }
-        if (read.args.size() > words_max || read.environment.size() > words_max) problem("more than 1000 words");
+        if (read.args.size() > max_words || read.environment.size() > max_words) problem("more than 1000 words");
     }
 
     std::uint16_t port_of(const json::object& what) {

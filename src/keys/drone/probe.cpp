@@ -7,8 +7,8 @@
 namespace holdfast::drone {
 namespace {
 
-constexpr Duration connect_max = 1s;
-constexpr Duration answer_max = 3s;
+constexpr Duration max_connect = 1s;
+constexpr Duration max_answer = 3s;
 
 }  // namespace
 
@@ -17,9 +17,9 @@ bool answers(const std::string& host, std::uint16_t port, const Readiness& ready
     if (!server) return false;
     HttpLink link;
     link.aim(*server);
-    if (!link.connect(connect_max)) return false;
+    if (!link.connect(max_connect)) return false;
     if (ready.by == Readiness::By::tcp) return true;
-    const auto answer = link.send({.method = "GET", .target = ready.path}, answer_max);
+    const auto answer = link.send({.method = "GET", .target = ready.path}, max_answer);
     return answer && answer->status >= 200 && answer->status < 400;
 }
 

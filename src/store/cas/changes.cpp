@@ -18,16 +18,16 @@ bool all_still_there(const Entries& before, const Entries& after, Same same) {
 
 }  // namespace
 
-LeaseChange as_change(Became became) {
+LeaseChange as_change(ChangeKind became) {
     switch (became) {
-        case Became::granted:
+        case ChangeKind::granted:
             return LeaseChange::granted;
-        case Became::renewed:
+        case ChangeKind::renewed:
             return LeaseChange::renewed;
-        case Became::revoked:
+        case ChangeKind::revoked:
             return LeaseChange::revoked;
-        case Became::released:
-        case Became::expired:
+        case ChangeKind::released:
+        case ChangeKind::expired:
             break;
     }
     return LeaseChange::released;
@@ -37,12 +37,12 @@ bool is_renewed(const Lease& before, const Lease& after) {
     return after.expires_at - after.acquired_at > before.expires_at - before.acquired_at + rounding;
 }
 
-Became how_it_ended(const Record& after, Token token) {
+ChangeKind how_it_ended(const Record& after, Token token) {
     const EndedLease* ended = after.find_ended(token);
     // One that left no trace was taken back before its holder was told of it.
     const Ending how = ended == nullptr ? Ending::released : ended->how;
-    if (how == Ending::expired) return Became::expired;
-    return how == Ending::revoked ? Became::revoked : Became::released;
+    if (how == Ending::expired) return ChangeKind::expired;
+    return how == Ending::revoked ? ChangeKind::revoked : ChangeKind::released;
 }
 
 void date_grants(Record& record, const std::vector<Token>& granted,
@@ -62,9 +62,9 @@ bool frees_something(const Record& before, const Record& after) {
 }
 
 void tell_changes(const Replaced& replaced, const ClockRates& rates, StoreListener& listener) {
-    for_each_change(replaced.before, replaced.after, [&](Became became, const Lease& lease) {
-        if (became == Became::expired) return listener.on_expired(replaced.resource, lease, Duration::zero());
-        if (became != Became::granted && became != Became::renewed)
+    for_each_change(replaced.before, replaced.after, [&](ChangeKind became, const Lease& lease) {
+        if (became == ChangeKind::expired) return listener.on_expired(replaced.resource, lease, Duration::zero());
+        if (became != ChangeKind::granted && became != ChangeKind::renewed)
             return listener.on_changed(replaced.resource, lease, as_change(became));
         Lease told = lease;
         told.expires_at = replaced.now + rates.usable(lease.expires_at - replaced.now);

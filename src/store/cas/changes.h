@@ -4,17 +4,17 @@
 #include <string_view>
 #include <vector>
 
-#include "store/cas/travelling.h"
+#include "store/cas/relative_record.h"
 #include "store/store.h"
 
 namespace holdfast::core {
 
 /// What has become of a lease from one version of its record to the next.
-enum class Became : std::uint8_t { granted, renewed, released, revoked, expired };
+enum class ChangeKind : std::uint8_t { granted, renewed, released, revoked, expired };
 
-/// Calls `visit(Became, const Lease&)` for each lease that is not as it was: first those that are gone, as they were,
-/// then those that came or were renewed, as they are. Both records are of the same moment and in the same measure of
-/// time. A lease that came and went in between is not told of; one that is there again after it had ended counts as
+/// Calls `visit(ChangeKind, const Lease&)` for each lease that is not as it was: first those that are gone, as they
+/// were, then those that came or were renewed, as they are. Both records are of the same moment and in the same measure
+/// of time. A lease that came and went in between is not told of; one that is there again after it had ended counts as
 /// renewed.
 template <class Visit>
 void for_each_change(const Record& before, const Record& after, Visit visit);
@@ -41,10 +41,10 @@ void tell_changes(const Replaced& replaced, const ClockRates& rates, StoreListen
 // ---- implementation ----
 
 /// As a listener is told of it, unless it expired: that is told apart.
-LeaseChange as_change(Became became);
+LeaseChange as_change(ChangeKind became);
 
 bool is_renewed(const Lease& before, const Lease& after);
-Became how_it_ended(const Record& after, Token token);
+ChangeKind how_it_ended(const Record& after, Token token);
 
 template <class Visit>
 void for_each_change(const Record& before, const Record& after, Visit visit) {
@@ -54,7 +54,7 @@ void for_each_change(const Record& before, const Record& after, Visit visit) {
         const Lease* had = before.find(lease.token);
         if (had != nullptr && !is_renewed(*had, lease)) continue;
         const bool known = had != nullptr || before.find_ended(lease.token) != nullptr;
-        visit(known ? Became::renewed : Became::granted, lease);
+        visit(known ? ChangeKind::renewed : ChangeKind::granted, lease);
     }
 }
 

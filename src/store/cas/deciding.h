@@ -2,17 +2,17 @@
 
 #include <vector>
 
-#include "store/cas/kept_record.h"
 #include "store/cas/lost_leases.h"
 #include "store/cas/own_waiters.h"
 #include "store/cas/pending.h"
+#include "store/cas/stored_record.h"
 
 namespace holdfast::core {
 
 /// What updates are decided on: the record as it is known, the records around it, and what time it is.
 struct Situation {
     std::string_view resource;
-    const KeptRecord& base;
+    const StoredRecord& base;
     const Neighbours& neighbours;
     Moment moment;
     const ClockRates& rates;

@@ -5,7 +5,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr int tries_most = 100;  // each time another front was faster
+constexpr int max_tries = 100;  // each time another front was faster
 
 }
 
@@ -32,7 +32,7 @@ void Document::fetch_for(std::unique_ptr<Change> change) {
 void Document::try_on(std::unique_ptr<Change> change, Reading found) {
     std::string bytes = change->edit(found);
     if (bytes.empty()) return change->done(std::move(found));
-    if (++change->tries > tries_most)
+    if (++change->tries > max_tries)
         return change->done(Error{"store_unavailable", "other fronts change " + parts_.name + " all the time"});
     Swap swap;
     swap.kind = Kind::document;

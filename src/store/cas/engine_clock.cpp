@@ -16,7 +16,7 @@ constexpr Duration::rep drift_per = 1000;
 constexpr Duration step_allowed = 50ms;
 constexpr Duration::rep steps_allowed_per = 200;
 constexpr Duration fresh_for = 10s;
-constexpr Duration width_most = 250ms;
+constexpr Duration max_width = 250ms;
 
 Duration drift(Duration time) {
     return time / drift_per;
@@ -60,7 +60,7 @@ void EngineClockBounds::resume(const ClockOffset& offset) {
 
 bool EngineClockBounds::usable(Instant now) const {
     if (!known_ || now - received_ > fresh_for) return false;
-    return latest(now) - earliest(now) <= width_most;
+    return latest(now) - earliest(now) <= max_width;
 }
 
 EngineTime EngineClockBounds::latest(Instant now) const {

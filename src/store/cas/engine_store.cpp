@@ -4,16 +4,16 @@
 
 #include "base/assert.h"
 #include "lease/manifest.h"
+#include "store/cas/cas_loop.h"
 #include "store/cas/looks_at_engine.h"
 #include "store/cas/notice.h"
-#include "store/cas/swaps.h"
-#include "store/cas/turns.h"
+#include "store/cas/waiter_poller.h"
 
 namespace holdfast::core {
 namespace {
 
 constexpr Duration overdue_every = 1s;
-constexpr std::size_t overdue_most = 256;
+constexpr std::size_t max_overdue = 256;
 constexpr Duration clock_every = 3s;              ///< so that what it is at the engine is always known well enough
 constexpr std::string_view clock_name = "clock";  ///< a document that nobody writes
 
@@ -31,14 +31,14 @@ struct EngineStore::Impl {
                  .last_write = parts.last_write,
                  .seed = parts.seed,
                  .give_up_after = parts.give_up_after,
-                 .records_most = parts.records_most,
+                 .max_records = parts.max_records,
                  .last_token = std::move(parts.last_token),
                  .why_no_token = std::move(parts.why_no_token),
                  .token_given = std::move(parts.on_token_given),
                  .clock = std::move(parts.clock),
                  .stepped = std::move(parts.on_clock_stepped),
                  .vanished = std::move(parts.on_vanished),
-                 .written = [this](const Swaps::Written& written) { on_written(written); },
+                 .written = [this](const CasLoop::Written& written) { on_written(written); },
                  .shown_wall_ms = std::move(parts.shown_wall_ms)}),
           turns({.listener = listener,
                  .update = [this](std::string_view resource, Update& update) { swaps.update(resource, update); },
@@ -49,16 +49,16 @@ struct EngineStore::Impl {
         HOLDFAST_ASSERT(parts.front > 0 && parts.front < std::uint64_t{1} << 24);
     }
 
-    void tell(std::string_view resource, Became became, const Lease& lease) {
-        if (became == Became::expired)
+    void tell(std::string_view resource, ChangeKind became, const Lease& lease) {
+        if (became == ChangeKind::expired)
             listener.on_expired(resource, lease, std::max(Duration::zero(), swaps.now() - lease.expires_at));
         else
             listener.on_changed(resource, lease, as_change(became));
     }
 
-    void on_written(const Swaps::Written& written) {
+    void on_written(const CasLoop::Written& written) {
         for_each_change(written.decision.before, written.decision.after,
-                        [&](Became became, const Lease& lease) { tell(written.resource, became, lease); });
+                        [&](ChangeKind became, const Lease& lease) { tell(written.resource, became, lease); });
         if (!written.enqueued.empty()) turns.watch(written.resource, written.enqueued, swaps.now());
         if (written.decision.freed) turns.look_now(written.resource, swaps.now());
     }
@@ -72,7 +72,7 @@ struct EngineStore::Impl {
         for (const RecordNotice::Change& change : notice->changes) {
             Record one;
             one.leases.push_back(change.lease);
-            const bool is_there = change.became == Became::granted || change.became == Became::renewed;
+            const bool is_there = change.became == ChangeKind::granted || change.became == ChangeKind::renewed;
             if (notice->cut && is_there && is_reserved(notice->resource))
                 incomplete.push_back(change.lease.token);
             else
@@ -94,14 +94,14 @@ struct EngineStore::Impl {
             if (!kept) return;
             const Record record = record_here(*kept, {now, reading->now}, swaps.rates());
             for (const Token token : tokens)
-                if (const Lease* lease = record.find(token)) tell(resource, Became::renewed, *lease);
+                if (const Lease* lease = record.find(token)) tell(resource, ChangeKind::renewed, *lease);
         };
         engine.fetch(Kind::record, resource, make);
     }
 
     void look_for_overdue() {
         next_overdue = swaps.now() + overdue_every;
-        engine.overdue(overdue_most, [this, alive = swaps.alive()](const Result<std::vector<std::string>>& names) {
+        engine.overdue(max_overdue, [this, alive = swaps.alive()](const Result<std::vector<std::string>>& names) {
             if (alive.expired() || !names) return;
             swaps.read_clock();
             for (const std::string& name : *names)
@@ -139,8 +139,8 @@ struct EngineStore::Impl {
     Engine& engine;
     StoreListener& listener;
     const std::uint64_t start;  ///< of its own writes
-    Swaps swaps;
-    Turns turns;
+    CasLoop swaps;
+    WaiterPoller turns;
     Instant next_overdue = Instant::min();
     Instant next_clock = Instant::min();
     bool stopped = false;

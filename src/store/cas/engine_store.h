@@ -39,7 +39,7 @@ class EngineStore final : public DrivenStore {
         WriteId last_write;       ///< its write ids follow: both halves random, unless this is a simulation
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
-        std::size_t records_most = 200'000;  ///< that are remembered
+        std::size_t max_records = 200'000;  ///< that are remembered
         /// The last token that this front gave: a lease that is granted now gets one above it, and above its record's
         /// last (G3). Nothing: none may be given now, and an update that grants fails with `store_unavailable`.
         std::function<std::optional<Token>()> last_token;

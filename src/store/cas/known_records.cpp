@@ -4,7 +4,7 @@
 
 namespace holdfast::core {
 
-bool AnsweredLeases::any_vanished(const KeptRecord& shown, EngineTime now) const {
+bool AnsweredLeases::any_vanished(const StoredRecord& shown, EngineTime now) const {
     const Record& record = shown.travelling.record;
     constexpr Duration margin = 1s;  // fronts of an engine without a clock differ by less about when a lease ends
     const bool has_traces =
@@ -22,14 +22,14 @@ void AnsweredLeases::keep_only(const AnsweredLeases& those) {
     });
 }
 
-const KeptRecord* KnownRecords::find(std::string_view resource) {
+const StoredRecord* KnownRecords::find(std::string_view resource) {
     const auto found = records_.find(resource);
     if (found == records_.end()) return nullptr;
     used_.splice(used_.begin(), used_, found->second.used);
     return &found->second.record;
 }
 
-void KnownRecords::put(std::string_view resource, KeptRecord record, Place place) {
+void KnownRecords::put(std::string_view resource, StoredRecord record, Place place) {
     const auto [found, is_new] = records_.try_emplace(std::string(resource));
     Known& known = found->second;
     if (is_new)
@@ -86,7 +86,7 @@ void KnownRecords::keep_answered(std::string_view resource, const Record& become
 AnsweredLeases KnownRecords::answered(std::string_view resource) const {
     const auto found = records_.find(resource);
     if (found == records_.end()) return {};
-    const KeptRecord& record = found->second.record;
+    const StoredRecord& record = found->second.record;
     AnsweredLeases answered{{}, record.written_at};
     for (const Token token : found->second.answered)
         if (const Lease* lease = record.travelling.record.find(token))

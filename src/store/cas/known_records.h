@@ -3,7 +3,7 @@
 #include <list>
 #include <set>
 
-#include "store/cas/kept_record.h"
+#include "store/cas/stored_record.h"
 #include "store/cas/text_map.h"
 
 namespace holdfast::core {
@@ -20,7 +20,7 @@ struct AnsweredLeases {
 
     /// True if one of them is missing in what the engine shows, though it is in force and nobody has ended it: every
     /// end leaves a trace (R3). So the record itself was deleted, or put back to what it was.
-    bool any_vanished(const KeptRecord& shown, EngineTime now) const;
+    bool any_vanished(const StoredRecord& shown, EngineTime now) const;
     void keep_only(const AnsweredLeases& those);
 };
 
@@ -31,7 +31,7 @@ class KnownRecords {
     KnownRecords(std::size_t most, HashKey hash_key) : most_(most), records_(make_text_map<Known>(hash_key)) {}
 
     /// nullptr if nothing is known of it.
-    const KeptRecord* find(std::string_view resource);
+    const StoredRecord* find(std::string_view resource);
 
     /// `ours`: this front wrote it last, and sees to it at `due` that what has ended is written down.
     struct Place {
@@ -39,7 +39,7 @@ class KnownRecords {
         Instant due = Instant::max();
         WriteId replaced = 0;  ///< the write that it took the place of
     };
-    void put(std::string_view resource, KeptRecord record, Place place);
+    void put(std::string_view resource, StoredRecord record, Place place);
     void drop(std::string_view resource);
     void clear();
     /// Somebody is heard to have written it: it is as it was known only if it is this write, or took its place.
@@ -64,7 +64,7 @@ class KnownRecords {
 
  private:
     struct Known {
-        KeptRecord record;
+        StoredRecord record;
         Place place;
         std::vector<Token> answered;
         std::list<const std::string*>::iterator used;

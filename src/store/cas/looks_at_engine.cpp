@@ -10,7 +10,7 @@ namespace {
 
 /// Calls `reply` with what `make` makes of an answer, in this machine's time, or with why there is none.
 template <class Answer, class Value, class Make>
-auto answer_by(Swaps& swaps, Callback<Result<Value>> reply, Make make) {
+auto answer_by(CasLoop& swaps, Callback<Result<Value>> reply, Make make) {
     return [&swaps, alive = swaps.alive(), sent = swaps.now(), reply = std::move(reply),
             make = std::move(make)](Result<Answer> answer) mutable {
         if (alive.expired()) return;
@@ -48,7 +48,7 @@ struct Wanted {
 /// One look for a holder's leases. The engine may show records in which the holder has nothing any more; so it is asked
 /// for more than are wanted, and again for many more if those were not enough.
 struct LeasesLook {
-    Swaps& swaps;
+    CasLoop& swaps;
     Engine& engine;
     std::string holder;
     Store::Which which;
@@ -91,14 +91,14 @@ void ask(std::shared_ptr<LeasesLook> look) {
                            answer_by<Sight, LeasesLook::Found>(asked.swaps, std::move(found), make));
 }
 
-constexpr std::size_t page_bytes_most = 256 * 1024;  ///< of records, after which a page ends
-constexpr std::size_t first_records = 16;            ///< that tell how large they are
-constexpr int scans_most = 8;
+constexpr std::size_t max_page_bytes = 256 * 1024;  ///< of records, after which a page ends
+constexpr std::size_t first_records = 16;           ///< that tell how large they are
+constexpr int max_scans = 8;
 
 /// One look for a page of a listing. Records may be large: some are asked for first, and then as many as there is room
 /// for, judged by those.
 struct PageLook {
-    Swaps& swaps;
+    CasLoop& swaps;
     Engine& engine;
     Wanted wanted;
     std::string prefix;
@@ -109,12 +109,12 @@ struct PageLook {
     int scans = 0;
 
     std::size_t records_to_ask_for() const {
-        const std::size_t each = records == 0 ? page_bytes_most / first_records : bytes / records + 1;
-        const std::size_t fit = std::max<std::size_t>((page_bytes_most - std::min(bytes, page_bytes_most)) / each, 1);
+        const std::size_t each = records == 0 ? max_page_bytes / first_records : bytes / records + 1;
+        const std::size_t fit = std::max<std::size_t>((max_page_bytes - std::min(bytes, max_page_bytes)) / each, 1);
         return std::min(limit - records, fit);
     }
     bool is_done() const {
-        return made.next.empty() || records >= limit || bytes >= page_bytes_most || scans >= scans_most;
+        return made.next.empty() || records >= limit || bytes >= max_page_bytes || scans >= max_scans;
     }
 
     void add(const Page& page, const Moment& moment) {
@@ -149,7 +149,7 @@ void ask(std::shared_ptr<PageLook> look) {
 
 }  // namespace
 
-void look_for_leases_of(Swaps& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
+void look_for_leases_of(CasLoop& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
                         Callback<Result<std::vector<LeaseName>>> reply) {
     if (!swaps.unreachable().empty()) return reply(swaps.unavailable(swaps.unreachable()));
     auto look =
@@ -158,7 +158,7 @@ void look_for_leases_of(Swaps& swaps, Engine& engine, std::string_view holder, S
     ask(std::move(look));
 }
 
-void look_for_page(Swaps& swaps, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply) {
+void look_for_page(CasLoop& swaps, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply) {
     if (!swaps.unreachable().empty()) return reply(swaps.unavailable(swaps.unreachable()));
     Wanted wanted{std::string(query.name_space), std::string(query.prefix), std::string(query.holder)};
     const std::string prefix = wanted.name_space.empty() ? std::string{} : full_name(wanted.name_space, wanted.prefix);

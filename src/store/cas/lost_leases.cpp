@@ -7,8 +7,8 @@
 namespace holdfast::core {
 namespace {
 
-constexpr std::size_t resources_most = 10'000;
-constexpr std::size_t leases_most = 10'000;  ///< of one resource
+constexpr std::size_t max_resources = 10'000;
+constexpr std::size_t max_leases = 10'000;  ///< of one resource
 
 /// What rewriting a record by other fronts may have moved it by: nothing but rounding where the engine has the only
 /// clock; else each front counts from when it saw a write.
@@ -48,12 +48,12 @@ void LostLeases::add(std::string_view resource, std::vector<LostLease> leases, W
         });
     if (leases.empty()) return;
     if (found == by_resource_.end()) {
-        if (by_resource_.size() >= resources_most) return;  // they end by themselves
+        if (by_resource_.size() >= max_resources) return;  // they end by themselves
         found = by_resource_.try_emplace(std::string(resource)).first;
         found->second.due = Instant::max();
     }
     Entry& entry = found->second;
-    if (entry.leases.size() + leases.size() > leases_most) entry.leases.clear();
+    if (entry.leases.size() + leases.size() > max_leases) entry.leases.clear();
     entry.leases.insert(entry.leases.end(), leases.begin(), leases.end());
     entry.until = std::max(entry.until, when.until);
     set_due(found->first, entry, when.look_at);

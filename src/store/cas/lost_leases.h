@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/cas/kept_record.h"
+#include "store/cas/stored_record.h"
 #include "store/cas/text_map.h"
 
 namespace holdfast::core {

@@ -25,18 +25,18 @@ std::string encoded(const RecordNotice& notice) {
 
 }  // namespace
 
-std::string encode_notice(RecordNotice notice, std::size_t most_bytes) {
+std::string encode_notice(RecordNotice notice, std::size_t max_bytes) {
     std::sort(notice.changes.begin(), notice.changes.end(),
               [](const auto& a, const auto& b) { return a.lease.token < b.lease.token; });
     std::string bytes = encoded(notice);
-    if (bytes.size() <= most_bytes) return bytes;
+    if (bytes.size() <= max_bytes) return bytes;
     notice.cut = true;
     for (RecordNotice::Change& change : notice.changes) {
         change.lease.metadata.clear();
         change.lease.reason.clear();
     }
     bytes = encoded(notice);
-    if (bytes.size() <= most_bytes) return bytes;
+    if (bytes.size() <= max_bytes) return bytes;
     notice.changes.clear();
     return encoded(notice);
 }
@@ -51,8 +51,8 @@ std::optional<RecordNotice> decode_notice(std::string_view bytes) {
     if (!leases || leases->leases.size() != in.became().size()) return std::nullopt;
     for (std::size_t i = 0; i < leases->leases.size(); ++i) {
         const auto became = static_cast<unsigned char>(in.became()[i]);
-        if (became > static_cast<unsigned char>(Became::expired)) return std::nullopt;
-        notice.changes.push_back({static_cast<Became>(became), std::move(leases->leases[i])});
+        if (became > static_cast<unsigned char>(ChangeKind::expired)) return std::nullopt;
+        notice.changes.push_back({static_cast<ChangeKind>(became), std::move(leases->leases[i])});
     }
     return notice;
 }

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "store/cas/changes.h"
-#include "store/cas/kept_record.h"
+#include "store/cas/stored_record.h"
 
 namespace holdfast::core {
 
 /// What a front tells the others of a record that it wrote.
 struct RecordNotice {
     struct Change {
-        Became became;
+        ChangeKind became;
         Lease lease;
     };
     WriteId write = 0;
@@ -27,7 +27,7 @@ struct RecordNotice {
 inline constexpr char record_notice_mark = 'R';
 
 /// In at most so many bytes; sets `cut` if it takes leaving something out.
-std::string encode_notice(RecordNotice notice, std::size_t most_bytes);
+std::string encode_notice(RecordNotice notice, std::size_t max_bytes);
 /// Nothing if it is none of these.
 std::optional<RecordNotice> decode_notice(std::string_view bytes);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lease/standing.h"
+#include "lease/conflicts.h"
 
 namespace holdfast::core {
 namespace {
@@ -60,7 +60,7 @@ bool in_the_way_of(const Lease& lease, const SeenNeighbours& neighbours, Instant
     claim.predicate = lease.predicate;
     claim.agent = lease.priority.has_value();
     claim.priority = lease.priority.value_or(0);
-    const Standing standing = standing_of(Record{}, neighbours, claim, now);
+    const ConflictReport standing = standing_of(Record{}, neighbours, claim, now);
     return !standing.free() || standing.too_many;
 }
 

@@ -37,12 +37,12 @@ struct RecordWork {
     std::string trouble;                ///< the engine's words for why a swap was not answered; empty: it said none
     bool first_try = true;
 
-    KeptRecord base;
+    StoredRecord base;
     bool shown = false;  ///< the base is what the engine showed for this batch; else a guess
     Instant asked_at;    ///< when what it showed was asked for
     Moment moment;       ///< of the decision
     Decision decision;
-    KeptRecord result;
+    StoredRecord result;
 
     std::vector<LostLease> lost;          ///< by swaps of this batch that were not answered
     std::vector<std::uint64_t> enqueued;  ///< likewise: they may be in the queue already

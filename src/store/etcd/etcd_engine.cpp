@@ -37,7 +37,7 @@ class EtcdEngine final : public core::Engine {
                   options_,
                   {[this] { watching_.begin(); }, [this] { leave_history(); },
                    [this](const std::string& why) { on_lost(why); }}},
-                 etcd::SeenTable({options_.records_most}),
+                 etcd::SeenTable({options_.max_records}),
                  {clock_rate_error,
                   [this](std::int64_t seconds, etcd::LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
                  {},
@@ -53,7 +53,7 @@ class EtcdEngine final : public core::Engine {
     void swap(const core::Swap& swap, Callback<Result<Swapped>> reply) override {
         if (front_.seen.full() && swap.expected == 0)
             return fail_later(reply, etcd::unavailable("there are more records than this front can keep the age of"));
-        if (front_.own_writes.size() >= options_.calls_most)
+        if (front_.own_writes.size() >= options_.max_calls)
             return fail_later(reply, etcd::unavailable("too much is under way"));
         if (admit(reply)) swaps_.swap(swap, std::move(reply));
     }

@@ -21,9 +21,9 @@ struct EtcdEngineOptions {
     std::string prefix = "holdfast";   ///< of all keys
     Duration connect_within = 2s;      ///< until a member has answered for the first time
     Duration answer_within = 2s;
-    std::size_t calls_most = 100'000;
-    std::size_t unsent_bytes_most = 64 << 20;
-    std::size_t records_most = 4'000'000;  ///< that it keeps the age of
+    std::size_t max_calls = 100'000;
+    std::size_t max_unsent_bytes = 64 << 20;
+    std::size_t max_records = 4'000'000;  ///< that it keeps the age of
 };
 
 /// Of `etcd://[user:password@]host:port[,host:port…][/prefix]`; a port that is not said is 2379. Error code
@@ -45,7 +45,7 @@ Result<EtcdEngineOptions> parse_etcd_engine(std::string_view url);
 /// and its holder stops by its own count. (A lease on other files can have been: for that, renewals of `FILE:` leases
 /// are looked at after, see engine_store.h.)
 ///
-/// *Swaps that linger.* Each transaction also compares that its connection's key is there, and the first thing a new
+/// *CasLoop that linger.* Each transaction also compares that its connection's key is there, and the first thing a new
 /// connection does is to take away the key of the one before. So when on_reachable() is told, whatever was sent before
 /// has taken effect or never will, even if a member was stopped for hours with it in its hands.
 ///

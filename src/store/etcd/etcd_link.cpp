@@ -9,7 +9,7 @@
 namespace holdfast::etcd {
 namespace {
 
-constexpr Duration pause_least = 50ms, pause_most = 1s;
+constexpr Duration pause_least = 50ms, max_pause = 1s;
 
 bool says(std::string_view message, std::string_view part) {
     return message.find(part) != std::string_view::npos;
@@ -71,7 +71,7 @@ void EtcdLink::attempt() {
         };
     };
     channel_ = std::make_unique<GrpcChannel>(
-        loop_, GrpcChannel::Options{member(), options_.answer_within, options_.calls_most, options_.unsent_bytes_most},
+        loop_, GrpcChannel::Options{member(), options_.answer_within, options_.max_calls, options_.max_unsent_bytes},
         GrpcChannel::Told{told_now([this] {
                               channel_->set_metadata({{"hasleader", "true"}});
                               authenticating_ = false;
@@ -179,13 +179,13 @@ void EtcdLink::next_member() {
 
 Duration EtcdLink::next_pause() {
     const std::size_t rounds = std::min<std::size_t>(failures_ / options_.members.size(), 10);
-    const Duration whole = std::min(pause_least * (1 << rounds), Duration(pause_most));
+    const Duration whole = std::min(pause_least * (1 << rounds), Duration(max_pause));
     return whole / 2 + Duration(static_cast<std::int64_t>(random_.unit() * static_cast<double>((whole / 2).count())));
 }
 
 void EtcdLink::call(std::string_view method, const google::protobuf::MessageLite& message, Callback<GrpcAnswer> reply) {
     if (!channel_) return refuse(std::move(reply), {GrpcStatus::unavailable, last_failure_});
-    if (without_token_.size() >= options_.calls_most)
+    if (without_token_.size() >= options_.max_calls)
         return refuse(std::move(reply), {GrpcStatus::resource_exhausted, "too much is under way"});
     auto request = std::make_unique<Request>();
     request->method = method;

@@ -17,7 +17,7 @@ constexpr std::size_t ranges_each = 100;  // etcd takes 128 in one transaction
 constexpr std::size_t names_each = 1000;
 
 /// So that a page is not too long for one answer: a value has 1.5 MiB at most.
-std::size_t page_most(Kind kind) {
+std::size_t max_page(Kind kind) {
     return kind == Kind::record ? 500 : 32;
 }
 
@@ -173,7 +173,7 @@ void EtcdLooks::scan(Kind kind, std::string_view prefix, std::string_view after,
     RangeRequest request;
     request.set_key(after.empty() ? all.first : std::max(all.first, front_.keys.key(kind, after) + '\0'));
     request.set_range_end(all.end);
-    request.set_limit(static_cast<std::int64_t>(std::clamp<std::size_t>(most, 1, page_most(kind))));
+    request.set_limit(static_cast<std::int64_t>(std::clamp<std::size_t>(most, 1, max_page(kind))));
     auto on_answer = [this, reply = std::move(reply)](const GrpcAnswer& answer) mutable {
         const auto response = understood<RangeResponse>(answer);
         if (!response) return reply(response.error());

@@ -5,8 +5,8 @@ namespace holdfast {
 namespace {
 
 constexpr std::string_view default_port = "2379";
-constexpr std::size_t members_most = 16;
-constexpr std::size_t prefix_bytes_most = 128;
+constexpr std::size_t max_members = 16;
+constexpr std::size_t max_prefix_bytes = 128;
 
 Error invalid(std::string message) {
     return {"invalid_argument", "--store: " + std::move(message)};
@@ -43,7 +43,7 @@ Result<void> parse_prefix(std::string_view text, EtcdEngineOptions& options) {
         text.remove_suffix(1);
     if (text.empty()) return {};
     const auto prefix = percent_decode(text);
-    if (!prefix || prefix->size() > prefix_bytes_most || !is_utf8(*prefix) || has_control_characters(*prefix))
+    if (!prefix || prefix->size() > max_prefix_bytes || !is_utf8(*prefix) || has_control_characters(*prefix))
         return invalid("the prefix of keys in etcd is text of at most 128 bytes");
     options.prefix = *prefix;
     return {};
@@ -74,7 +74,7 @@ Result<EtcdEngineOptions> parse_etcd_engine(std::string_view url) {
         auto member = parse_member(members.substr(0, comma));
         if (!member) return member.error();
         options.members.push_back(std::move(*member));
-        if (options.members.size() > members_most) return invalid("more than 16 members of etcd");
+        if (options.members.size() > max_members) return invalid("more than 16 members of etcd");
         if (comma == std::string_view::npos) return options;
         members.remove_prefix(comma + 1);
     }

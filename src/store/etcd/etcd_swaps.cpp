@@ -11,10 +11,10 @@ using core::Swapped;
 
 namespace {
 
-constexpr Duration notice_lasts = 10s;       // whoever watches hears it in milliseconds
-constexpr Duration index_outlasts = 10min;   // so that a renewal seldom has to write it again
-constexpr std::size_t index_ops_most = 100;  // etcd takes 128 in one transaction
-constexpr int steps_most = 10;
+constexpr Duration notice_lasts = 10s;      // whoever watches hears it in milliseconds
+constexpr Duration index_outlasts = 10min;  // so that a renewal seldom has to write it again
+constexpr std::size_t max_index_ops = 100;  // etcd takes 128 in one transaction
+constexpr int max_steps = 10;
 
 EngineTime saturated(EngineTime time, Duration more) {
     return time > EngineTime::max() - more ? EngineTime::max() : time + more;
@@ -109,7 +109,7 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
 void EtcdSwaps::step(const Attempting& attempt) {
     const EngineTime now = Front::now();
     if (now >= attempt->give_up_at) return finish(attempt, unavailable("no answer in time"));
-    if (++attempt->steps > steps_most) return finish(attempt, unavailable("others write there all the time"));
+    if (++attempt->steps > max_steps) return finish(attempt, unavailable("others write there all the time"));
     const Seen* seen = front_.seen.find(attempt->key);
     if (seen != nullptr && seen->write == attempt->expected) attempt->revision = seen->there ? seen->revision : 0;
     if (seen == nullptr && attempt->expected == 0 && !attempt->revision) attempt->revision = 0;
@@ -179,7 +179,7 @@ void EtcdSwaps::plan_index(Attempt& attempt) const {
             if (!contains(attempt.holders, holder))
                 attempt.index_deletes.push_back(front_.keys.holder_key(holder, attempt.name));
     // The others are left to their leases.
-    if (attempt.index_deletes.size() > index_ops_most / 2) attempt.index_deletes.resize(index_ops_most / 2);
+    if (attempt.index_deletes.size() > max_index_ops / 2) attempt.index_deletes.resize(max_index_ops / 2);
     attempt.indexed_until = lasts ? seen->indexed_until : saturated(attempt.keep_until, index_outlasts);
 }
 
@@ -202,9 +202,9 @@ void EtcdSwaps::get_leases(const Attempting& attempt) {
 
 /// Those that are too many for one transaction: of_holder() may show too much, but never too little.
 void EtcdSwaps::write_index_ahead(const Attempting& attempt) {
-    if (attempt->index_puts.size() <= index_ops_most / 2) return send(attempt);
+    if (attempt->index_puts.size() <= max_index_ops / 2) return send(attempt);
     TxnRequest request;
-    for (std::size_t count = 0; count < index_ops_most && !attempt->index_puts.empty(); ++count) {
+    for (std::size_t count = 0; count < max_index_ops && !attempt->index_puts.empty(); ++count) {
         PutRequest& put = *request.add_success()->mutable_request_put();
         put.set_key(attempt->index_puts.back());
         put.set_lease(attempt->index_lease);

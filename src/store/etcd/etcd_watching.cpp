@@ -12,7 +12,7 @@ namespace {
 constexpr Duration look_every = 1s;
 constexpr int looks_until_kept = 20;
 constexpr Duration key_lasts = 60s;
-constexpr std::size_t watch_page_most = 500;
+constexpr std::size_t max_watch_page = 500;
 
 }  // namespace
 
@@ -95,7 +95,7 @@ void EtcdWatching::next_page() {
     RangeRequest request;
     request.set_key(page_after_.empty() ? all.first : page_after_ + '\0');
     request.set_range_end(all.end);
-    request.set_limit(watch_page_most);
+    request.set_limit(max_watch_page);
     front_.link.call(method::range, request, [this, connection = front_.link.connection()](const GrpcAnswer& answer) {
         if (connection == front_.link.connection()) on_page(answer);
     });

@@ -255,8 +255,8 @@ void GrpcChannel::set_metadata(std::vector<std::pair<std::string, std::string>> 
 void GrpcChannel::call(std::string_view path, std::string_view message, Callback<GrpcAnswer> reply) {
     Impl& impl = *impl_;
     if (impl.closed) return impl.refuse(std::move(reply), {GrpcStatus::unavailable, "there is no connection"});
-    if (impl.under_way.size() >= impl.options.calls_most ||
-        impl.session.unsent_bytes() + impl.outgoing.size() + message.size() > impl.options.unsent_bytes_most)
+    if (impl.under_way.size() >= impl.options.max_calls ||
+        impl.session.unsent_bytes() + impl.outgoing.size() + message.size() > impl.options.max_unsent_bytes)
         return impl.refuse(std::move(reply), {GrpcStatus::resource_exhausted, "too much is under way"});
     const auto stream = impl.begin(path, message, false);
     if (!stream) {

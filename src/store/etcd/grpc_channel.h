@@ -33,8 +33,8 @@ class GrpcChannel {
     struct Options {
         std::string address;  ///< HOST:PORT
         Duration answer_within = 2s;
-        std::size_t calls_most = 100'000;
-        std::size_t unsent_bytes_most = 64 << 20;
+        std::size_t max_calls = 100'000;
+        std::size_t max_unsent_bytes = 64 << 20;
     };
     struct Told {
         std::function<void()> on_open;

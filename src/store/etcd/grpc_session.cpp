@@ -12,7 +12,7 @@ namespace holdfast::etcd {
 namespace {
 
 constexpr std::size_t prefix_bytes = 5;  // whether it is compressed, and a length
-constexpr std::size_t text_bytes_most = 1024;
+constexpr std::size_t max_text_bytes = 1024;
 constexpr std::int32_t window_bytes = 64 << 20;
 constexpr std::uint32_t stream_window_bytes = 16 << 20;
 
@@ -34,7 +34,7 @@ std::size_t length_in(std::string_view prefix) {
 
 /// Text of the other end that goes into a message for people.
 std::string presentable(std::string_view text) {
-    std::string out(text.substr(0, text_bytes_most));
+    std::string out(text.substr(0, max_text_bytes));
     if (!is_utf8(out)) return "(unreadable)";
     std::replace_if(
         out.begin(), out.end(),

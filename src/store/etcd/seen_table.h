@@ -29,7 +29,7 @@ struct Seen {
 class SeenTable {
  public:
     struct Limits {
-        std::size_t keys_most = 4'000'000;
+        std::size_t max_keys = 4'000'000;
         Duration deletions_for = 10s;
     };
     explicit SeenTable(Limits limits) : limits_(limits) {}
@@ -54,7 +54,7 @@ class SeenTable {
     void clear();
 
     std::size_t size() const { return keys_.size(); }
-    bool full() const { return keys_.size() >= limits_.keys_most; }
+    bool full() const { return keys_.size() >= limits_.max_keys; }
 
  private:
     struct Entry {

@@ -4,8 +4,8 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "lease/conflicts.h"
 #include "lease/manifest.h"
-#include "lease/standing.h"
 #include "store/memory/path_tree.h"
 #include "store/memory/record_table.h"
 #include "store/memory/timing_wheel.h"
@@ -14,8 +14,8 @@ namespace holdfast::core {
 namespace {
 
 constexpr SlotId history_list =
-    TimingWheel::lists;                        ///< the list of records that have only ended leases, oldest end first
-constexpr std::size_t history_most = 500'000;  ///< of those; beyond, the oldest are forgotten early
+    TimingWheel::lists;                       ///< the list of records that have only ended leases, oldest end first
+constexpr std::size_t max_history = 500'000;  ///< of those; beyond, the oldest are forgotten early
 constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, of the names of their resources
 constexpr std::size_t slots_per_page = 20'000;             ///< how many slots one page of a listing looks at
 constexpr std::size_t page_bytes = 256 * 1024;             ///< of its leases, after which a page ends
@@ -130,7 +130,7 @@ struct MemoryStore::Impl {
     }
 
     bool remembers_too_much() const {
-        return remembered > history_most || remembered_name_bytes > history_most_name_bytes;
+        return remembered > max_history || remembered_name_bytes > history_most_name_bytes;
     }
 
     /// Writes back a record that was changed, or drops it if nothing is left, and files it where its next end finds it.

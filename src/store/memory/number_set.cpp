@@ -16,12 +16,12 @@ void NumberSet::insert(std::uint32_t number) {
     const bool highest = chunks_.empty() || chunks_.back().back() < number;
     if (highest) {
         // Numbers mostly come in rising order: a full last chunk stays full instead of being split.
-        if (chunks_.empty() || chunks_.back().size() == chunk_most) chunks_.emplace_back();
+        if (chunks_.empty() || chunks_.back().size() == max_chunk) chunks_.emplace_back();
         chunks_.back().push_back(number);
         return;
     }
     std::size_t index = chunk_for(number);
-    if (chunks_[index].size() == chunk_most) {
+    if (chunks_[index].size() == max_chunk) {
         split(index);
         index = chunk_for(number);
     }
@@ -53,10 +53,10 @@ std::optional<std::uint32_t> NumberSet::at_or_after(std::uint32_t number) const 
 }
 
 void NumberSet::split(std::size_t index) {
-    const auto half = static_cast<std::ptrdiff_t>(chunk_most / 2);
+    const auto half = static_cast<std::ptrdiff_t>(max_chunk / 2);
     const auto after = chunks_.begin() + static_cast<std::ptrdiff_t>(index) + 1;
     chunks_.emplace(after, chunks_[index].begin() + half, chunks_[index].end());
-    chunks_[index].resize(chunk_most / 2);
+    chunks_[index].resize(max_chunk / 2);
 }
 
 /// Half full at most: a set that goes up and down by one does not merge and split each time.
@@ -64,7 +64,7 @@ void NumberSet::merge_with_next(std::size_t index) {
     if (index + 1 == chunks_.size()) return;
     Chunk& chunk = chunks_[index];
     Chunk& next = chunks_[index + 1];
-    if (chunk.size() + next.size() > chunk_most / 2) return;
+    if (chunk.size() + next.size() > max_chunk / 2) return;
     chunk.insert(chunk.end(), next.begin(), next.end());
     chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
 }

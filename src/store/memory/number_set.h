@@ -22,7 +22,7 @@ class NumberSet {
     bool empty() const { return chunks_.empty(); }
 
  private:
-    static constexpr std::size_t chunk_most = 512;
+    static constexpr std::size_t max_chunk = 512;
     using Chunk = std::vector<std::uint32_t>;
 
     /// The first chunk that reaches up to `number`, or one past the last.

@@ -264,7 +264,7 @@ void get_waiters(Reader& reader, std::vector<Waiter>& waiters) {
 
 /// The highest token is not written by itself: it must be that of a lease that is there.
 bool PackedRecord::can_pack_queue(const Record& record) {
-    return record.waiters.size() <= waiters_most &&
+    return record.waiters.size() <= max_waiters &&
            (record.last_token == 0 || record.find(record.last_token) != nullptr ||
             record.find_ended(record.last_token) != nullptr);
 }

@@ -20,7 +20,7 @@ namespace holdfast::core {
 class PackedRecord {
  public:
     /// Any change of a record that is packed costs in proportion to its queue.
-    static constexpr std::size_t waiters_most = 5;
+    static constexpr std::size_t max_waiters = 5;
 
     static bool can_pack(const Record& record) {
         return record.leases.size() <= 1 && record.reserved.empty() && record.past.empty() &&

@@ -6,8 +6,8 @@
 namespace holdfast::postgres {
 namespace {
 
-constexpr std::size_t looks_most = 64;
-constexpr std::size_t swaps_most = 512;
+constexpr std::size_t max_looks = 64;
+constexpr std::size_t max_swaps = 512;
 
 bool is_before(const CallPtr& a, const CallPtr& b) {
     const int order = a->name.compare(b->name);
@@ -50,9 +50,9 @@ Params together(const std::vector<CallPtr>& calls) {
 
 }  // namespace
 
-std::size_t most_in_group(const Call& call) {
+std::size_t max_in_group(const Call& call) {
     if (call.alone) return 1;
-    return call.wants == Wants::nothing_of_this ? looks_most : swaps_most;
+    return call.wants == Wants::nothing_of_this ? max_looks : max_swaps;
 }
 
 void arrange(Group& group, std::deque<CallPtr>& queue) {

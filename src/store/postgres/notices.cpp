@@ -8,7 +8,7 @@ namespace holdfast::postgres {
 namespace {
 
 constexpr char between = '.';
-constexpr std::size_t waiting_bytes_most = 4 * 1024 * 1024;
+constexpr std::size_t max_waiting_bytes = 4 * 1024 * 1024;
 
 }  // namespace
 
@@ -34,18 +34,18 @@ std::optional<std::vector<std::string>> notices_in(std::string_view payload) {
 void Notices::add(std::string_view notice) {
     waiting_.push_back(payload_of(notice));
     bytes_ += waiting_.back().size();
-    while (bytes_ > waiting_bytes_most) {
+    while (bytes_ > max_waiting_bytes) {
         bytes_ -= waiting_.front().size();
         waiting_.pop_front();
     }
 }
 
-std::vector<std::string> Notices::take(std::size_t payloads_most) {
+std::vector<std::string> Notices::take(std::size_t max_payloads) {
     std::vector<std::string> payloads;
     while (!waiting_.empty()) {
         const std::string& next = waiting_.front();
         const bool fits = !payloads.empty() && payloads.back().size() + 1 + next.size() <= payload_bytes;
-        if (!fits && payloads.size() == payloads_most) break;
+        if (!fits && payloads.size() == max_payloads) break;
         if (fits)
             payloads.back() += between + next;
         else

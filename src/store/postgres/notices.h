@@ -23,7 +23,7 @@ class Notices {
     bool empty() const { return waiting_.empty(); }
 
     /// The payloads to send next, at most so many, each with as many notices as fit.
-    std::vector<std::string> take(std::size_t payloads_most);
+    std::vector<std::string> take(std::size_t max_payloads);
 
  private:
     std::deque<std::string> waiting_;  ///< each as it is in a payload

@@ -12,13 +12,13 @@
 namespace holdfast::postgres {
 namespace {
 
-constexpr std::size_t group_bytes_most = 512 * 1024;
-constexpr std::size_t groups_most = 16;  // under way on one connection
-constexpr std::size_t connection_bytes_most = 4 * 1024 * 1024;
-constexpr std::size_t locked_most = 1000;
+constexpr std::size_t max_group_bytes = 512 * 1024;
+constexpr std::size_t max_groups = 16;  // under way on one connection
+constexpr std::size_t max_connection_bytes = 4 * 1024 * 1024;
+constexpr std::size_t max_locked = 1000;
 constexpr Duration reconnect_first = 50ms, reconnect_last = 1s;
 constexpr Duration doubt_pause = 1s;
-constexpr std::size_t left_most = 64;
+constexpr std::size_t max_left = 64;
 constexpr Duration locked_first = 10ms, locked_last = 200ms;
 
 bool is_of_class(const std::string& state, std::string_view code) {
@@ -185,7 +185,7 @@ void Pool::end(const Backend& backend, std::function<void(const std::string& wai
     call->statement = statement::end;
     call->params.number(backend.pid).big(backend.started);
     call->reply = [this, backend, done](Result<Rows> rows) {
-        if (!rows && left_.size() < left_most) left_.push_back(backend);
+        if (!rows && left_.size() < max_left) left_.push_back(backend);
         done(rows ? wait_in(*rows) : std::string());
     };
     if (!call_by_listener({call})) refuse(call, why_not_);
@@ -243,7 +243,7 @@ void Pool::on_notify(std::string_view payload) {
 
 void Pool::call(CallPtr call) {
     const std::size_t size = call->params.size();
-    if (!reachable() || all_.size() >= settings_.calls_most || bytes_ + size > settings_.bytes_most) {
+    if (!reachable() || all_.size() >= settings_.max_calls || bytes_ + size > settings_.max_bytes) {
         std::string why = reachable() ? "too much is under way already" : why_not_;
         boost::asio::post(loop_, [this, call = std::move(call), why = std::move(why), alive = alive_] {
             if (*alive) refuse(call, why);
@@ -295,7 +295,7 @@ bool Pool::send_from(Queue& queue) {
     while (!queue.empty() && !queue.front()->reply)
         queue.pop_front();
     if (queue.empty()) return false;
-    const auto connection = free_connection(queue.size() >= most_in_group(*queue.front()));
+    const auto connection = free_connection(queue.size() >= max_in_group(*queue.front()));
     if (connection == nullptr) return false;
     connection->send(take_group(queue));
     return true;
@@ -311,14 +311,14 @@ std::shared_ptr<Connection> Pool::free_connection(bool group_is_full) const {
         if (!best || connection->under_way() < best->under_way()) best = connection;
     }
     if (!best || best->under_way() == 0) return best;
-    const bool has_room = best->under_way() < groups_most && best->bytes_under_way() < connection_bytes_most;
+    const bool has_room = best->under_way() < max_groups && best->bytes_under_way() < max_connection_bytes;
     return group_is_full && has_room ? best : nullptr;
 }
 
 Group Pool::take_group(Queue& queue) {
     Group group;
-    const std::size_t most = most_in_group(*queue.front());
-    while (!queue.empty() && group.calls.size() < most && group.bytes < group_bytes_most) {
+    const std::size_t most = max_in_group(*queue.front());
+    while (!queue.empty() && group.calls.size() < most && group.bytes < max_group_bytes) {
         const CallPtr call = queue.front();
         wait_for_no_lock(*call);
         if (call->alone && !group.calls.empty()) break;
@@ -383,7 +383,7 @@ void Pool::on_failure(Connection& connection, Group& group) {
         const CallPtr& call = group.calls[i];
         const bool is_it = !group.together && static_cast<std::ptrdiff_t>(i) == failed;
         if (is_it && is_locked(failure.state) && call->locks) {
-            if (locked_.size() >= locked_most) locked_.clear();
+            if (locked_.size() >= max_locked) locked_.clear();
             locked_.insert(call->name);
         }
         if (is_passing(failure.state)) call->why = why_passing(failure);

@@ -37,8 +37,8 @@ class Pool final : Connection::Owner {
     struct Settings {
         Connection::Settings connection;
         std::size_t connections = 4;
-        std::size_t calls_most = 100'000;
-        std::size_t bytes_most = 64 * 1024 * 1024;
+        std::size_t max_calls = 100'000;
+        std::size_t max_bytes = 64 * 1024 * 1024;
     };
 
     Pool(boost::asio::io_context& loop, Owner& owner, Settings settings);

@@ -23,8 +23,8 @@ namespace {
 using namespace core;
 using namespace postgres;
 
-constexpr std::size_t look_most = 10'000;
-constexpr std::int32_t sweep_most = 1000;
+constexpr std::size_t max_look = 10'000;
+constexpr std::int32_t max_sweep = 1000;
 constexpr std::size_t payloads_at_once = 16;
 constexpr Duration tell_pause = 10ms;  // between the notices that may be lost, so that they gather
 
@@ -56,8 +56,8 @@ Pool::Settings pool_settings(const PostgresEngineOptions& options) {
     settings.connection.connect_within = options.connect_within;
     settings.connection.answer_within = options.answer_within;
     settings.connections = options.pool;
-    settings.calls_most = options.calls_most;
-    settings.bytes_most = options.bytes_most;
+    settings.max_calls = options.max_calls;
+    settings.max_bytes = options.max_bytes;
     return settings;
 }
 
@@ -221,7 +221,7 @@ void PostgresEngine::look(CallPtr call, std::size_t most, Callback<Result<Sight>
 }
 
 void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) {
-    most = std::min(most, look_most);
+    most = std::min(most, max_look);
     std::vector<std::int32_t> cuts;
     std::string low, high;
     if (const auto file = file_path(resource)) {
@@ -238,7 +238,7 @@ void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Ca
 }
 
 void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) {
-    most = std::min(most, look_most);
+    most = std::min(most, max_look);
     auto call = call_of(statement::of_holder);
     call->params.bytes(holder).number(one_more_than(most));
     look(std::move(call), most, std::move(reply));
@@ -246,7 +246,7 @@ void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callba
 
 void PostgresEngine::scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
                           Callback<Result<Page>> reply) {
-    most = std::clamp<std::size_t>(most, 1, look_most);
+    most = std::clamp<std::size_t>(most, 1, max_look);
     auto call = call_of(statement::scan);
     call->params.small(number_of(kind)).bytes(prefix).bytes(end_of(prefix)).bytes(after).number(one_more_than(most));
     look(std::move(call), most, [reply = std::move(reply)](Result<Sight> sight) mutable {
@@ -259,7 +259,7 @@ void PostgresEngine::scan(Kind kind, std::string_view prefix, std::string_view a
 void PostgresEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
     auto call = call_of(statement::overdue);
     call->alone = true;  // it writes, and locks rows in an order of its own
-    call->params.number(static_cast<std::int32_t>(std::min(most, look_most)));
+    call->params.number(static_cast<std::int32_t>(std::min(most, max_look)));
     call->reply = [reply = std::move(reply)](Result<Rows> rows) mutable {
         reply(rows ? names_in(*rows) : Result<std::vector<std::string>>(rows.error()));
     };
@@ -329,10 +329,10 @@ void PostgresEngine::sweep() {
     if (!pool_.reachable() || !clock_.is_even_for(options_.sweep_after, now)) return;
     auto call = call_of(statement::sweep);
     call->alone = true;
-    call->params.big(to_ns(clock_.not_after(now, 0s))).number(sweep_most);
+    call->params.big(to_ns(clock_.not_after(now, 0s))).number(max_sweep);
     call->reply = [this](Result<Rows> rows) {
         const auto swept = rows ? number_in(*rows) : Result<std::int64_t>(rows.error());
-        if (swept && *swept >= sweep_most) sweep();
+        if (swept && *swept >= max_sweep) sweep();
     };
     pool_.call(std::move(call));
 }

@@ -22,8 +22,8 @@ struct PostgresEngineOptions {
     std::size_t pool = 4;  ///< connections, besides the one that listens
     Duration connect_within = 2s;
     Duration answer_within = 2s;
-    std::size_t calls_most = 100'000;           ///< under way
-    std::size_t bytes_most = 64 * 1024 * 1024;  ///< of calls under way
+    std::size_t max_calls = 100'000;           ///< under way
+    std::size_t max_bytes = 64 * 1024 * 1024;  ///< of calls under way
     Duration sweep_every = 10s;
     /// For how long this front has seen the engine's clock run evenly before it forgets records. By then no block of
     /// tokens from before a step of that clock is in use any more (G3).
@@ -46,7 +46,7 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url);
 /// effect, and each is tried again by itself. While all connections are busy, calls gather, and the next one that is
 /// free takes them together. `done` is said only after the commit, which waits for the disk.
 ///
-/// *Swaps that linger.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
+/// *CasLoop that linger.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
 /// clock, even if it lay in a buffer; once begun it has `answer_within` (statement_timeout), and if its commit waits
 /// for longer than that, its session is ended (pool.h). A row that is locked for long is tried again without waiting,
 /// so that calls for other rows do not queue up behind it.

@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t schema_bytes = 48;
-constexpr std::uint64_t pool_most = 64;
+constexpr std::uint64_t max_pool = 64;
 
 Error invalid(std::string message) {
     return {"invalid_argument", std::move(message)};
@@ -42,7 +42,7 @@ Result<void> take_own(PostgresEngineOptions& options, std::string_view name, std
         options.schema = *text;
     } else {
         const auto number = text ? parse_number(*text) : std::nullopt;
-        if (!number || *number < 1 || *number > pool_most) return invalid("pool= takes a number from 1 to 64");
+        if (!number || *number < 1 || *number > max_pool) return invalid("pool= takes a number from 1 to 64");
         options.pool = static_cast<std::size_t>(*number);
     }
     return {};

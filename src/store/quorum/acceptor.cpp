@@ -15,7 +15,7 @@ namespace {
 /// does not answer. It asks again when half of it is used up.
 constexpr Token reserve = Token{1} << 24;
 
-constexpr std::size_t name_bytes_most = limits::resource_bytes + limits::namespace_bytes + 2;
+constexpr std::size_t max_name_bytes = limits::resource_bytes + limits::namespace_bytes + 2;
 
 class Read final : public Update {
  public:
@@ -107,7 +107,7 @@ struct Acceptor::Impl {
 
     bool silent() const { return now < silent_until && !mutant("no_silence"); }
     bool is_strange(std::string_view resource, Ballot ballot) const {
-        return ballot.node >= config.members || resource.size() > name_bytes_most;
+        return ballot.node >= config.members || resource.size() > max_name_bytes;
     }
 
     bool within_ceiling(std::uint64_t number) {
@@ -183,7 +183,7 @@ struct Acceptor::Impl {
     }
 
     std::optional<Seen> look(const Look& message) {
-        if (silent() || message.name.size() > name_bytes_most) return std::nullopt;
+        if (silent() || message.name.size() > max_name_bytes) return std::nullopt;
         Seen seen;
         seen.number = message.number;
         const std::size_t most = std::min<std::size_t>(message.most, limits::obstacles + 1);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lease/lease.h"
-#include "store/cas/travelling.h"
+#include "store/cas/relative_record.h"
 #include "store/quorum/ballot.h"
 
 namespace holdfast::core {
@@ -32,7 +32,7 @@ struct Vote {
 
     // Of a promise:
     Ballot accepted;  ///< the ballot of `record`; zero if it has accepted nothing it remembers
-    TravellingRecord record;
+    RelativeRecord record;
 
     bool operator==(const Vote&) const = default;
 };
@@ -42,7 +42,7 @@ struct Accept {
     std::string resource;
     Ballot ballot;
     Ballot next;  ///< promised along with it, so that the same node's next attempt needs no Prepare
-    TravellingRecord record;
+    RelativeRecord record;
 
     bool operator==(const Accept&) const = default;
 };
@@ -60,7 +60,7 @@ struct Look {
 struct Seen {
     struct Entry {
         std::string resource;
-        TravellingRecord record;
+        RelativeRecord record;
 
         bool operator==(const Entry&) const = default;
     };

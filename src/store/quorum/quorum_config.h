@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/time.h"
-#include "store/cas/travelling.h"
+#include "store/cas/relative_record.h"
 #include "store/quorum/ballot.h"
 
 namespace holdfast::core {

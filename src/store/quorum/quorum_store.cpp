@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "store/cas/turns.h"
+#include "store/cas/waiter_poller.h"
 #include "store/memory/memory_store.h"
-#include "store/quorum/attempts.h"
-#include "store/quorum/looks.h"
-#include "store/quorum/mail.h"
+#include "store/quorum/peer_transport.h"
+#include "store/quorum/proposer.h"
+#include "store/quorum/quorum_reads.h"
 
 namespace holdfast::core {
 namespace {
@@ -111,10 +111,10 @@ struct QuorumStore::Impl {
     const QuorumConfig config;
     Instant now;
     Acceptor acceptor;
-    Mail mail;
-    Looks looks;
-    Attempts attempts;
-    Turns turns;
+    PeerTransport mail;
+    QuorumReads looks;
+    Proposer attempts;
+    WaiterPoller turns;
 };
 
 QuorumStore::QuorumStore(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}

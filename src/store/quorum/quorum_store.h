@@ -82,7 +82,7 @@ class QuorumStore final : public DrivenStore {
     void stop();
 
     Acceptor& acceptor();
-    /// Attempts that are under way; and in all: attempts, those of one round, those that failed.
+    /// Proposer that are under way; and in all: attempts, those of one round, those that failed.
     struct Counts {
         std::uint64_t attempts = 0, one_round = 0, failed = 0, given_up = 0;
     };

@@ -59,7 +59,7 @@ class RedisEngine final : public core::Engine {
     };
     using SwapPointer = std::shared_ptr<SwapCall>;
 
-    /// Swaps that travel in one call of the script.
+    /// CasLoop that travel in one call of the script.
     struct SwapBatch {
         std::string keys{};
         std::string arguments{};

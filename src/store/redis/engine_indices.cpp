@@ -9,14 +9,14 @@
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::size_t words_most = 2000;  // of one command
+constexpr std::size_t max_words = 2000;  // of one command
 constexpr Micros forever = std::numeric_limits<Micros>::max();
 
 }  // namespace
 
 /// Error: there is no room for what it takes.
 Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer& call) {
-    if (batch_bytes_ > options_.unsent_bytes_most) return unavailable("too much is under way at the engine already");
+    if (batch_bytes_ > options_.max_unsent_bytes) return unavailable("too much is under way at the engine already");
     call->indexed = &memory_.use(swap.name);
     call->memory_life = memory_.life();
     call->name = std::string(swap.name);
@@ -84,7 +84,7 @@ void RedisEngine::set_due(const core::Swap& swap, const SwapPointer& call) {
 void RedisEngine::add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
                                const SwapPointer& call) {
     const auto place = batch_of_.try_emplace(static_cast<char>(script) + key, batches_.size()).first;
-    if (place->second == batches_.size() || batches_[place->second].words + words.size() > words_most) {
+    if (place->second == batches_.size() || batches_[place->second].words + words.size() > max_words) {
         place->second = batches_.size();
         batches_.push_back({.script = script, .key = key});
     }

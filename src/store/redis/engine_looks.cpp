@@ -19,7 +19,7 @@ std::vector<std::string> trees_above(const core::FilePath& file) {
 /// The folder in whose set is whatever else may overlap; nothing if there is none.
 std::optional<std::string_view> folder_to_look_in(const core::FilePath& file) {
     const auto above = folders_above(file.path);
-    if (above.size() > folder_depth_most) return above.back();
+    if (above.size() > max_folder_depth) return above.back();
     if (file.tree) return file.path;
     return std::nullopt;
 }

@@ -9,8 +9,8 @@ namespace holdfast::redis_engine {
 namespace {
 
 constexpr std::size_t count_least = 10;
-constexpr std::size_t count_most = 1000;
-constexpr std::size_t rounds_most = 8;  // in search of a first name
+constexpr std::size_t max_count = 1000;
+constexpr std::size_t max_rounds = 8;  // in search of a first name
 
 constexpr std::size_t take_bytes = 256;  // of a question for what is due
 
@@ -44,7 +44,7 @@ void RedisEngine::scan(Kind kind, std::string_view prefix, std::string_view afte
         return fail(std::move(reply), Error{"invalid_argument", "there is no such page"});
     scanning->kind = kind;
     scanning->pattern = keys_.pattern(kind, prefix);
-    scanning->count = std::to_string(std::clamp(most, count_least, count_most));
+    scanning->count = std::to_string(std::clamp(most, count_least, max_count));
     scanning->reply = std::move(reply);
     scan_on(scanning);
 }
@@ -67,7 +67,7 @@ void RedisEngine::scanned(const std::shared_ptr<Scanning>& scanning, Result<resp
     for (const resp::Value& key : answer->items[1].items)
         if (key.text.size() >= front) scanning->names.push_back(key.text.substr(front));
     const bool more = scanning->cursor != "0";
-    if (scanning->names.empty() && more && ++scanning->rounds < rounds_most) return scan_on(scanning);
+    if (scanning->names.empty() && more && ++scanning->rounds < max_rounds) return scan_on(scanning);
     scan_done(scanning);
 }
 

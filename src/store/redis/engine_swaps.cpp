@@ -7,8 +7,8 @@ namespace holdfast::redis_engine {
 namespace {
 
 // Of one call of the script: everybody else at this Redis waits for it.
-constexpr std::size_t swaps_most = 64;
-constexpr std::size_t swap_bytes_most = 64 << 10;
+constexpr std::size_t max_swaps = 64;
+constexpr std::size_t max_swap_bytes = 64 << 10;
 constexpr std::size_t keys_of_all = 2;
 constexpr std::size_t words_of_all = 4;
 constexpr std::size_t words_each = 5;
@@ -26,7 +26,7 @@ void RedisEngine::swap(const core::Swap& swap, Callback<Result<core::Swapped>> r
     const std::string key = keys_.kept(swap.kind, swap.name);
     const auto link = link_for(key.size() + swap.bytes.size() + swap.notice.size() + swaps_.bytes());
     if (!link) return fail(std::move(reply), link.error());
-    if (swaps_under_way_ >= options_.calls_most)
+    if (swaps_under_way_ >= options_.max_calls)
         return fail(std::move(reply), unavailable("too much is under way at the engine already"));
     auto call = std::make_shared<SwapCall>();
     call->expected = swap.expected;
@@ -73,7 +73,7 @@ void RedisEngine::send_with_others(SwapBatch batch) {
         swaps_.position = std::max(swaps_.position, batch.position);
         swaps_.calls.push_back(std::move(batch.calls[0]));
     }
-    if (swaps_.calls.size() >= swaps_most || swaps_.bytes() >= swap_bytes_most) return send_swaps();
+    if (swaps_.calls.size() >= max_swaps || swaps_.bytes() >= max_swap_bytes) return send_swaps();
     nodes_->master().link->wake();
 }
 

@@ -51,11 +51,11 @@ std::uint64_t evicted_keys(std::string_view info) {
 }
 
 std::string quoted(std::string_view text) {
-    constexpr std::size_t bytes_most = 200;
-    std::string out(text.substr(0, bytes_most));
+    constexpr std::size_t max_bytes = 200;
+    std::string out(text.substr(0, max_bytes));
     std::ranges::replace_if(
         out, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-    return text.size() > bytes_most ? out + "…" : out;
+    return text.size() > max_bytes ? out + "…" : out;
 }
 
 std::string key_of(std::string_view sent, std::size_t index) {

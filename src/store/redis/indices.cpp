@@ -19,7 +19,7 @@ std::size_t bytes_of(std::string_view name, const Indexed& indexed) {
 
 std::vector<std::string_view> folders_above(std::string_view path) {
     std::vector<std::string_view> out;
-    for (auto slash = path.find('/'); slash != std::string_view::npos && out.size() <= folder_depth_most;
+    for (auto slash = path.find('/'); slash != std::string_view::npos && out.size() <= max_folder_depth;
          slash = path.find('/', slash + 1))
         out.push_back(path.substr(0, slash));
     return out;
@@ -27,7 +27,7 @@ std::vector<std::string_view> folders_above(std::string_view path) {
 
 std::string_view folder_with_set(std::string_view folder) {
     const auto above = folders_above(folder);
-    return above.size() > folder_depth_most ? above[folder_depth_most] : folder;
+    return above.size() > max_folder_depth ? above[max_folder_depth] : folder;
 }
 
 Indexed::Holder* Indexed::find(std::string_view holder) {

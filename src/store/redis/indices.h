@@ -33,7 +33,7 @@ inline constexpr Micros covered_ahead = 600'000'000;  ///< beyond the record's e
 inline constexpr Duration overdue_after = 2s;
 /// A folder further down has no set of its own: what lies there is in that of the last one that has. A path of 2,000
 /// parts shall not cost 2,000 writes.
-inline constexpr std::size_t folder_depth_most = 64;
+inline constexpr std::size_t max_folder_depth = 64;
 
 /// The folders above a path that have a set, from the root on; of a tree, not the folder that it is.
 std::vector<std::string_view> folders_above(std::string_view path);

@@ -17,7 +17,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t chunk_bytes = 64 << 10;
-constexpr std::size_t kept_bytes_most = 1 << 20;  // of a buffer that is used again
+constexpr std::size_t max_kept_bytes = 1 << 20;  // of a buffer that is used again
 
 bool is_message(const resp::Value& value) {
     return value.type == resp::Value::Type::array && value.items.size() == 3 && value.items[0].text == "message";
@@ -71,8 +71,8 @@ void Link::connected() {
 }
 
 bool Link::is_full(std::size_t bytes) const {
-    return closed_ || calls_ >= parts_.calls_most ||
-           lanes_[0].bytes.size() + lanes_[1].bytes.size() + writing_bytes_ + bytes > parts_.unsent_bytes_most;
+    return closed_ || calls_ >= parts_.max_calls ||
+           lanes_[0].bytes.size() + lanes_[1].bytes.size() + writing_bytes_ + bytes > parts_.max_unsent_bytes;
 }
 
 void Link::end(Lane lane, Command command) {
@@ -209,7 +209,7 @@ void Link::drop_answered() {
     // The kernel may still be reading from the newest one, if it is answered before it was heard.
     if (writing_ && flights_.size() == 1) return;
     Flight& flight = flights_.front();
-    if (spare_.size() < 4 && flight.batch.bytes.capacity() <= kept_bytes_most) {
+    if (spare_.size() < 4 && flight.batch.bytes.capacity() <= max_kept_bytes) {
         flight.batch.clear();
         spare_.push_back(std::move(flight.batch));
     }

@@ -49,8 +49,8 @@ class Link : public std::enable_shared_from_this<Link> {
         Duration answer_within;
         unsigned wait;
         Duration wait_within;
-        std::size_t calls_most;
-        std::size_t unsent_bytes_most;
+        std::size_t max_calls;
+        std::size_t max_unsent_bytes;
         std::function<void()> before_sending;  ///< what is still to be sent with this turn may be added
         std::function<void(Refused)> on_refused;
         std::function<void(resp::Value)> on_message;  ///< of a subscription

@@ -12,9 +12,9 @@ namespace holdfast::redis_engine {
 namespace {
 
 constexpr Duration pause_least = 50ms;
-constexpr Duration pause_most = 1s;
+constexpr Duration max_pause = 1s;
 constexpr Duration tick_every = 1s;
-constexpr std::size_t clients_most = 1000;
+constexpr std::size_t max_clients = 1000;
 
 /// Who says this is no master, or none that works: somebody else is, or will be.
 constexpr std::array<std::string_view, 4> gone{"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN"};
@@ -59,8 +59,8 @@ Link::Parts Nodes::link_parts(const Place& place) {
             .answer_within = options_.answer_within + (options_.wait > 0 ? options_.wait_within : Duration{0}),
             .wait = options_.wait,
             .wait_within = options_.wait_within,
-            .calls_most = options_.calls_most,
-            .unsent_bytes_most = options_.unsent_bytes_most,
+            .max_calls = options_.max_calls,
+            .max_unsent_bytes = options_.max_unsent_bytes,
             .before_sending = {},
             .on_refused = {},
             .on_message = {},
@@ -125,7 +125,7 @@ void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
         node->is_ready = true;
         greeted(node);
     };
-    if (clients_.size() > clients_most) clients_.clear();
+    if (clients_.size() > max_clients) clients_.clear();
     auto& client = clients_[node->facts.run_id];
     const auto earlier = std::exchange(client, node->facts.client_id);
     if (earlier == 0) return ready();
@@ -239,7 +239,7 @@ void Nodes::close_all(const Error& why) {
 }
 
 void Nodes::wait_and_connect() {
-    const Duration whole = std::min(Duration{pause_least.count() << std::min(failures_, 10U)}, pause_most);
+    const Duration whole = std::min(Duration{pause_least.count() << std::min(failures_, 10U)}, max_pause);
     ++failures_;
     timer_.expires_after(
         whole / 2 + Duration(static_cast<std::int64_t>(random_.unit() * static_cast<double>((whole / 2).count()))));

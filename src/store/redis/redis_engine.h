@@ -24,8 +24,8 @@ struct RedisEngineOptions {
     Duration wait_within = 1s;        ///< for the replicas
     Duration connect_within = 2s;
     Duration answer_within = 2s;
-    std::size_t calls_most = 100'000;          ///< under way on one connection
-    std::size_t unsent_bytes_most = 64 << 20;  ///< on one connection
+    std::size_t max_calls = 100'000;          ///< under way on one connection
+    std::size_t max_unsent_bytes = 64 << 20;  ///< on one connection
 };
 
 /// Of `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=holdfast&wait=1&wait_ms=500&cluster=1]`. Error code

@@ -7,9 +7,9 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t prefix_bytes_most = 64;
-constexpr std::uint64_t replicas_most = 100;
-constexpr std::uint64_t wait_ms_most = 60'000;
+constexpr std::size_t max_prefix_bytes = 64;
+constexpr std::uint64_t max_replicas = 100;
+constexpr std::uint64_t max_wait_ms = 60'000;
 
 Error wrong(std::string what) {
     return {"invalid_argument", "this is no address of a Redis store: " + std::move(what) +
@@ -20,7 +20,7 @@ Error wrong(std::string what) {
 /// Nothing that ends a word or means something in a pattern or a slot of a cluster.
 bool is_prefix(std::string_view text) {
     constexpr std::string_view allowed = "-_.:";
-    return !text.empty() && text.size() <= prefix_bytes_most && std::ranges::all_of(text, [&](char c) {
+    return !text.empty() && text.size() <= max_prefix_bytes && std::ranges::all_of(text, [&](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                allowed.find(c) != allowed.npos;
     });
@@ -34,10 +34,10 @@ std::optional<Error> read_parameter(std::string_view name, std::string_view valu
     }
     const auto number = parse_number(value);
     if (name == "wait") {
-        if (!number || *number > replicas_most) return wrong("wait is a number of replicas, up to 100");
+        if (!number || *number > max_replicas) return wrong("wait is a number of replicas, up to 100");
         options.wait = static_cast<unsigned>(*number);
     } else if (name == "wait_ms") {
-        if (!number || *number == 0 || *number > wait_ms_most) return wrong("wait_ms is in 1 to 60000");
+        if (!number || *number == 0 || *number > max_wait_ms) return wrong("wait_ms is in 1 to 60000");
         options.wait_within = std::chrono::milliseconds(*number);
     } else if (name == "cluster") {
         if (!number || *number > 1) return wrong("cluster is 0 or 1");

@@ -6,7 +6,7 @@
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::size_t masters_most = 1000;
+constexpr std::size_t max_masters = 1000;
 
 constexpr std::array<std::uint16_t, 256> crc_table = [] {
     std::array<std::uint16_t, 256> table{};
@@ -72,7 +72,7 @@ Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, cons
         if (range->first <= slot && slot <= range->last) owner.master = range->master;
         if (std::ranges::find(owner.masters, range->master.place) == owner.masters.end())
             owner.masters.push_back(range->master.place);
-        if (owner.masters.size() > masters_most) return malformed("there are more than 1000 masters");
+        if (owner.masters.size() > max_masters) return malformed("there are more than 1000 masters");
     }
     if (owner.masters.empty()) return malformed("nobody has a slot");
     return owner;

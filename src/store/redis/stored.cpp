@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view magic = "hf2 ";
 constexpr std::string_view older_magic = "hf1 ";
-constexpr std::size_t header_bytes_most = 128;
+constexpr std::size_t max_header_bytes = 128;
 constexpr std::int64_t ns_per_us = 1000;
 
 template <class Number>
@@ -51,7 +51,7 @@ std::string stored_header(WriteId write, EngineTime written_at, EngineTime due) 
 }
 
 std::optional<Stored> read_stored(std::string text) {
-    const auto end = std::string_view(text).substr(0, header_bytes_most).find('\n');
+    const auto end = std::string_view(text).substr(0, max_header_bytes).find('\n');
     if (end == std::string_view::npos || !text.starts_with(magic)) return std::nullopt;
     std::string_view line = std::string_view(text).substr(magic.size(), end - magic.size());
     const auto mark = take_word(line);

@@ -35,7 +35,7 @@ TEST(McpLines, come_whole_however_the_pieces_arrive) {
 TEST(McpLines, go_on_after_one_that_is_too_long) {
     McpLines lines;
     Seen seen;
-    const std::string fits(McpLines::line_max, 'x');
+    const std::string fits(McpLines::max_line, 'x');
     seen.feed(lines, fits + "\n");
     EXPECT_EQ(seen.lines, std::vector<std::string>{fits});
     seen.feed(lines, fits);

@@ -71,8 +71,8 @@ TEST(Digest, of_a_later_version_says_so) {
 }
 
 TEST(Digest, refuses_a_checkpoint_that_is_too_long_or_no_text) {
-    EXPECT_TRUE(check_checkpoint(std::string(checkpoint_bytes_max, 'x')));
-    EXPECT_EQ(check_checkpoint(std::string(checkpoint_bytes_max + 1, 'x')).error().code, "invalid_argument");
+    EXPECT_TRUE(check_checkpoint(std::string(max_checkpoint_bytes, 'x')));
+    EXPECT_EQ(check_checkpoint(std::string(max_checkpoint_bytes + 1, 'x')).error().code, "invalid_argument");
     EXPECT_EQ(check_checkpoint("\xff").error().code, "invalid_argument");
 }
 
@@ -117,7 +117,7 @@ TEST_F(DigestFileTest, that_is_damaged_is_named_and_left_alone) {
 
 TEST_F(DigestFileTest, that_is_too_large_is_not_read) {
     write("holdfast-agent 1 ");
-    std::filesystem::resize_file(path(), digest_bytes_max + 1);
+    std::filesystem::resize_file(path(), max_digest_bytes + 1);
     EXPECT_EQ(DigestFile(path()).load().error().code, "digest_damaged");
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds ttl{3000};
 
-OwnershipTimings quick() {
+OwnershipTimings single_record() {
     return {.lease_ttl = ttl,
             .renew_every = ttl / 3,
             .node_ttl = ttl,
@@ -33,7 +33,7 @@ OwnershipTimings quick() {
 }
 
 LeaseManagerOptions options_for(const RedisProcess& redis) {
-    return {.redis = redis.url(), .timings = quick(), .any_session_id = true};
+    return {.redis = redis.url(), .timings = single_record(), .any_session_id = true};
 }
 
 bool eventually(const std::function<bool()>& condition) {
@@ -110,7 +110,7 @@ TEST(LeaseManager, says_whose_it_is) {
 
 TEST(LeaseManager, refuses_what_makes_no_sense) {
     RedisProcess redis;
-    LeaseManagerOptions options{.redis = redis.url(), .timings = quick(), .sessions_max = 1};
+    LeaseManagerOptions options{.redis = redis.url(), .timings = single_record(), .sessions_max = 1};
     LeaseManager manager{options};
     ASSERT_FALSE(manager.start());
     EXPECT_TRUE(manager.start()) << "once";

@@ -5,7 +5,7 @@
 
 #include "base/rendezvous.h"
 #include "client/sessions/lease_commands.h"
-#include "client/sessions/node_roll.h"
+#include "client/sessions/membership.h"
 #include "client/sessions/session_leases.h"
 
 namespace holdfast {
@@ -25,7 +25,7 @@ class Shares {
 
     void add(const std::string& name) {
         auto& one = instances_[name];
-        one = std::make_unique<Instance>(Instance{SessionLeases({.instance = name}, now_), NodeRoll({name}, now_)});
+        one = std::make_unique<Instance>(Instance{SessionLeases({.instance = name}, now_), Membership({name}, now_)});
         for (const auto& session : names_)
             one->leases.want(session, now_);
     }
@@ -66,7 +66,7 @@ class Shares {
  private:
     struct Instance {
         SessionLeases leases;
-        NodeRoll roll;
+        Membership roll;
     };
     struct Held {
         std::string owner;
@@ -87,10 +87,10 @@ class Shares {
             one.leases.answer(request, serve(request, name), now_);
     }
 
-    resp::Value serve(const NodeRoll::Request& request, const std::string& name) {
+    resp::Value serve(const Membership::Request& request, const std::string& name) {
         using Type = resp::Value::Type;
-        if (request.ask == NodeRoll::Ask::heartbeat) nodes_[name] = now_ + ttl;
-        if (request.ask == NodeRoll::Ask::ttl)
+        if (request.ask == Membership::Ask::heartbeat) nodes_[name] = now_ + ttl;
+        if (request.ask == Membership::Ask::ttl)
             return {.type = Type::integer, .number = to_ms(nodes_[request.argument] - now_)};
         resp::Value keys{.type = Type::array};
         for (const auto& [node, end] : nodes_)

@@ -110,7 +110,7 @@ TEST(PeerMessages, rejects_what_no_record_can_be) {
               "");
     EXPECT_NE(rejected_record([](core::Record& record) { record.waiters.resize(1); }), "") << "a waiter is somebody";
     EXPECT_NE(rejected_record([](core::Record& record) {
-                  record.reserved.resize(reserved_most + 1, {plain_lease(1), Instant()});
+                  record.reserved.resize(max_reserved + 1, {plain_lease(1), Instant()});
               }),
               "");
 }
@@ -119,19 +119,18 @@ TEST(PeerMessages, rejects_names_ballots_and_numbers_out_of_range) {
     EXPECT_EQ(rejected(core::QuorumMessage(core::Prepare{"", {1, 1, 0}})), "") << "a silent node tells its ballots so";
     EXPECT_NE(rejected(core::QuorumMessage(core::Accept{"", {1, 1, 0}, {2, 1, 0}, {}})), "");
     EXPECT_NE(rejected(core::QuorumMessage(core::Prepare{std::string(5000, 'r'), {1, 1, 0}})), "");
-    EXPECT_NE(rejected(core::QuorumMessage(core::Prepare{"r", {1, 1, members_most}})), "");
+    EXPECT_NE(rejected(core::QuorumMessage(core::Prepare{"r", {1, 1, max_members}})), "");
     EXPECT_NE(rejected(core::QuorumMessage(core::Prepare{"r", {ballot_limit, 1, 0}})), "");
     core::Vote vote;
     EXPECT_EQ(rejected(core::QuorumMessage(vote)), "");
     vote.highest_token = core::token_limit;
     EXPECT_NE(rejected(core::QuorumMessage(vote)), "");
     EXPECT_NE(rejected(core::QuorumMessage(core::Look{1, static_cast<core::Look::Kind>(3), "r", 1})), "");
-    EXPECT_NE(rejected(core::QuorumMessage(core::Look{1, core::Look::Kind::of_holder, "h", seen_most + 1})), "");
+    EXPECT_NE(rejected(core::QuorumMessage(core::Look{1, core::Look::Kind::of_holder, "h", max_seen + 1})), "");
     EXPECT_NE(rejected(core::LogMessage(core::LogFetch{ballot_limit})), "");
     EXPECT_NE(rejected(core::LogMessage(core::LogPrepare{{core::token_limit, 0}, 1})), "");
     EXPECT_NE(
-        rejected(core::LogMessage(core::LogSubmit{1, std::string(core::ReplicatedLog::value_bytes_most + 1, 'v')})),
-        "");
+        rejected(core::LogMessage(core::LogSubmit{1, std::string(core::ReplicatedLog::max_value_bytes + 1, 'v')})), "");
 }
 
 TEST(PeerMessages, one_that_is_rejected_does_not_take_its_neighbours_along) {
@@ -161,7 +160,7 @@ TEST(PeerMessages, a_kind_that_is_not_known_here_is_skipped) {
 TEST(PeerMessages, what_has_no_room_in_a_frame_is_an_error_and_leaves_the_frame_as_it_was) {
     Encoder encoder;
     std::string bytes = "before";
-    const core::LogMessage large = core::LogInstall{{1, 0}, {1, std::string(frame_bytes_most, 's')}};
+    const core::LogMessage large = core::LogInstall{{1, 0}, {1, std::string(max_frame_bytes, 's')}};
     const auto appended = encoder.append(large, bytes);
     ASSERT_FALSE(appended);
     EXPECT_EQ(appended.error().code, "too_large");
@@ -169,7 +168,7 @@ TEST(PeerMessages, what_has_no_room_in_a_frame_is_an_error_and_leaves_the_frame_
 }
 
 TEST(PeerMessages, a_snapshot_as_large_as_they_come_arrives_and_a_larger_one_does_not) {
-    constexpr std::size_t most = core::ReplicatedLog::snapshot_bytes_most;
+    constexpr std::size_t most = core::ReplicatedLog::max_snapshot_bytes;
     EXPECT_EQ(rejected(core::LogMessage(core::LogInstall{{1, 0}, {1, std::string(most, 's')}})), "");
     EXPECT_NE(rejected(core::LogMessage(core::LogInstall{{1, 0}, {1, std::string(most + 1, 's')}})), "");
 }
@@ -177,13 +176,13 @@ TEST(PeerMessages, a_snapshot_as_large_as_they_come_arrives_and_a_larger_one_doe
 TEST(PeerMessages, what_is_no_frame_is_an_error) {
     Decoder decoder;
     EXPECT_EQ(decoder.decode("\x0a\xff").error().code, "malformed");
-    EXPECT_EQ(decoder.decode(std::string(frame_bytes_most + 1, '\0')).error().code, "too_large");
+    EXPECT_EQ(decoder.decode(std::string(max_frame_bytes + 1, '\0')).error().code, "too_large");
     EXPECT_TRUE(decoder.decode(""));
 }
 
 TEST(PeerMessages, a_frame_of_too_many_messages_is_an_error) {
     std::string bytes;
-    for (std::size_t count = 0; count <= messages_most; ++count)
+    for (std::size_t count = 0; count <= max_messages; ++count)
         bytes.append("\x0a\x00", 2);
     Decoder decoder;
     EXPECT_EQ(decoder.decode(bytes).error().code, "too_large");

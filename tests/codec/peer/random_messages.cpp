@@ -25,9 +25,9 @@ std::uint64_t RandomMessages::number(std::uint64_t below) {
 Instant RandomMessages::instant() {
     switch (random_.below(6)) {
         case 0:
-            return Instant(future_most);
+            return Instant(max_future);
         case 1:
-            return Instant(-past_most);
+            return Instant(-max_past);
         case 2:
             return Instant();
         default:
@@ -75,8 +75,8 @@ core::Waiter RandomMessages::waiter() {
     return waiter;
 }
 
-core::TravellingRecord RandomMessages::record() {
-    core::TravellingRecord travelling;
+core::RelativeRecord RandomMessages::record() {
+    core::RelativeRecord travelling;
     core::Record& record = travelling.record;
     core::Token token = random_.below(1000);
     for (std::size_t left = random_.below(5); left > 0; --left)
@@ -97,7 +97,7 @@ core::TravellingRecord RandomMessages::record() {
 
 core::Ballot RandomMessages::ballot() {
     return {number(ballot_limit), static_cast<core::BootNumber>(random_.next()),
-            static_cast<core::NodeIndex>(random_.below(members_most))};
+            static_cast<core::NodeIndex>(random_.below(max_members))};
 }
 
 core::Seen RandomMessages::seen() {
@@ -117,14 +117,14 @@ core::QuorumMessage RandomMessages::quorum(std::size_t kind) {
             return core::Vote{ballot(), flag(), flag(), ballot(), number(core::token_limit), ballot(), record()};
         case 3:
             return core::Look{random_.next(), static_cast<core::Look::Kind>(random_.below(3)),
-                              name(limits::resource_bytes), static_cast<std::uint32_t>(number(seen_most + 1))};
+                              name(limits::resource_bytes), static_cast<std::uint32_t>(number(max_seen + 1))};
         default:
             return seen();
     }
 }
 
 core::LogBallot RandomMessages::log_ballot() {
-    return {number(core::token_limit), static_cast<core::NodeIndex>(random_.below(members_most))};
+    return {number(core::token_limit), static_cast<core::NodeIndex>(random_.below(max_members))};
 }
 
 core::LogSnapshot RandomMessages::snapshot() {
@@ -134,7 +134,7 @@ core::LogSnapshot RandomMessages::snapshot() {
 std::vector<core::LogDecree> RandomMessages::decrees() {
     std::vector<core::LogDecree> decrees;
     for (std::size_t left = random_.below(5); left > 0; --left)
-        decrees.push_back({number(ballot_limit), log_ballot(), text(core::ReplicatedLog::value_bytes_most)});
+        decrees.push_back({number(ballot_limit), log_ballot(), text(core::ReplicatedLog::max_value_bytes)});
     return decrees;
 }
 
@@ -156,7 +156,7 @@ core::LogMessage RandomMessages::log(std::size_t kind) {
         case 5:
             return core::LogInstall{log_ballot(), snapshot()};
         case 6:
-            return core::LogSubmit{random_.next(), text(core::ReplicatedLog::value_bytes_most)};
+            return core::LogSubmit{random_.next(), text(core::ReplicatedLog::max_value_bytes)};
         default:
             return core::LogSubmitted{random_.next(), number(ballot_limit)};
     }

@@ -20,7 +20,7 @@ class RandomMessages {
     Message of_kind(std::size_t kind);
     core::QuorumMessage quorum(std::size_t kind);
     core::LogMessage log(std::size_t kind);
-    core::TravellingRecord record();
+    core::RelativeRecord record();
 
  private:
     bool flag() { return random_.below(2) == 0; }

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const auto reading = read_both_ways<ValueReader>(data, size);
     for (const Value& value : reading.items) {
-        require(depth_of(value) <= value_depth_most, "a reply is no deeper than it may be");
+        require(depth_of(value) <= max_value_depth, "a reply is no deeper than it may be");
         require(value.type != Value::Type::map || value.items.size() % 2 == 0, "a map has a value for each key");
     }
     return 0;

@@ -88,27 +88,27 @@ TEST(CommandReader, says_what_is_malformed_in_the_words_of_redis) {
 }
 
 TEST(CommandReader, bounds_the_words_of_a_command) {
-    const std::string most = "*10000\r\n" + repeated("$1\r\nx\r\n", words_most);
-    EXPECT_EQ(read_at_once<CommandReader>(most).items.at(0).size(), words_most);
-    EXPECT_EQ(read_at_once<CommandReader>(repeated("x ", words_most) + "\n").items.at(0).size(), words_most);
-    EXPECT_EQ(read_at_once<CommandReader>(repeated("x ", words_most + 1) + "\n").error, "too many words in request");
+    const std::string most = "*10000\r\n" + repeated("$1\r\nx\r\n", max_words);
+    EXPECT_EQ(read_at_once<CommandReader>(most).items.at(0).size(), max_words);
+    EXPECT_EQ(read_at_once<CommandReader>(repeated("x ", max_words) + "\n").items.at(0).size(), max_words);
+    EXPECT_EQ(read_at_once<CommandReader>(repeated("x ", max_words + 1) + "\n").error, "too many words in request");
 }
 
 TEST(CommandReader, bounds_the_bytes_of_a_command) {
     const std::string header = "*1\r\n$1048562\r\n";
-    const std::string word(command_bytes_most - header.size(), 'x');
+    const std::string word(max_command_bytes - header.size(), 'x');
     EXPECT_EQ(read_at_once<CommandReader>(header + word + "\r\n").items.at(0), Words{word});
     const std::string two = "*2\r\n$600000\r\n" + std::string(600000, 'x') + "\r\n$600000\r\n";
     EXPECT_EQ(read_at_once<CommandReader>(two).error, "the command is too large");
 }
 
 TEST(CommandReader, bounds_the_bytes_of_an_inline_command_whole_or_in_pieces) {
-    const std::string longest = std::string(inline_bytes_most - 1, 'x') + "\n";
+    const std::string longest = std::string(max_inline_bytes - 1, 'x') + "\n";
     EXPECT_EQ(read_at_once<CommandReader>(longest).items.size(), 1u);
-    for (const std::string& too_long : {"x" + longest, "x" + longest.substr(0, inline_bytes_most - 1)}) {
+    for (const std::string& too_long : {"x" + longest, "x" + longest.substr(0, max_inline_bytes - 1)}) {
         const auto reading = read_at_once<CommandReader>(too_long);
         EXPECT_EQ(reading.error, "too big inline request");
-        const std::size_t cuts[] = {1000, inline_bytes_most - 1, inline_bytes_most};
+        const std::size_t cuts[] = {1000, max_inline_bytes - 1, max_inline_bytes};
         EXPECT_EQ(reading, read_in_pieces<CommandReader>(too_long, cuts));
     }
 }
@@ -132,19 +132,19 @@ TEST(CommandReader, waits_for_more_when_there_is_nothing) {
 // Were the words found so far read again with each byte, this would take the better part of an hour under ASan.
 TEST(CommandReader, takes_the_largest_command_byte_by_byte) {
     std::string input;
-    const std::vector<std::string_view> words(words_most, "0123456789012345678901234567890123456789");
+    const std::vector<std::string_view> words(max_words, "0123456789012345678901234567890123456789");
     write_command(input, words);
     CommandReader reader;
     for (std::size_t shown = 0; shown < input.size(); ++shown)
         ASSERT_EQ(reader.read(std::string_view(input).substr(0, shown)), Outcome::more);
     ASSERT_EQ(reader.read(input), Outcome::command);
-    EXPECT_EQ(reader.words().size(), words_most);
+    EXPECT_EQ(reader.words().size(), max_words);
     EXPECT_EQ(reader.size(), input.size());
 }
 
 TEST(CommandReader, reads_on_after_a_command_that_was_large) {
     const std::string stream =
-        "*10000\r\n" + repeated("$1\r\nx\r\n", words_most) + "'" + std::string(9000, 'y') + "'\nPING\n";
+        "*10000\r\n" + repeated("$1\r\nx\r\n", max_words) + "'" + std::string(9000, 'y') + "'\nPING\n";
     const auto reading = read_at_once<CommandReader>(stream);
     ASSERT_EQ(reading.items.size(), 3u);
     EXPECT_EQ(reading.items[2], Words{"PING"});

@@ -115,23 +115,23 @@ TEST(ValueReader, refuses_what_is_malformed_whole_or_in_pieces) {
 }
 
 TEST(ValueReader, bounds_the_depth) {
-    EXPECT_EQ(read_at_once<ValueReader>(nested(value_depth_most)).items.size(), 1u);
-    EXPECT_EQ(read_at_once<ValueReader>(nested(value_depth_most + 1)).error, "the reply is too deep");
+    EXPECT_EQ(read_at_once<ValueReader>(nested(max_value_depth)).items.size(), 1u);
+    EXPECT_EQ(read_at_once<ValueReader>(nested(max_value_depth + 1)).error, "the reply is too deep");
 }
 
 TEST(ValueReader, bounds_the_parts) {
     std::string input = "*1048575\r\n";
-    for (std::size_t i = 0; i < value_items_most - 1; ++i)
+    for (std::size_t i = 0; i < max_value_items - 1; ++i)
         input += "_\r\n";
     EXPECT_EQ(read_at_once<ValueReader>(input).items.size(), 1u);
     EXPECT_EQ(read_at_once<ValueReader>("*1\r\n" + input).error, "the reply has too many parts");
 }
 
 TEST(ValueReader, bounds_the_bytes_of_one_reply_not_of_many) {
-    const std::string line = "+" + std::string(value_bytes_most - 3, 'x') + "\r\n";
+    const std::string line = "+" + std::string(max_value_bytes - 3, 'x') + "\r\n";
     ValueReader reader;
     ASSERT_EQ(reader.read(line + ":1\r\n"), ValueReader::Outcome::value);
-    EXPECT_EQ(reader.size(), value_bytes_most);
+    EXPECT_EQ(reader.size(), max_value_bytes);
     EXPECT_EQ(reader.read("+x" + line.substr(1)), ValueReader::Outcome::malformed);
     EXPECT_EQ(reader.error(), "the reply is too large");
     EXPECT_EQ(reader.read("$67108864\r\n"), ValueReader::Outcome::malformed);

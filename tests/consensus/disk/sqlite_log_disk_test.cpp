@@ -142,14 +142,14 @@ TEST_F(SqliteLogDiskTest, refuses_more_than_may_wait_and_everything_once_stopped
     std::size_t answers = 0;
     std::size_t good = 0;
     // How many are refused depends on how fast the worker is, but each has one answer.
-    for (LogIndex index = 1; index <= 4 * SqliteLogDisk::most_waiting; ++index)
+    for (LogIndex index = 1; index <= 4 * SqliteLogDisk::max_waiting; ++index)
         disk_->write(accepting(1, "v"), [&](const Result<void>& outcome) {
             ++answers;
             good += outcome ? 1 : 0;
         });
     run_loop();
-    EXPECT_EQ(answers, 4 * SqliteLogDisk::most_waiting);
-    EXPECT_GE(good, SqliteLogDisk::most_waiting);
+    EXPECT_EQ(answers, 4 * SqliteLogDisk::max_waiting);
+    EXPECT_GE(good, SqliteLogDisk::max_waiting);
     EXPECT_EQ(failures_.size(), answers - good);
     disk_->stop();
     std::string code;

@@ -274,15 +274,15 @@ TEST(ServicePolicy, bar_by_an_admin_is_refused_with_what_helps_and_nothing_from_
                            [&](const Answer<ReleaseAnswer>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::reserved_namespace);
     for (const bool takes : {true, false}) {
-        desk.authority.quick().update(
+        desk.authority.single_record().update(
             {.resource = resource, .holder = desk.id("anna"), .takes = takes},
-            [&](QuickDesk& at) {
+            [&](RecordTransaction& at) {
                 if (takes)
                     at.replace(Predicate::mutates, 30s);
                 else
                     at.release(told.token);
             },
-            [&](const QuickAnswer& answer) { code = answer.refused; });
+            [&](const SingleRecordAnswer& answer) { code = answer.refused; });
         EXPECT_EQ(code, Code::reserved_namespace);
     }
     EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");

@@ -22,7 +22,7 @@ TEST(Advertisements, within_the_limits_always_fit_into_a_frame) {
     update.metadata = largest.metadata;
     std::string frame;
     append_frame(SignedUpdate{encode(update), std::string(32, 'k'), std::string(64, 's'), 1}, frame);
-    EXPECT_LT(frame.size(), frame_bytes_most);
+    EXPECT_LT(frame.size(), max_frame_bytes);
 }
 
 TEST(Advertisements, over_a_limit_are_refused_with_the_code_that_a_relay_would_give) {

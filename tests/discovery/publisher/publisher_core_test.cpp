@@ -20,7 +20,7 @@ class Publishing : public testing::Test {
 TEST_F(Publishing, registers_at_once_and_renews_every_five_seconds) {
     world.run_for(60s);
     ASSERT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.happenings(), (std::vector{Happening::connected, Happening::registered}));
+    EXPECT_EQ(world.happenings(), (std::vector{PublisherEventKind::connected, PublisherEventKind::registered}));
     EXPECT_EQ(relay.updates.front().action, Action::enter);
     EXPECT_FALSE(relay.updates.front().returning);
     EXPECT_EQ(std::count_if(relay.updates.begin(), relay.updates.end(),
@@ -44,7 +44,7 @@ TEST_F(Publishing, unregisters_when_it_is_stopped) {
     EXPECT_TRUE(world.core.finished(world.clock));
     EXPECT_EQ(relay.updates.back().action, Action::unregister);
     EXPECT_TRUE(relay.leases.empty());
-    EXPECT_EQ(world.events.back().what, Happening::unregistered);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::unregistered);
     EXPECT_FALSE(world.core.held(0, world.clock));
 }
 
@@ -64,8 +64,9 @@ TEST_F(Publishing, holds_nothing_once_the_connection_is_gone_and_comes_back_by_i
     EXPECT_FALSE(world.core.held(0, world.clock));
     world.run_for(5s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.happenings(), (std::vector{Happening::connected, Happening::registered, Happening::disconnected,
-                                               Happening::lost, Happening::connected, Happening::taken_again}));
+    EXPECT_EQ(world.happenings(), (std::vector{PublisherEventKind::connected, PublisherEventKind::registered,
+                                               PublisherEventKind::disconnected, PublisherEventKind::lost,
+                                               PublisherEventKind::connected, PublisherEventKind::taken_again}));
     EXPECT_TRUE(relay.updates.back().returning || relay.updates.back().action == Action::renew);
 }
 
@@ -90,7 +91,7 @@ TEST_F(Publishing, spreads_its_tries_to_connect_from_half_a_second_to_thirty) {
         longest = std::max(longest, wait);
     }
     EXPECT_GT(longest, 15s);
-    EXPECT_EQ(world.count(Happening::disconnected), 1U) << "it is told once";
+    EXPECT_EQ(world.count(PublisherEventKind::disconnected), 1U) << "it is told once";
     world.relay_is_there = true;
     world.run_for(31s);
     EXPECT_TRUE(world.core.held(0, world.clock));
@@ -115,12 +116,12 @@ TEST_F(Publishing, gives_a_connection_up_on_which_renewals_are_not_answered) {
     world.run_for(10s);
     world.relay_answers = false;
     world.run_for(20s);
-    EXPECT_EQ(world.count(Happening::lost), 1U);
+    EXPECT_EQ(world.count(PublisherEventKind::lost), 1U);
     EXPECT_FALSE(world.core.held(0, world.clock));
     world.relay_answers = true;
     world.run_for(45s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.events.back().what, Happening::taken_again);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::taken_again);
 }
 
 TEST_F(Publishing, notices_that_it_slept_longer_than_its_lease_and_registers_again) {
@@ -129,8 +130,8 @@ TEST_F(Publishing, notices_that_it_slept_longer_than_its_lease_and_registers_aga
     EXPECT_FALSE(world.core.held(0, world.clock)) << "before anything is done about it";
     world.step(world.clock);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.happenings(),
-              (std::vector{Happening::connected, Happening::registered, Happening::lost, Happening::taken_again}));
+    EXPECT_EQ(world.happenings(), (std::vector{PublisherEventKind::connected, PublisherEventKind::registered,
+                                               PublisherEventKind::lost, PublisherEventKind::taken_again}));
 }
 
 TEST_F(Publishing, counts_its_lease_from_the_request_and_a_little_shorter) {
@@ -145,8 +146,8 @@ TEST_F(Publishing, registers_again_when_its_lease_is_not_known) {
     relay.leases.clear();
     world.run_for(6s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.count(Happening::lost), 1U);
-    EXPECT_EQ(world.count(Happening::taken_again), 1U);
+    EXPECT_EQ(world.count(PublisherEventKind::lost), 1U);
+    EXPECT_EQ(world.count(PublisherEventKind::taken_again), 1U);
 }
 
 TEST_F(Publishing, signs_again_for_another_life_or_clock_of_the_relay) {
@@ -154,7 +155,7 @@ TEST_F(Publishing, signs_again_for_another_life_or_clock_of_the_relay) {
     ++relay.life;
     world.run_for(6s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.count(Happening::lost), 0U);
+    EXPECT_EQ(world.count(PublisherEventKind::lost), 0U);
     relay.clock_offset_ms += 3'600'000;
     world.run_for(6s);
     EXPECT_TRUE(world.core.held(0, world.clock));
@@ -172,14 +173,14 @@ TEST_F(Publishing, stands_by_for_a_later_publisher_of_its_identity_and_returns_w
         later.run_until(world.clock);
     }
     EXPECT_TRUE(later.core.held(0, later.clock)) << "nobody chases it";
-    EXPECT_EQ(later.count(Happening::lost), 0U);
+    EXPECT_EQ(later.count(PublisherEventKind::lost), 0U);
     EXPECT_FALSE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.count(Happening::superseded), 1U);
+    EXPECT_EQ(world.count(PublisherEventKind::superseded), 1U);
     later.core.stop(later.clock);
     later.step(later.clock);
     world.run_for(31s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.events.back().what, Happening::taken_again);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::taken_again);
 }
 
 TEST_F(Publishing, that_stood_by_does_not_take_the_name_because_its_connection_was_lost) {
@@ -212,13 +213,13 @@ TEST_F(Publishing, stands_by_at_once_when_the_relay_says_that_it_was_superseded)
 TEST_F(Publishing, stands_by_for_another_identity_with_patience) {
     relay.code = "name_taken";
     world.run_for(10min);
-    EXPECT_EQ(world.count(Happening::standing_by), 1U);
+    EXPECT_EQ(world.count(PublisherEventKind::standing_by), 1U);
     EXPECT_GT(relay.updates.size(), 20U);
     EXPECT_LT(relay.updates.size(), 200U);
     relay.code.clear();
     world.run_for(31s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.events.back().what, Happening::registered);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::registered);
 }
 
 TEST_F(Publishing, tells_a_refusal_once_with_its_code_and_asks_again_slowly) {
@@ -227,7 +228,7 @@ TEST_F(Publishing, tells_a_refusal_once_with_its_code_and_asks_again_slowly) {
         PublisherWorld refused{identity(), {{.name = "web"}}, strict};
         strict.code = code;
         refused.run_for(10min);
-        EXPECT_EQ(refused.count(Happening::refused), 1U) << code;
+        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << code;
         EXPECT_EQ(refused.events.back().code, code);
         EXPECT_GT(strict.updates.size(), 8U) << code;
         EXPECT_LT(strict.updates.size(), 80U) << code;
@@ -248,15 +249,15 @@ TEST_F(Publishing, serves_what_it_holds_until_its_end_after_a_renewal_was_refuse
         refused.run_for(20s);
         EXPECT_TRUE(refused.core.held(0, refused.clock)) << code;
         EXPECT_GE(strict.updates.size(), asked + 4) << "the relay hears of it as often as of any other: " << code;
-        EXPECT_EQ(refused.count(Happening::refused), 1U) << code;
-        EXPECT_EQ(refused.count(Happening::lost), 0U) << code;
+        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << code;
+        EXPECT_EQ(refused.count(PublisherEventKind::lost), 0U) << code;
         refused.core.on_message(StreamOffer{std::string(ticket_bytes, 't'), "web", "10.0.0.1:5"}, refused.clock);
         refused.step(refused.clock);
         EXPECT_EQ(refused.serves.size(), 1U) << code;
         refused.run_for(15s);
         EXPECT_FALSE(refused.core.held(0, refused.clock)) << code;
-        EXPECT_EQ(refused.count(Happening::lost), 1U) << code;
-        EXPECT_EQ(refused.count(Happening::refused), 1U) << "each state is told once: " << code;
+        EXPECT_EQ(refused.count(PublisherEventKind::lost), 1U) << code;
+        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << "each state is told once: " << code;
     }
 }
 
@@ -269,7 +270,7 @@ TEST_F(Publishing, goes_on_with_the_same_lease_if_the_refusal_is_lifted_in_time)
     world.run_for(6s);
     EXPECT_TRUE(world.core.held(0, world.clock));
     EXPECT_EQ(world.core.advert(0).token(), token);
-    EXPECT_EQ(world.events.back().what, Happening::recovered);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::recovered);
 }
 
 TEST_F(Publishing, keeps_what_an_admin_hides_until_its_end_and_tells_the_reason) {
@@ -279,14 +280,14 @@ TEST_F(Publishing, keeps_what_an_admin_hides_until_its_end_and_tells_the_reason)
     world.core.on_message(Withdrawn{"web", token, "banned", "banned, for spam"}, world.clock);
     world.step(world.clock);
     EXPECT_TRUE(world.core.held(0, world.clock)) << "nobody else can have it yet";
-    EXPECT_EQ(world.events.back().what, Happening::refused);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::refused);
     EXPECT_NE(world.events.back().message.find("for spam"), std::string::npos);
     relay.code.clear();
     world.core.on_message(MayRetry{"web", {}}, world.clock);
     world.step(world.clock);
     EXPECT_EQ(relay.updates.back().action, Action::renew) << "at once";
     EXPECT_EQ(world.core.advert(0).token(), token);
-    EXPECT_EQ(world.events.back().what, Happening::recovered);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::recovered);
 }
 
 TEST_F(Publishing, asks_again_at_once_when_the_relay_says_that_it_may) {
@@ -342,8 +343,8 @@ TEST_F(Publishing, goes_on_through_a_renewal_that_the_relay_could_not_answer) {
     relay.code.clear();
     world.run_for(10s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    EXPECT_EQ(world.count(Happening::lost), 0U);
-    EXPECT_EQ(world.events.back().what, Happening::recovered);
+    EXPECT_EQ(world.count(PublisherEventKind::lost), 0U);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::recovered);
 }
 
 TEST_F(Publishing, waits_as_long_as_the_relay_asks_it_to) {
@@ -362,7 +363,7 @@ TEST_F(Publishing, gives_up_what_can_never_be_and_says_why) {
     world.run_for(1s);
     EXPECT_TRUE(world.core.gave_up());
     EXPECT_TRUE(world.core.finished(world.clock));
-    EXPECT_EQ(world.events.back().what, Happening::gave_up);
+    EXPECT_EQ(world.events.back().what, PublisherEventKind::gave_up);
     EXPECT_EQ(world.events.back().code, "invalid_name");
 }
 
@@ -416,7 +417,7 @@ TEST(PublishingWithSeveralRelays, goes_round_with_waits_that_grow_by_the_round) 
         EXPECT_EQ(world.tried[i], i % 3);
     for (std::size_t i = 1; i <= 3; ++i)
         EXPECT_LE(world.connects[i] - world.connects[i - 1], 2s + 1ms) << "the first round is quick";
-    EXPECT_EQ(world.count(Happening::disconnected), 3U) << "each is told of once";
+    EXPECT_EQ(world.count(PublisherEventKind::disconnected), 3U) << "each is told of once";
 }
 
 TEST(Remedies, are_of_codes_that_there_are) {
@@ -467,7 +468,7 @@ TEST(PublishingMany, keeps_each_service_by_itself) {
     EXPECT_TRUE(world.core.advert(50).name().starts_with("~")) << "the relay gave it a name";
     relay.leases.erase("service 7");
     world.run_for(6s);
-    EXPECT_EQ(world.count(Happening::lost), 1U);
+    EXPECT_EQ(world.count(PublisherEventKind::lost), 1U);
     EXPECT_TRUE(world.core.held(7, world.clock));
 }
 

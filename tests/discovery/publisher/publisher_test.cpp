@@ -332,16 +332,16 @@ TEST(EventThread, leaves_the_oldest_out_when_too_many_wait_and_says_how_many) {
         events.put({.event = "first"});
         while (!waits)
             std::this_thread::yield();
-        for (std::size_t i = 0; i < discovery::EventThread::waiting_max + 7; ++i)
+        for (std::size_t i = 0; i < discovery::EventThread::max_waiting + 7; ++i)
             events.put({.event = std::to_string(i)});
         let_go.set_value();
     }
-    ASSERT_EQ(told.size(), discovery::EventThread::waiting_max + 2) << "the destructor has what waits told";
+    ASSERT_EQ(told.size(), discovery::EventThread::max_waiting + 2) << "the destructor has what waits told";
     EXPECT_EQ(told[0].event, "first");
     EXPECT_EQ(told[1].event, "events_dropped");
     EXPECT_TRUE(told[1].message.starts_with("7 ")) << told[1].message;
     EXPECT_EQ(told[2].event, "7");
-    EXPECT_EQ(told.back().event, std::to_string(discovery::EventThread::waiting_max + 6));
+    EXPECT_EQ(told.back().event, std::to_string(discovery::EventThread::max_waiting + 6));
 }
 
 TEST(ConnectService, is_broken_off_by_a_stop) {

@@ -40,13 +40,13 @@ class PublisherWorld {
     }
     bool connected() const { return connection_ != 0; }
 
-    std::vector<Happening> happenings() const {
-        std::vector<Happening> all;
+    std::vector<PublisherEventKind> happenings() const {
+        std::vector<PublisherEventKind> all;
         for (const PublisherEvent& event : events)
             all.push_back(event.what);
         return all;
     }
-    std::size_t count(Happening what) const {
+    std::size_t count(PublisherEventKind what) const {
         return static_cast<std::size_t>(std::count_if(events.begin(), events.end(),
                                                       [&](const PublisherEvent& event) { return event.what == what; }));
     }

@@ -7,7 +7,7 @@
 namespace holdfast::relay {
 namespace {
 
-const StreamBook::Time start{1000s};
+const StreamTable::Time start{1000s};
 
 std::string text_of(const prometheus::Registry& registry) {
     return prometheus::TextSerializer().Serialize(registry.Collect());
@@ -20,7 +20,7 @@ bool says(const std::string& text, const std::string& line) {
 TEST(RelayMetrics, tell_what_streams_carry_in_all_and_by_service) {
     prometheus::Registry registry;
     RelayMetrics metrics(registry);
-    StreamBook book({});
+    StreamTable book({});
     ASSERT_TRUE(book.offer({1, 1, "web", "identity"}, "ticket", start));
     const auto opened = book.redeem("ticket", start);
     ASSERT_TRUE(opened);
@@ -38,7 +38,7 @@ TEST(RelayMetrics, tell_what_streams_carry_in_all_and_by_service) {
 TEST(RelayMetrics, forget_a_service_that_has_had_no_streams_for_a_while_but_not_its_bytes) {
     prometheus::Registry registry;
     RelayMetrics metrics(registry);
-    StreamBook book({});
+    StreamTable book({});
     ASSERT_TRUE(book.offer({1, 1, "web", "identity"}, "ticket", start));
     const auto opened = book.redeem("ticket", start);
     opened->service->to_publisher += 55;
@@ -54,7 +54,7 @@ TEST(RelayMetrics, forget_a_service_that_has_had_no_streams_for_a_while_but_not_
 TEST(RelayMetrics, name_a_bounded_number_of_services) {
     prometheus::Registry registry;
     RelayMetrics metrics(registry);
-    StreamBook book({});
+    StreamTable book({});
     for (std::uint64_t i = 1; i <= 150; ++i)
         ASSERT_TRUE(book.offer({i, i, "s" + std::to_string(i), "identity"}, std::to_string(i), start));
     metrics.tell({}, book);
@@ -63,7 +63,7 @@ TEST(RelayMetrics, name_a_bounded_number_of_services) {
     for (auto at = text.find("holdfast_relay_service_streams{"); at != std::string::npos;
          at = text.find("holdfast_relay_service_streams{", at + 1))
         ++named;
-    EXPECT_EQ(named, RelayMetrics::services_most);
+    EXPECT_EQ(named, RelayMetrics::max_services);
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST(RelayPublishers, are_cut_off_when_they_do_not_read_their_answers) {
 }
 
 TEST(RelayPublishers, over_the_limit_are_told_so) {
-    TestRelay relay({.publishers_most = 2});
+    TestRelay relay({.max_publishers = 2});
     TestPublisher first(relay), second(relay);
     TestFrames third(TestSocket::connect(relay.port()));
     third.send(discovery::PublisherHello{});
@@ -248,7 +248,7 @@ TEST(RelayStrangers, are_cut_off_after_a_while) {
 }
 
 TEST(RelayStrangers, over_the_limit_push_the_oldest_out) {
-    TestRelay relay({.strangers_most = 2});
+    TestRelay relay({.max_strangers = 2});
     std::vector<TestSocket> all;
     for (int i = 0; i < 3; ++i) {
         all.push_back(TestSocket::connect(relay.port()));

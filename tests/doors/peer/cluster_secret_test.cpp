@@ -59,8 +59,8 @@ TEST_F(ClusterSecret, must_be_there_and_neither_short_nor_endless) {
     EXPECT_EQ(code(folder_), "no_secret");
     EXPECT_EQ(code(file("")), "short_secret");
     EXPECT_EQ(code(file("0123456789abcde\n")), "short_secret");
-    EXPECT_EQ(code(file(std::string(secret_bytes_most, 's'))), "none");
-    EXPECT_EQ(code(file(std::string(secret_bytes_most + 1, 's'))), "long_secret");
+    EXPECT_EQ(code(file(std::string(max_secret_bytes, 's'))), "none");
+    EXPECT_EQ(code(file(std::string(max_secret_bytes + 1, 's'))), "long_secret");
     EXPECT_EQ(code(file(std::string(1 << 20, 's'))), "long_secret");
 }
 

@@ -177,7 +177,7 @@ TEST_F(PeerTest, one_who_is_slow_to_say_who_it_is_is_shown_the_door) {
 
 TEST_F(PeerTest, strangers_are_few_and_do_not_keep_members_out) {
     TestNodeOptions options;
-    options.limits.strangers_most = 4;
+    options.limits.max_strangers = 4;
     start_c(options);
     std::vector<std::unique_ptr<TestStranger>> strangers;
     for (int i = 0; i < 10; ++i)

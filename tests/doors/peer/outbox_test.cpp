@@ -65,7 +65,7 @@ TEST(Outbox, loses_what_has_no_room_in_any_frame_and_keeps_the_rest) {
     Encoder encoder;
     Outbox outbox(10'000);
     outbox.add(encoder, submit(1));
-    EXPECT_EQ(outbox.add(encoder, submit(2, frame_bytes_most)), 1U);
+    EXPECT_EQ(outbox.add(encoder, submit(2, max_frame_bytes)), 1U);
     EXPECT_EQ(outbox.messages(), 1U);
 }
 

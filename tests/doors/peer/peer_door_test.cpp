@@ -160,19 +160,19 @@ TEST_F(PeerTest, a_wire_that_leads_nowhere_is_noticed_by_both) {
 
 TEST_F(PeerTest, a_peer_that_stops_reading_costs_bounded_memory_and_hinders_nobody) {
     TestNodeOptions options = without_pings();
-    options.limits.queue_bytes_most = 1024 * 1024;
+    options.limits.max_queue_bytes = 1024 * 1024;
     start(options);
     a_to_c.freeze(Way::there);
     std::uint64_t number = 0;
-    std::size_t most_queued = 0;
+    std::size_t max_queued = 0;
     while (a->status(2).messages_dropped < 1000 && number < 100'000) {
         a->say_number(2, ++number, 10'000);
         loop.restart();
         loop.poll();
-        most_queued = std::max(most_queued, a->status(2).bytes_queued);
+        max_queued = std::max(max_queued, a->status(2).bytes_queued);
     }
     EXPECT_GE(a->status(2).messages_dropped, 1000U);
-    EXPECT_LE(most_queued, 3U * 1024 * 1024) << "what is queued, and one write that is under way";
+    EXPECT_LE(max_queued, 3U * 1024 * 1024) << "what is queued, and one write that is under way";
     settle(*a, 0, *b, 1);
     settle(*b, 1, *c, 2);
     EXPECT_TRUE(a->connected(2));

@@ -295,10 +295,10 @@ TEST(RespLeases, in_a_namespace_of_the_servers_own_can_be_looked_at_only) {
     auto client = door.connect();
     core::Token token = 0;
     door.run([&] {
-        door.authority().quick().update(
+        door.authority().single_record().update(
             {.resource = "@~services/web", .holder = "anna", .signed_for = true},
-            [](core::QuickDesk& desk) { desk.acquire(core::Predicate::mutates, 60s); },
-            [&](const core::QuickAnswer& answer) { token = answer.lease.token; });
+            [](core::RecordTransaction& desk) { desk.acquire(core::Predicate::mutates, 60s); },
+            [&](const core::SingleRecordAnswer& answer) { token = answer.lease.token; });
     });
     const std::string text = std::to_string(token);
     EXPECT_EQ(client.ask({"LEASE.GET", "@~services/web"}).items.size(), 1U);

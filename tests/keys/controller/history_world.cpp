@@ -57,8 +57,8 @@ void HistoryWorld::send(const std::function<void()>& message) {
         return;
     }
     const auto delay = [&] {
-        const std::uint64_t most_ms = calm_ || chance(85) ? 200 : 30'000;
-        return std::chrono::milliseconds(1 + random_.below(most_ms));
+        const std::uint64_t max_ms = calm_ || chance(85) ? 200 : 30'000;
+        return std::chrono::milliseconds(1 + random_.below(max_ms));
     };
     network_.emplace(desk_.now + delay(), message);
     if (calm_ || !chance(10)) return;

@@ -167,15 +167,15 @@ TEST(DroneCore, sends_all_to_a_controller_that_knows_nothing) {
 }
 
 TEST(DroneCore, names_all_that_may_run_however_much_else_there_is_to_say) {
-    World world{1, DroneCore::capacity_max};
+    World world{1, DroneCore::max_capacity};
     world.answer_heartbeat(at(0s));
-    for (std::size_t i = 0; i < DroneCore::capacity_max + 50; ++i)
+    for (std::size_t i = 0; i < DroneCore::max_capacity + 50; ++i)
         world.answer_orders(at(1s),
-                            {{i, spawn_order((i < DroneCore::capacity_max ? "z-" : "a-") + std::to_string(i))}});
+                            {{i, spawn_order((i < DroneCore::max_capacity ? "z-" : "a-") + std::to_string(i))}});
     world.answer_heartbeat(at(1s), {.controller = "c2", .send_all = true});
     const auto all = world.answer_heartbeat(at(1s), {.controller = "c2"});
     EXPECT_TRUE(all.all);
-    EXPECT_EQ(all.backends.size(), DroneCore::capacity_max);
+    EXPECT_EQ(all.backends.size(), DroneCore::max_capacity);
     EXPECT_TRUE(std::all_of(all.backends.begin(), all.backends.end(),
                             [](const BackendReport& report) { return report.id.starts_with("z-"); }));
 }

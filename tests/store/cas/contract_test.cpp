@@ -32,7 +32,7 @@ class SimUnderTest final : public StoreUnderTest {
     static SimFronts::Shape shape_of(const ContractShape& shape) {
         SimFronts::Shape made;
         made.fronts = shape.fronts;
-        made.records_most = 5000;
+        made.max_records = 5000;
         for (const Duration ahead : shape.clocks_ahead)
             made.clocks.push_back({ahead, 1});
         return made;

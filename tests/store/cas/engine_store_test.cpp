@@ -5,20 +5,20 @@
 #include "authority/store_call.h"
 #include "lease/rules.h"
 #include "store/cas/asking.h"
-#include "store/cas/kept_record.h"
+#include "store/cas/stored_record.h"
 
 namespace holdfast::core {
 namespace {
 
 /// What the engine keeps of a resource, its instants from when it was written.
-KeptRecord kept_of(SimFronts& fronts, const std::string& resource) {
+StoredRecord kept_of(SimFronts& fronts, const std::string& resource) {
     return *decode_kept(fronts.server.fetch(Kind::record, resource).kept);
 }
 std::vector<Lease> leases_of(SimFronts& fronts, const std::string& resource) {
     return kept_of(fronts, resource).travelling.record.leases;
 }
 EngineTime end_of(SimFronts& fronts, const std::string& resource) {
-    const KeptRecord kept = kept_of(fronts, resource);
+    const StoredRecord kept = kept_of(fronts, resource);
     return kept.written_at + kept.travelling.record.leases.at(0).expires_at.time_since_epoch();
 }
 

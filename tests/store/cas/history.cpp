@@ -6,7 +6,7 @@
 
 #include "lease/resource.h"
 #include "store/cas/asking.h"
-#include "store/cas/kept_record.h"
+#include "store/cas/stored_record.h"
 
 namespace holdfast::core {
 namespace {
@@ -55,7 +55,7 @@ class History {
                    .clocks = clocks(),
                    .engine_clock = {Duration{1s} * static_cast<int>(random_.below(100'000)), rate()},
                    .give_up_after = 1s,
-                   .records_most = 1 + random_.below(4)}),
+                   .max_records = 1 + random_.below(4)}),
           recovering_until_(shape.fronts),
           steps_known_(shape.fronts) {
         fronts_.server.jitter = 2ms;

@@ -100,8 +100,8 @@ Lease lease(Token token, Duration expires) {
     return made;
 }
 
-KeptRecord kept_with(std::vector<Lease> leases) {
-    KeptRecord kept{WriteId(1, 1), morning, {}};
+StoredRecord kept_with(std::vector<Lease> leases) {
+    StoredRecord kept{WriteId(1, 1), morning, {}};
     kept.travelling.record.leases = std::move(leases);
     return kept;
 }
@@ -113,7 +113,7 @@ TEST(WriteId, has_bytes_of_one_length_in_the_order_of_the_ids) {
     EXPECT_LT((WriteId{1, ~0ULL}.bytes()), (WriteId{2, 0}.bytes()));
 }
 
-TEST(KeptRecord, comes_back_as_it_was_written) {
+TEST(StoredRecord, comes_back_as_it_was_written) {
     const ClockRates rates(0);
     const Moment here{noon, morning};
     Record record;
@@ -121,15 +121,15 @@ TEST(KeptRecord, comes_back_as_it_was_written) {
     record.leases[0].acquired_at = record.leases[0].held_since = noon;
     record.leases[0].expires_at = noon + 10s;
     record.last_token = 7;
-    const KeptRecord kept = record_kept(record, here, rates, WriteId(3, 9));
+    const StoredRecord kept = record_kept(record, here, rates, WriteId(3, 9));
     EXPECT_EQ(kept.write, (WriteId{3, 9}));
     EXPECT_EQ(record_here(kept, here, rates), record);
     const Record elsewhere = record_here(kept, {Instant{5s}, morning + 4s}, rates);
     EXPECT_EQ(elsewhere.leases[0].expires_at, Instant{11s}) << "six of ten seconds are left (T1)";
 }
 
-TEST(KeptRecord, says_for_which_times_a_decision_on_it_holds) {
-    KeptRecord kept = kept_with({lease(1, 10s), lease(2, 20s)});
+TEST(StoredRecord, says_for_which_times_a_decision_on_it_holds) {
+    StoredRecord kept = kept_with({lease(1, 10s), lease(2, 20s)});
     kept.travelling.record.waiters.push_back({.id = 1, .until = Instant{15s}, .holder = {}, .session = {}});
     EXPECT_EQ(window_of(kept, morning).from, EngineTime::min());
     EXPECT_EQ(window_of(kept, morning).until, morning + 10s);
@@ -140,8 +140,8 @@ TEST(KeptRecord, says_for_which_times_a_decision_on_it_holds) {
     EXPECT_EQ(window_of(kept, morning + 21s).until, morning + 20s + limits::grace) << "R5";
 }
 
-TEST(KeptRecord, is_kept_for_as_long_as_its_leases_stay_answerable) {  // R3
-    KeptRecord kept = kept_with({lease(1, 10s)});
+TEST(StoredRecord, is_kept_for_as_long_as_its_leases_stay_answerable) {  // R3
+    StoredRecord kept = kept_with({lease(1, 10s)});
     EXPECT_EQ(next_end(kept), morning + 10s);
     EXPECT_EQ(nothing_left_from(kept), morning + 10s + limits::ended_kept);
     kept.travelling.record.leases.clear();
@@ -157,8 +157,8 @@ TEST(KeptRecord, is_kept_for_as_long_as_its_leases_stay_answerable) {  // R3
     EXPECT_EQ(nothing_left_from(kept), morning + 10s + 2h + 10s) << "it may be forgotten only that long after its end";
 }
 
-TEST(KeptRecord, stops_at_the_ends_of_time) {
-    KeptRecord kept = kept_with({lease(1, Duration::max())});
+TEST(StoredRecord, stops_at_the_ends_of_time) {
+    StoredRecord kept = kept_with({lease(1, Duration::max())});
     kept.written_at = EngineTime::max() - 1s;
     EXPECT_EQ(nothing_left_from(kept), EngineTime::max());
     EXPECT_EQ(window_of(kept, EngineTime::min()).until, EngineTime::max());
@@ -167,7 +167,7 @@ TEST(KeptRecord, stops_at_the_ends_of_time) {
 
 TEST(RecordNotice, comes_back_as_it_was_sent) {
     RecordNotice notice{
-        WriteId(2, 5), "r", true, {{Became::granted, lease(9, 10s)}, {Became::expired, lease(3, 0s)}}, false};
+        WriteId(2, 5), "r", true, {{ChangeKind::granted, lease(9, 10s)}, {ChangeKind::expired, lease(3, 0s)}}, false};
     notice.changes[0].lease.metadata = "{}";
     const auto read = decode_notice(encode_notice(notice, Engine::notice_bytes));
     ASSERT_TRUE(read);
@@ -176,12 +176,12 @@ TEST(RecordNotice, comes_back_as_it_was_sent) {
     EXPECT_TRUE(read->freed);
     EXPECT_FALSE(read->cut);
     ASSERT_EQ(read->changes.size(), 2U);
-    EXPECT_EQ(read->changes[0].became, Became::expired);
+    EXPECT_EQ(read->changes[0].became, ChangeKind::expired);
     EXPECT_EQ(read->changes[1].lease, notice.changes[0].lease);
 }
 
 TEST(RecordNotice, leaves_out_what_there_is_no_room_for_and_says_so) {
-    RecordNotice notice{WriteId(2, 5), "r", true, {{Became::granted, lease(9, 10s)}}, false};
+    RecordNotice notice{WriteId(2, 5), "r", true, {{ChangeKind::granted, lease(9, 10s)}}, false};
     notice.changes[0].lease.metadata = std::string(8000, 'x');
     const auto without = decode_notice(encode_notice(notice, 7000));
     ASSERT_TRUE(without);
@@ -200,7 +200,7 @@ TEST(RecordNotice, is_not_mistaken_for_anything_else) {
     EXPECT_FALSE(decode_notice("policy"));
     EXPECT_FALSE(decode_notice("R"));
     EXPECT_FALSE(decode_notice("R\xff\xff\xff"));
-    std::string bytes = encode_notice({WriteId(2, 5), "r", true, {{Became::granted, lease(9, 10s)}}, false}, 7000);
+    std::string bytes = encode_notice({WriteId(2, 5), "r", true, {{ChangeKind::granted, lease(9, 10s)}}, false}, 7000);
     for (std::size_t length = 0; length < bytes.size(); ++length)
         decode_notice(std::string_view(bytes).substr(0, length));
 }

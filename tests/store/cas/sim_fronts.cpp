@@ -17,7 +17,7 @@ struct SimFronts::Life final : EngineListener {
                  .last_write = WriteId{all.numbers_[index], 0},
                  .seed = all.shape_.seed + all.numbers_[index],
                  .give_up_after = all.shape_.give_up_after,
-                 .records_most = all.shape_.records_most,
+                 .max_records = all.shape_.max_records,
                  .last_token = [&all]() -> std::optional<Token> {
                      if (!all.may_give_tokens) return std::nullopt;
                      return all.last_token;

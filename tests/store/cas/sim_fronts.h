@@ -17,7 +17,7 @@ class SimFronts {
         SimClock engine_clock{5000s, 1};
         Duration latency = 500us;
         Duration give_up_after = 2s;
-        std::size_t records_most = 1000;
+        std::size_t max_records = 1000;
     };
     explicit SimFronts(const Shape& shape);
     SimFronts() : SimFronts(Shape{}) {}

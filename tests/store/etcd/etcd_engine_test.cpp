@@ -315,7 +315,7 @@ TEST_F(EtcdEngine, says_what_people_should_know) {
 
 TEST_F(EtcdEngine, refuses_at_once_what_goes_beyond_its_bounds) {
     auto options = *parse_etcd_engine(url());
-    options.calls_most = 10;
+    options.max_calls = 10;
     Front small(loop, options);
     ASSERT_TRUE(small.becomes_reachable());
     int answered = 0, refused = 0;
@@ -328,8 +328,8 @@ TEST_F(EtcdEngine, refuses_at_once_what_goes_beyond_its_bounds) {
     EXPECT_GE(refused, 90);
     EXPECT_LT(refused, 100);
     EXPECT_TRUE(small.reachable);
-    options.calls_most = 1000;
-    options.unsent_bytes_most = 100'000;
+    options.max_calls = 1000;
+    options.max_unsent_bytes = 100'000;
     Front narrow(loop, options);
     ASSERT_TRUE(narrow.becomes_reachable());
     EXPECT_FALSE(narrow.swap({.name = "x", .becomes = 1, .bytes = std::string(200'000, 'b')}));

@@ -91,7 +91,7 @@ TEST(SeenTable, goes_by_the_higher_revision_whatever_comes_first) {
 }
 
 TEST(SeenTable, forgets_deletions_after_a_while) {
-    SeenTable table({.keys_most = 10, .deletions_for = 10s});
+    SeenTable table({.max_keys = 10, .deletions_for = 10s});
     table.tell("k", seen(5, 1, start));
     table.tell_absent("k", 6, start);
     table.tell_absent("other", 6, start + 9s);
@@ -148,7 +148,7 @@ TEST(SeenTable, believes_lower_revisions_once_it_was_cleared) {
 }
 
 TEST(SeenTable, takes_no_more_than_there_is_room_for) {
-    SeenTable table({.keys_most = 2});
+    SeenTable table({.max_keys = 2});
     table.tell("a", seen(1, 1, start));
     table.tell("b", seen(2, 2, start));
     EXPECT_TRUE(table.full());

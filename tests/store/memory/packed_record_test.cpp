@@ -29,13 +29,13 @@ Record full_record() {
     for (Token token = 1; token <= limits::ended_per_record; ++token)
         record.ended.push_back({token, static_cast<Ending>(token % 3), Instant{Duration{token}}});
     record.last_token = lease.token;
-    record.waiters.assign(PackedRecord::waiters_most, {.id = UINT64_MAX,
-                                                       .priority = std::numeric_limits<Priority>::min(),
-                                                       .agent = true,
-                                                       .predicate = Predicate::renames,
-                                                       .until = Instant{999'999'999'999ns},
-                                                       .holder = std::string(limits::holder_bytes, 'w'),
-                                                       .session = std::string(limits::session_bytes, 's')});
+    record.waiters.assign(PackedRecord::max_waiters, {.id = UINT64_MAX,
+                                                      .priority = std::numeric_limits<Priority>::min(),
+                                                      .agent = true,
+                                                      .predicate = Predicate::renames,
+                                                      .until = Instant{999'999'999'999ns},
+                                                      .holder = std::string(limits::holder_bytes, 'w'),
+                                                      .session = std::string(limits::session_bytes, 's')});
     return record;
 }
 
@@ -155,7 +155,7 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
             {token, *rc::gen::element(Ending::released, Ending::expired, Ending::revoked), instant()});
         record.last_token = std::max(record.last_token, token);
     }
-    record.waiters.resize(*rc::gen::inRange<std::size_t>(0, PackedRecord::waiters_most + 1));
+    record.waiters.resize(*rc::gen::inRange<std::size_t>(0, PackedRecord::max_waiters + 1));
     for (Waiter& waiter : record.waiters) {
         waiter.id = *rc::gen::arbitrary<std::uint64_t>();
         waiter.priority = *rc::gen::arbitrary<Priority>();
@@ -175,9 +175,9 @@ TEST(PackedRecord, takes_no_record_that_has_reservations_or_a_long_queue) {
     record.reserved.resize(1);
     EXPECT_FALSE(PackedRecord::can_pack(record));
     record.reserved.clear();
-    record.waiters.resize(PackedRecord::waiters_most);
+    record.waiters.resize(PackedRecord::max_waiters);
     EXPECT_TRUE(PackedRecord::can_pack(record));
-    record.waiters.resize(PackedRecord::waiters_most + 1);
+    record.waiters.resize(PackedRecord::max_waiters + 1);
     EXPECT_FALSE(PackedRecord::can_pack(record));
 }
 

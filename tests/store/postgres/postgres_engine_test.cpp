@@ -549,8 +549,8 @@ TEST_F(PostgresEngineTest, status_says_what_people_should_know_and_no_password) 
 
 TEST_F(PostgresEngineTest, beyond_its_limits_it_refuses_at_once) {
     EngineUser small(url, [](PostgresEngineOptions& options) {
-        options.calls_most = 10;
-        options.bytes_most = 100'000;
+        options.max_calls = 10;
+        options.max_bytes = 100'000;
     });
     ASSERT_TRUE(small.until_reachable());
     int refused = 0, answered = 0;

@@ -83,7 +83,7 @@ TEST_F(AcceptorTest, lets_nobody_promise_the_next_ballot_to_another) {
 
 TEST_F(AcceptorTest, answers_a_doubled_accept_as_before_and_changes_nothing) {  // Q12
     const Record record = record_of(1);
-    const TravellingRecord travelling = depart(record, now);
+    const RelativeRecord travelling = depart(record, now);
     ASSERT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), travelling})->granted);
     at(now + 3s);
     EXPECT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), travelling})->granted);

@@ -22,7 +22,7 @@ void dequeue_first(Cluster& cluster) {
     cluster.forget_told(0);
 }
 
-TEST(Turns, come_for_one_that_was_put_in_the_queue_while_the_record_was_looked_at) {
+TEST(WaiterPoller, come_for_one_that_was_put_in_the_queue_while_the_record_was_looked_at) {
     Cluster cluster;
     cluster.acquired(1, "r", {"alice", 2s});
     cluster.wait(0, "r", 1);
@@ -40,7 +40,7 @@ TEST(Turns, come_for_one_that_was_put_in_the_queue_while_the_record_was_looked_a
     EXPECT_TRUE(heard_of(cluster.told(0), "due r 2"));
 }
 
-TEST(Turns, come_for_one_that_a_failed_attempt_had_put_in_the_queue) {
+TEST(WaiterPoller, come_for_one_that_a_failed_attempt_had_put_in_the_queue) {
     Cluster cluster;
     cluster.acquired(1, "r", {"alice", 2s});
     // The answers to its Accept do not come: the next attempt finds it in the queue already.
@@ -60,7 +60,7 @@ TEST(Turns, come_for_one_that_a_failed_attempt_had_put_in_the_queue) {
     EXPECT_TRUE(heard_of(cluster.told(0), "due r 2"));
 }
 
-TEST(Turns, do_not_wait_for_the_waiters_of_a_node_that_is_gone) {  // G6
+TEST(WaiterPoller, do_not_wait_for_the_waiters_of_a_node_that_is_gone) {  // G6
     Cluster cluster;
     const std::uint64_t gone = first_request(0, 1), younger = first_request(2, 1);
     const Token held = cluster.acquired(1, "r", {"alice", 50s});
@@ -81,7 +81,7 @@ TEST(Turns, do_not_wait_for_the_waiters_of_a_node_that_is_gone) {  // G6
     EXPECT_NE(cluster.acquired(2, "r", its_waiter), 0U) << "nothing is in its way any more";
 }
 
-TEST(Turns, do_not_wait_for_the_waiters_of_a_former_life) {
+TEST(WaiterPoller, do_not_wait_for_the_waiters_of_a_former_life) {
     Cluster cluster;
     const std::uint64_t former = first_request(0, 1), younger = first_request(2, 1);
     const Token held = cluster.acquired(1, "r", {"alice", 50s});
@@ -95,7 +95,7 @@ TEST(Turns, do_not_wait_for_the_waiters_of_a_former_life) {
     EXPECT_TRUE(heard_of(cluster.told(2), "due r " + std::to_string(younger)));
 }
 
-TEST(Turns, keep_the_places_of_those_whose_node_comes_back) {
+TEST(WaiterPoller, keep_the_places_of_those_whose_node_comes_back) {
     Cluster cluster;
     const std::uint64_t away = first_request(0, 1), younger = first_request(2, 1);
     cluster.acquired(1, "r", {"alice", 50s});

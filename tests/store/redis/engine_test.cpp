@@ -266,7 +266,7 @@ TEST_F(RedisEngineTest, says_which_key_somebody_else_has_written) {
 }
 
 TEST_F(RedisEngineTest, refuses_at_once_what_is_more_than_may_be_under_way) {
-    EngineRig small{redis.url(), [](RedisEngineOptions& options) { options.calls_most = 10; }};
+    EngineRig small{redis.url(), [](RedisEngineOptions& options) { options.max_calls = 10; }};
     ASSERT_TRUE(small.up());
     std::size_t good = 0, bad = 0;
     for (int i = 0; i < 100; ++i)
@@ -279,7 +279,7 @@ TEST_F(RedisEngineTest, refuses_at_once_what_is_more_than_may_be_under_way) {
     ASSERT_TRUE(small.until([&] { return good + bad == 100; }));
     EXPECT_GT(bad, 80U);
     EXPECT_GT(good, 0U);
-    EngineRig narrow{redis.url(), [](RedisEngineOptions& options) { options.unsent_bytes_most = 4096; }};
+    EngineRig narrow{redis.url(), [](RedisEngineOptions& options) { options.max_unsent_bytes = 4096; }};
     ASSERT_TRUE(narrow.up());
     EXPECT_FALSE(narrow.swap({.name = "x", .becomes = 1, .bytes = std::string(5000, 'x')}));
     EXPECT_TRUE(narrow.swap({.name = "x", .becomes = 1})->done);

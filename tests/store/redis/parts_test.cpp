@@ -162,11 +162,10 @@ TEST(Folders, have_sets_down_to_a_depth) {
     std::string deep;
     for (int i = 0; i < 500; ++i)
         deep += "/x";
-    EXPECT_EQ(folders_above(deep).size(), folder_depth_most + 1);
+    EXPECT_EQ(folders_above(deep).size(), max_folder_depth + 1);
     EXPECT_EQ(folder_with_set(deep), folders_above(deep).back());
-    EXPECT_EQ(folder_with_set(deep.substr(0, 2 * folder_depth_most)), deep.substr(0, 2 * folder_depth_most));
-    EXPECT_EQ(folders_above(deep.substr(0, 2 * folder_depth_most) + "/y").back(),
-              deep.substr(0, 2 * folder_depth_most));
+    EXPECT_EQ(folder_with_set(deep.substr(0, 2 * max_folder_depth)), deep.substr(0, 2 * max_folder_depth));
+    EXPECT_EQ(folders_above(deep.substr(0, 2 * max_folder_depth) + "/y").back(), deep.substr(0, 2 * max_folder_depth));
 }
 
 const HashKey some_key{1, 2};

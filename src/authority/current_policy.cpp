@@ -1,0 +1,54 @@
+#include "authority/current_policy.h"
+
+#include "authority/store_call.h"
+
+namespace holdfast::core {
+
+void CurrentPolicy::change(AuditEntry audit, Edit edit, Callback<Answer<Policy>> reply) {
+    changes_.push_back({std::move(audit), std::move(edit), std::move(reply)});
+    if (changes_.size() == 1) next();
+}
+
+void CurrentPolicy::next() {
+    Policy changed = policy_;
+    auto edited = changes_.front().edit(changed);
+    if (edited) edited = changed.check();
+    if (!edited) {
+        finish(Refused{Code::invalid_policy, edited.error().message, {}});
+        return;
+    }
+    durable_.save_policy_by(
+        changes_.front().audit, changed,
+        [this, changed, taken = taken_](const Result<void>& outcome) { saved(changed, outcome, taken); });
+}
+
+void CurrentPolicy::saved(const Policy& changed, const Result<void>& outcome, std::uint64_t taken_before) {
+    if (outcome) {
+        // Where it was taken in, others may have been after it.
+        if (taken_ == taken_before) now_is(changed);
+        return finish(policy_);
+    }
+    if (outcome.error().code != "conflict") return finish(storage_failure(outcome.error()));
+    if (++tries_ < max_tries) return next();
+    finish(Refused{Code::unavailable, "the policy is being changed all the time through other nodes", Duration{1s}});
+}
+
+void CurrentPolicy::take(Policy policy) {
+    ++taken_;
+    now_is(std::move(policy));
+}
+
+void CurrentPolicy::now_is(Policy policy) {
+    policy_ = std::move(policy);
+    if (on_changed_) on_changed_();
+}
+
+void CurrentPolicy::finish(Answer<Policy> answer) {
+    Callback<Answer<Policy>> reply = std::move(changes_.front().reply);
+    changes_.pop_front();
+    tries_ = 0;
+    reply(std::move(answer));
+    if (!changes_.empty()) next();
+}
+
+}  // namespace holdfast::core

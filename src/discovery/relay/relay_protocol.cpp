@@ -1,0 +1,202 @@
+#include "discovery/relay/relay_protocol.h"
+
+#include "base/code.h"
+#include "base/random.h"
+
+namespace holdfast::relay {
+namespace {
+
+using Role = RelaySession::Role;
+
+std::string new_ticket() {
+    std::string ticket;
+    while (ticket.size() < discovery::ticket_bytes) {
+        const std::uint64_t random = random_seed();
+        ticket.append(reinterpret_cast<const char*>(&random), sizeof random);
+    }
+    return ticket;
+}
+
+/// Which kinds of messages a connection may send, by what it is for.
+bool is_expected(Role role, const discovery::Message& message) {
+    if (role == Role::publisher)
+        return std::holds_alternative<discovery::SignedUpdate>(message) ||
+               std::holds_alternative<discovery::StreamRefused>(message);
+    return std::holds_alternative<discovery::PublisherHello>(message) ||
+           std::holds_alternative<discovery::StreamRequest>(message) ||
+           std::holds_alternative<discovery::StreamAccept>(message);
+}
+
+constexpr std::size_t max_words_bytes = 32 * 1024;
+constexpr std::size_t max_notices_bytes = 128 * 1024;
+
+constexpr std::string_view no_version = "the message names no version of the protocol";
+
+}  // namespace
+
+bool RelayProtocol::handle(RelaySession& session, discovery::Message message) {
+    if (!is_expected(session.role, message)) {
+        fail(session, "malformed", "this message has no place here");
+        return false;
+    }
+    if (auto* update = std::get_if<discovery::SignedUpdate>(&message)) {
+        on(session, *update);
+        return true;
+    }
+    if (auto* refused = std::get_if<discovery::StreamRefused>(&message)) on(session, *refused);
+    if (auto* hello = std::get_if<discovery::PublisherHello>(&message)) on(session, *hello);
+    if (auto* request = std::get_if<discovery::StreamRequest>(&message)) on(session, std::move(*request));
+    if (auto* accept = std::get_if<discovery::StreamAccept>(&message)) on(session, *accept);
+    return false;
+}
+
+void RelayProtocol::fail(RelaySession& session, std::string_view code, std::string_view message,
+                         std::string_view relay) {
+    forget(session);
+    session.append(discovery::StreamFailed{std::string(code), std::string(message), std::string(relay)});
+    door_->is_now(session, Role::leaving);
+    door_->wake(session);
+}
+
+void RelayProtocol::fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message) {
+    if (RelaySession* session = door_->find(consumer)) fail(*session, code, message);
+}
+
+// ---- publishers ----
+
+void RelayProtocol::on(RelaySession& session, const discovery::PublisherHello& hello) {
+    if (hello.version == 0) return fail(session, "malformed", no_version);
+    if (stopping_) return fail(session, "stopping", "the relay is about to stop");
+    session.append(discovery::RelayHello{
+        .version = discovery::protocol_version, .relay = directory_.relay(), .time_ms = directory_.relay_time_ms()});
+    session.knows_may_retry = hello.knows_may_retry;
+    door_->is_now(session, Role::publisher);
+}
+
+void RelayProtocol::on(RelaySession& session, const discovery::SignedUpdate& update) {
+    door_->is_now(session, Role::publisher);
+    ++session.under_way;
+    const core::Caller caller{.address = session.peer(), .connection = session.id()};
+    directory_.update(update, caller, [self = weak_from_this(), id = session.id()](discovery::UpdateResponse response) {
+        const auto desk = self.lock();
+        if (desk && desk->door_ != nullptr) desk->answer(id, std::move(response));
+    });
+}
+
+void RelayProtocol::answer(std::uint64_t id, discovery::UpdateResponse response) {
+    RelaySession* session = door_->find(id);
+    if (session == nullptr) return;  // the directory sees to what it registered meanwhile
+    --session->under_way;
+    if (session->role != Role::publisher) return;
+    session->append(std::move(response));
+    door_->wake(*session);
+}
+
+void RelayProtocol::withdraw(const core::Withdrawal& withdrawal) {
+    RelaySession* session = door_->find(withdrawal.connection);
+    if (session == nullptr || session->role != Role::publisher) return;
+    // Of a thousand at once the code must do: a publisher that has too much unread is cut off.
+    const std::string& message = session->unsent() < max_words_bytes ? withdrawal.message : std::string();
+    session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
+    door_->wake(*session);
+}
+
+void RelayProtocol::may_retry(const core::RetryNotice& notice) {
+    RelaySession* session = door_->find(notice.connection);
+    if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
+    if (session->unsent() > max_notices_bytes) return;  // it asks by itself, later
+    session->append(discovery::MayRetry{notice.name, notice.within});
+    door_->wake(*session);
+}
+
+void RelayProtocol::on(RelaySession& session, const discovery::StreamRefused& refused) {
+    door_->is_now(session, Role::publisher);
+    // One that is not known has expired, or its consumer has left: nothing to be done about it.
+    const auto offer = book_.refuse(refused.ticket, session.id());
+    if (!offer) return;
+    if (refused.not_held) directory_.not_served(offer->service, session.id());
+    fail_consumer(offer->consumer, "refused", refused.message);
+}
+
+// ---- streams ----
+
+void RelayProtocol::on(RelaySession& session, discovery::StreamRequest request) {
+    if (request.version == 0) return fail(session, "malformed", no_version);
+    if (stopping_) return fail(session, "stopping", "the relay is about to stop");
+    door_->is_now(session, Role::consumer);
+    const auto served = directory_.served(request.name);
+    if (served && door_->find(served->connection) != nullptr) return offer(session, *served);
+    explain(session, std::move(request.name));
+}
+
+void RelayProtocol::offer(RelaySession& consumer, const core::Directory::Served& served) {
+    const std::string ticket = new_ticket();
+    if (!book_.offer({consumer.id(), served.connection, served.name, served.identity}, ticket, now))
+        return fail(consumer, "too_many_streams", "this service has as many streams as it may have; try again later");
+    RelaySession& publisher = *door_->find(served.connection);
+    publisher.append(discovery::StreamOffer{ticket, served.name, consumer.peer()});
+    door_->wake(publisher);
+}
+
+/// Why there is nobody here who could serve it.
+void RelayProtocol::explain(RelaySession& consumer, std::string name) {
+    directory_.find(
+        std::move(name), [self = weak_from_this(), id = consumer.id()](core::Answer<core::ServiceEntry> found) {
+            const auto desk = self.lock();
+            if (!desk || desk->door_ == nullptr) return;
+            RelaySession* session = desk->door_->find(id);
+            if (session == nullptr) return;
+            const auto* entry = std::get_if<core::ServiceEntry>(&found);
+            if (entry == nullptr)
+                return desk->fail(*session, "unknown_service", "nobody advertises a service of this name");
+            if (!entry->relay.empty() && entry->relay != desk->directory_.relay_address())
+                return desk->fail(*session, "elsewhere", "its publisher is connected to another relay", entry->relay);
+            desk->fail(*session, "not_connected",
+                       entry->relay.empty() ? "its publisher is not connected to a relay that can be reached"
+                                            : "its publisher is connected, but was not heard of lately");
+        });
+}
+
+void RelayProtocol::on(RelaySession& session, const discovery::StreamAccept& accept) {
+    if (accept.version == 0) return fail(session, "malformed", no_version);
+    const auto opened = book_.redeem(accept.ticket, now);
+    RelaySession* consumer = opened ? door_->find(opened->consumer) : nullptr;
+    if (consumer == nullptr) {
+        if (opened) book_.ended(opened->stream);
+        return fail(session, "unknown_ticket", "the ticket is not known, has expired or was used");
+    }
+    join(*consumer, session, *opened);
+}
+
+void RelayProtocol::join(RelaySession& consumer, RelaySession& data, const StreamTable::Opened& opened) {
+    JoinedSockets joined{.id = opened.stream, .service = opened.service, .identity = opened.identity};
+    const std::string from_consumer = consumer.take_input(), from_publisher = data.take_input();
+    for (const auto& share : {joined.service, joined.identity}) {
+        share->to_publisher += from_consumer.size();
+        share->to_consumer += from_publisher.size();
+    }
+    discovery::append_frame(discovery::StreamOpened{}, joined.for_consumer);
+    joined.for_publisher = joined.for_consumer + from_consumer;
+    joined.for_consumer += from_publisher;
+    joined.consumer = door_->hand_over(consumer);
+    joined.publisher = door_->hand_over(data);
+    pump_.join(std::move(joined));
+}
+
+// ---- the end ----
+
+void RelayProtocol::forget(const RelaySession& session) {
+    if (session.role == Role::consumer) book_.give_up(session.id());
+    if (session.role != Role::publisher) return;
+    for (const std::uint64_t consumer : book_.publisher_gone(session.id()))
+        fail_consumer(consumer, "not_connected", "its publisher has just left");
+    if (!stopping_) directory_.connection_closed(session.id());
+}
+
+void RelayProtocol::advance(StreamTable::Time time, std::size_t most) {
+    now = time;
+    for (const std::uint64_t consumer : book_.advance(time, most))
+        fail_consumer(consumer, "no_answer", "its publisher did not answer in time");
+}
+
+}  // namespace holdfast::relay

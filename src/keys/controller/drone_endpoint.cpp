@@ -1,0 +1,270 @@
+#include "keys/controller/drone_endpoint.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "keys/controller/key_limits.h"
+
+namespace holdfast::core {
+namespace {
+
+Reassertion reassertion_of(const Heartbeat& heartbeat, const BackendReport& report, std::string user) {
+    return {
+        .resource = resource_of(report.key),
+        .token = report.token,
+        .ttl = report.ttl,
+        .holder = heartbeat.drone,
+        .session = report.id,
+        .reason = "key",
+        .metadata = to_json({report.id, report.key.tag, heartbeat.drone, shown_life(heartbeat.life), std::move(user)})};
+}
+
+Backend backend_of(const Heartbeat& heartbeat, const BackendReport& report, Instant now) {
+    Backend backend;
+    backend.id = report.id;
+    backend.key = report.key;
+    backend.token = report.token;
+    backend.drone = heartbeat.drone;
+    backend.progress = report.progress;
+    backend.since = backend.ended() || mutant("age_begins_anew") ? now : now - report.progress.state_for;
+    return backend;
+}
+
+}  // namespace
+
+DroneEndpoint::DroneEndpoint(KeyState& book, KeyWatch& watch, std::string life)
+    : book_(book), watch_(watch), life_(std::move(life)) {}
+
+/// Nothing of the life that ends is alive any more, says the drone by beginning a new one (K4): its keys are free at
+/// once. What was taken for it by another controller is not known to be of that life, and runs out.
+void DroneEndpoint::end_life(Drone& drone) {
+    for (const std::string& id : book_.backends.live_of(drone.id)) {
+        const Backend* backend = book_.backends.find(id);
+        if (backend->life != drone.life) {
+            watch_.expect(id, book_.now);
+            continue;
+        }
+        book_.give_back(*backend);
+        book_.end(id, EndReason::drone_lost);
+    }
+}
+
+/// A life that names the present one among those before it has its state directory, and knows that nothing of it is
+/// alive. Any other is of another drone with the same id, or of one that lost its directory, or its word was long under
+/// way: then the present life is believed as long as it is heard, and after that its keys run out.
+std::optional<Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& heartbeat) {
+    if (drone.had_life(heartbeat.life)) return Refused{Code::stale_drone, {}, {}};
+    const auto& earlier = heartbeat.earlier_lives;
+    const bool follows =
+        std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end() || mutant("any_life_follows");
+    if (!follows && drone.healthy(book_.now))
+        return Refused{Code::drone_alive,
+                       "another drone has the id " + drone.id +
+                           " and was heard from lately; this one is taken once that was silent for 45 s",
+                       limits::heartbeat_every};
+    if (follows)
+        end_life(drone);
+    else
+        watch_.lost(drone);
+    drone.begin_life(heartbeat.life);
+    dismiss(drone.id);
+    return std::nullopt;
+}
+
+Answer<Drone*> DroneEndpoint::registered(const Heartbeat& heartbeat) {
+    Drone* drone = book_.drones.find(heartbeat.drone);
+    if (drone == nullptr) {
+        if (book_.drones.full()) return Refused{Code::too_many_drones, {}, {}};
+        drone = &book_.drones.add(heartbeat.drone, heartbeat.life);
+        drone->drain = heartbeat.draining;  // an earlier life of ours, or another controller, may have told it so
+    } else if (drone->life != heartbeat.life) {
+        if (const auto refused = begin_life(*drone, heartbeat)) return *refused;
+    }
+    drone->had_lives(heartbeat.earlier_lives);
+    drone->pool = heartbeat.pool;
+    drone->capacity = heartbeat.capacity;
+    drone->draining = heartbeat.draining;
+    drone->address = heartbeat.address;
+    drone->heard_at = book_.now;
+    drone->hear_clock(heartbeat.clock_ms, book_.now);
+    note_hung_up(*drone, false);
+    return drone;
+}
+
+/// False if this controller had never heard of the backend.
+bool DroneEndpoint::take(const Heartbeat& heartbeat, const BackendReport& report) {
+    const Backend* known = book_.backends.find(report.id);
+    const bool is_new = known == nullptr;
+    if (is_new) {
+        if (book_.backends.full()) return true;
+        known = &book_.backends.add(backend_of(heartbeat, report, book_.now));
+        watch_.added(*known);
+    }
+    if (known->drone != heartbeat.drone || known->token != report.token || !known->key.same_key(report.key))
+        return true;  // somebody else's id
+    book_.backends.mark_reported(report.id, heartbeat.life);
+    const bool moved = book_.backends.move(report.id, report.progress, book_.now);
+    if (known->ended()) {
+        book_.drones.find(heartbeat.drone)->orders.forget(report.id);
+        // All of it is dead, and the drone may not have been able to give the key back itself.
+        if (moved || is_new) book_.give_back(*known);
+    }
+    return !is_new;
+}
+
+/// Of what a drone has told before and does not name among all that it has, it has forgotten the end. What it was only
+/// ordered to start may come later.
+void DroneEndpoint::end_unnamed(const Heartbeat& heartbeat) {
+    std::set<std::string_view> named;
+    for (const BackendReport& report : heartbeat.backends)
+        named.insert(report.id);
+    for (const std::string& id : book_.backends.live_of(heartbeat.drone)) {
+        const Backend* backend = book_.backends.find(id);
+        if (backend->reported && backend->life == heartbeat.life && !named.contains(id))
+            book_.end(id, EndReason::internal);
+    }
+}
+
+void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply) {
+    const Drone* before = book_.drones.find(heartbeat.drone);
+    const bool new_life = before == nullptr || before->life != heartbeat.life;
+    const auto found = registered(heartbeat);
+    if (const auto* refused = std::get_if<Refused>(&found)) return reply(*refused);
+    Drone& drone = *std::get<Drone*>(found);
+    HeartbeatAnswer answer;
+    answer.drain = drone.drain;
+    bool knew_all = true;
+    for (const BackendReport& report : heartbeat.backends)
+        knew_all = take(heartbeat, report) && knew_all;
+    if (heartbeat.all && (heartbeat.clock_ms >= drone.reported_at_ms || mutant("late_word_ends")))
+        end_unnamed(heartbeat);
+    drone.reported_at_ms = std::max(drone.reported_at_ms, heartbeat.clock_ms);
+    answer.send_all = !heartbeat.all && (new_life || !knew_all);
+    reassert(heartbeat, std::move(answer), std::move(reply));
+}
+
+/// Only to the controller that the drone believes to speak to, so that a message that was on its way while that one
+/// ended says nothing to its successor.
+void DroneEndpoint::reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer,
+                             Callback<Answer<HeartbeatAnswer>> reply) {
+    struct Gathering {
+        HeartbeatAnswer answer;
+        Callback<Answer<HeartbeatAnswer>> reply;
+        std::size_t missing = 1;
+
+        void arrived() {
+            if (--missing == 0) reply(std::move(answer));
+        }
+    };
+    auto gathering = std::make_shared<Gathering>(Gathering{std::move(answer), std::move(reply)});
+    for (const BackendReport& report : heartbeat.backends) {
+        const bool holds = report.holds_for && *report.holds_for > Duration::zero();
+        if (heartbeat.reassert_to != life_ || !holds || report.progress.state == BackendState::terminated) continue;
+        const Backend* known = book_.backends.find(report.id);
+        if (known == nullptr || known->drone != heartbeat.drone || known->token != report.token) continue;
+        ++gathering->missing;
+        book_.authority.reassert(reassertion_of(heartbeat, report, known->user),
+                                 [gathering, id = report.id](const Answer<HeldLease>& held) {
+                                     if (std::holds_alternative<HeldLease>(held))
+                                         gathering->answer.reasserted.push_back(id);
+                                     gathering->arrived();
+                                 });
+    }
+    gathering->arrived();
+}
+
+OrdersAnswer DroneEndpoint::orders_for(Drone& drone) {
+    OrdersAnswer answer;
+    for (Order& order : drone.orders.take(book_.now)) {
+        SentOrder sent{std::move(order), {}};
+        if (const auto& start = sent.order.start)
+            sent.deadlines = {drone.clock_ms_at(start->timeline.renew_at),
+                              drone.clock_ms_at(start->timeline.soft_terminate_at),
+                              drone.clock_ms_at(start->timeline.hard_terminate_at)};
+        answer.orders.push_back(std::move(sent));
+    }
+    return answer;
+}
+
+DroneEndpoint::Ticket DroneEndpoint::orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply) {
+    Drone* drone = book_.drones.find(request.drone);
+    if (drone == nullptr || drone->life != request.life) {
+        reply(Refused{Code::unknown_drone, {}, {}});
+        return 0;
+    }
+    drone->heard_at = book_.now;
+    drone->connection = request.connection;
+    drone->hear_clock(request.clock_ms, book_.now);
+    note_hung_up(*drone, false);
+    if (request.controller.empty() || request.controller == life_) drone->orders.done(request.done);
+    drone->orders.drop_expired(book_.now);
+    dismiss(request.drone);
+    if (drone->orders.size() > 0 || request.wait <= Duration::zero() || stopping_) {
+        reply(orders_for(*drone));
+        return 0;
+    }
+    const Instant until = book_.now + std::min(request.wait, limits::orders_wait);
+    waiting_[request.drone] = {++last_ticket_, until, std::move(reply)};
+    tickets_.emplace(last_ticket_, request.drone);
+    timeouts_.emplace(until, request.drone);
+    return last_ticket_;
+}
+
+/// The right to answer whoever waits for this drone's orders; nothing if nobody does.
+Callback<Answer<OrdersAnswer>> DroneEndpoint::stop_waiting(const std::string& drone) {
+    const auto found = waiting_.find(drone);
+    if (found == waiting_.end()) return {};
+    auto reply = std::move(found->second.reply);
+    tickets_.erase(found->second.ticket);
+    timeouts_.erase({found->second.until, drone});
+    waiting_.erase(found);
+    return reply;
+}
+
+void DroneEndpoint::cancel(Ticket ticket) {
+    const auto found = tickets_.find(ticket);
+    if (found == tickets_.end()) return;
+    const std::string id = found->second;
+    if (Drone* drone = book_.drones.find(id)) note_hung_up(*drone, true);
+    dismiss(id);
+}
+
+void DroneEndpoint::connection_ended(const std::string& id, std::uint64_t connection) {
+    Drone* drone = book_.drones.find(id);
+    if (drone != nullptr && connection != 0 && drone->connection == connection && !mutant("hung_up_between_orders"))
+        note_hung_up(*drone, true);
+}
+
+/// Whoever watches its backends is told: their addresses are shown, or not shown any more.
+void DroneEndpoint::note_hung_up(Drone& drone, bool hung_up) {
+    if (std::exchange(drone.hung_up, hung_up) == hung_up) return;
+    for (const std::string& backend : book_.backends.live_of(drone.id))
+        book_.backends.tell(backend);
+}
+
+void DroneEndpoint::wake(const std::string& drone) {
+    Drone* known = book_.drones.find(drone);
+    if (known == nullptr) return;
+    if (auto reply = stop_waiting(drone)) reply(orders_for(*known));
+}
+
+void DroneEndpoint::dismiss(const std::string& drone) {
+    if (auto reply = stop_waiting(drone)) reply(OrdersAnswer{});
+}
+
+void DroneEndpoint::stop() {
+    stopping_ = true;
+    while (!waiting_.empty())
+        dismiss(std::string(waiting_.begin()->first));
+}
+
+void DroneEndpoint::advance() {
+    while (!timeouts_.empty() && timeouts_.begin()->first <= book_.now)
+        dismiss(std::string(timeouts_.begin()->second));
+}
+
+Instant DroneEndpoint::next_due() const {
+    return timeouts_.empty() ? Instant::max() : timeouts_.begin()->first;
+}
+
+}  // namespace holdfast::core

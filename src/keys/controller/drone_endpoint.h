@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "keys/controller/key_watch.h"
+#include "keys/controller/messages.h"
+
+namespace holdfast::core {
+
+/// Where drones report and wait for orders: the controller's side of the drone's protocol (docs/keys.md).
+class DroneEndpoint {
+ public:
+    DroneEndpoint(KeyState& book, KeyWatch& watch, std::string life);
+
+    void heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply);
+
+    /// Names a request that waits, for cancel(). 0: answered already.
+    using Ticket = std::uint64_t;
+    Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
+    /// The drone that waits has closed its connection: nobody reads the answer, so it has no orders.
+    void cancel(Ticket ticket);
+    /// This connection has ended. If it is the one on which the drone asked for orders last, the drone may be dead.
+    void connection_ended(const std::string& drone, std::uint64_t connection);
+    /// There are new orders for this drone: whoever waits for them gets them.
+    void wake(const std::string& drone);
+    /// The drone is not there any more; who waits for it gets nothing.
+    void dismiss(const std::string& drone);
+    /// From now on nobody waits.
+    void stop();
+
+    std::size_t listeners() const { return waiting_.size(); }
+
+    void advance();
+    Instant next_due() const;
+
+ private:
+    struct Waiting {
+        Ticket ticket = 0;
+        Instant until;
+        Callback<Answer<OrdersAnswer>> reply;
+    };
+
+    KeyState& book_;
+    KeyWatch& watch_;
+    std::string life_;
+    std::map<std::string, Waiting> waiting_;              // by drone
+    std::map<Ticket, std::string> tickets_;               // whose
+    std::set<std::pair<Instant, std::string>> timeouts_;  // of those that wait
+    Ticket last_ticket_ = 0;
+    bool stopping_ = false;
+
+    Answer<Drone*> registered(const Heartbeat& heartbeat);
+    std::optional<Refused> begin_life(Drone& drone, const Heartbeat& heartbeat);
+    void end_life(Drone& drone);
+    void note_hung_up(Drone& drone, bool hung_up);
+    bool take(const Heartbeat& heartbeat, const BackendReport& report);
+    void end_unnamed(const Heartbeat& heartbeat);
+    void reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer, Callback<Answer<HeartbeatAnswer>> reply);
+    Callback<Answer<OrdersAnswer>> stop_waiting(const std::string& drone);
+    OrdersAnswer orders_for(Drone& drone);
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,427 @@
+#include "store/cas/cas_loop.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/mutant.h"
+#include "lease/resource.h"
+#include "store/cas/changes.h"
+
+namespace holdfast::core {
+namespace {
+
+constexpr std::size_t max_updates = 200'000;  ///< that have not been answered
+constexpr std::size_t max_looked_for = 16;    ///< when the engine can be reached again
+const std::string stopping = "this front is stopping";
+
+}  // namespace
+
+CasLoop::CasLoop(Parts parts)
+    : parts_(std::move(parts)),
+      rates_(parts_.engine.rho()),
+      random_(parts_.seed),
+      known_(parts_.max_records, parts_.hash_key),
+      waiters_(parts_.front, parts_.hash_key),
+      lost_(parts_.hash_key),
+      works_(make_text_map<std::unique_ptr<RecordWork>>(parts_.hash_key)) {}
+
+CasLoop::~CasLoop() = default;
+
+Error CasLoop::unavailable(const std::string& why) const {
+    return {"store_unavailable", "the store is not available: " + why};
+}
+
+void CasLoop::update(std::string_view resource, Update& update) {
+    const bool too_many = updates_ >= max_updates;
+    if (stopped_ || too_many || !unreachable_.empty()) {
+        const std::string why = stopped_ ? stopping : too_many ? "too many updates are under way" : unreachable_;
+        return fail(resource, update, unavailable(why));
+    }
+    ++updates_;
+    RecordWork& work = open(resource);
+    work.waiting.push_back({&update, now_ + parts_.give_up_after});
+    if (work.phase == WorkPhase::idle) begin(work);
+}
+
+void CasLoop::tidy(std::string_view resource) {
+    if (stopped_ || !unreachable_.empty()) return;
+    RecordWork& work = open(resource);
+    work.tidy_next = true;
+    if (work.phase == WorkPhase::idle) begin(work);
+}
+
+void CasLoop::heard_of(std::string_view resource, WriteId write) {
+    AnsweredLeases answered = known_.answered(resource);
+    known_.drop_unless(resource, write);
+    if (answered.leases.empty() || known_.find(resource) != nullptr || !parts_.vanished) return;
+    const auto compare = [this, alive = alive(), name = std::string(resource),
+                          answered = std::move(answered)](const Result<Reading>& reading) {
+        if (!alive.expired()) look_for(answered, name, reading);
+    };
+    parts_.engine.fetch(Kind::record, resource, compare);
+}
+
+/// What an engine loses when it goes away is what was written last. Its position does not show that if others have
+/// written since, nor does its marker if they had seen no later one. So this front looks for what it wrote.
+void CasLoop::look_for_last_answered() {
+    if (!parts_.vanished || mutant("last_answers_not_looked_for")) return;
+    for (const std::string& name : known_.last_answered(max_looked_for)) {
+        auto compare = [this, alive = alive(), name,
+                        answered = known_.answered(name)](const Result<Reading>& reading) mutable {
+            if (alive.expired()) return;
+            answered.keep_only(known_.answered(name));  // this front may have taken out others meanwhile
+            look_for(answered, name, reading);
+        };
+        parts_.engine.fetch(Kind::record, name, std::move(compare));
+    }
+}
+
+void CasLoop::look_for(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading) {
+    const auto shown = reading ? decode_kept(reading->kept) : std::nullopt;
+    if (shown && has_vanished(answered, *shown, reading->now)) parts_.vanished(resource);
+}
+
+bool CasLoop::has_vanished(const AnsweredLeases& answered, const StoredRecord& shown, EngineTime now) const {
+    return parts_.vanished && answered.any_vanished(shown, now) && !mutant("deleted_record_not_noticed");
+}
+
+RecordWork& CasLoop::open(std::string_view resource) {
+    const auto found = works_.find(resource);
+    if (found != works_.end()) return *found->second;
+    auto work = std::make_unique<RecordWork>();
+    work->resource = resource;
+    work->serial = ++last_call_;
+    work->may_overlap = file_path(resource).has_value();
+    return *works_.emplace(std::string(resource), std::move(work)).first->second;
+}
+
+void CasLoop::begin(RecordWork& work) {
+    leave(work);
+    work.batch = std::move(work.waiting);
+    work.waiting.clear();
+    work.tidy = std::exchange(work.tidy_next, false);
+    if (work.batch.empty() && !work.tidy) return close(work);
+    work.deadline = work.batch.empty() ? now_ + parts_.give_up_after : work.batch.back().give_up_at;
+    work.failures = 0;
+    work.trouble.clear();
+    work.first_try = true;
+    if (const auto* lost = lost_.find(work.resource)) work.lost = *lost;
+    try_again(work);
+}
+
+/// On what is remembered, if it may be: the engine says if it is not so.
+void CasLoop::try_again(RecordWork& work) {
+    if (!unreachable_.empty()) return give_up(work, unavailable(unreachable_));
+    work.shown = false;
+    if (!clock_.usable(now_) || !work.lost.empty()) return fetch(work, WorkPhase::fetching);
+    const StoredRecord* known = known_.find(work.resource);
+    work.base = known != nullptr ? *known : StoredRecord{};
+    decide_on(work, {now_, clock_.latest(now_)}, nullptr);
+}
+
+void CasLoop::decide_on(RecordWork& work, const Moment& moment, const SeenNeighbours* seen) {
+    const UnknownNeighbours unknown;
+    const Neighbours& neighbours = seen != nullptr ? static_cast<const Neighbours&>(*seen) : unknown;
+    const auto last_token = parts_.last_token ? parts_.last_token() : Token{0};
+    work.moment = moment;
+    work.decision = decide({.resource = work.resource,
+                            .base = work.base,
+                            .neighbours = neighbours,
+                            .moment = moment,
+                            .rates = rates_,
+                            .waiters = waiters_,
+                            .lost = work.lost,
+                            .tidy = work.tidy,
+                            .last_token = last_token.value_or(0)},
+                           work.batch);
+    if (work.may_overlap && unknown.asked()) return look(work, WorkPhase::looking_before);
+    if (!may_give_tokens(work, last_token.has_value())) return decide_on(work, moment, seen);
+    date_grants(work.decision.after, work.decision.added, parts_.shown_wall_ms);
+    if (work.decision.changed) return swap(work, WorkPhase::swapping);
+    work.shown ? conclude_unchanged(work) : fetch(work, WorkPhase::fetching);
+}
+
+/// False if none may be given now: then those that did so have failed, and the others are to be decided on again.
+bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
+    const std::vector<Update*> granting = work.decision.granting;
+    if (granting.empty()) return true;
+    if (has_tokens) {
+        if (parts_.token_given) parts_.token_given(work.decision.after.last_token);
+        return true;
+    }
+    const std::string why = parts_.why_no_token ? parts_.why_no_token() : std::string{};
+    const Error error = unavailable("no token may be given at the moment" + (why.empty() ? why : ": " + why));
+    std::erase_if(work.batch, [&](const Pending& pending) {
+        if (std::find(granting.begin(), granting.end(), pending.update) == granting.end()) return false;
+        fail(work.resource, *pending.update, error);
+        --updates_;
+        return true;
+    });
+    return false;
+}
+
+/// What has run out and is not written down yet is written now, so that everybody hears of it.
+void CasLoop::conclude_unchanged(RecordWork& work) {
+    remember(work, work.base);
+    lost_.looked(work.resource, work.asked_at, work.lost);
+    if (!work.decision.expired.empty()) work.tidy_next = true;
+    finish(work, {});
+    begin(work);
+}
+
+/// The record as the engine has it, with a time at which to see to it if it is ours.
+void CasLoop::remember(RecordWork& work, StoredRecord record) {
+    if (record.write == 0) return known_.drop(work.resource);
+    const bool ours = record.write.start == parts_.last_write.start;
+    const EngineTime end = next_end(record);
+    const bool ends = ours && end != EngineTime::max() && clock_.known();
+    const WriteId replaced = record.write == work.result.write ? work.base.write : WriteId{};
+    known_.put(work.resource, std::move(record), {ours, ends ? clock_.surely_past(end) : Instant::max(), replaced});
+}
+
+void CasLoop::on_written(RecordWork& work) {
+    if (work.first_try && !work.shown) ++counts_.one_round;
+    const bool alone = work.decision.added.empty() && work.decision.extended.empty();
+    const bool looks = work.may_overlap && !alone && !mutant("overlap_not_looked_at_after");
+    remember(work, looks ? work.result : std::move(work.result));
+    waiters_.note(work.resource, work.decision.after);
+    for (const Decision::Expired& expired : work.decision.expired)
+        parts_.listener.on_expired(work.resource, expired.lease, expired.late);
+    work.decision.expired.clear();
+    looks ? look(work, WorkPhase::looking_after) : conclude(work);
+}
+
+void CasLoop::conclude(RecordWork& work) {
+    std::vector<std::uint64_t> enqueued = work.enqueued;
+    enqueued.insert(enqueued.end(), work.decision.enqueued.begin(), work.decision.enqueued.end());
+    parts_.written({work.resource, work.decision, enqueued});
+    known_.note_answered(work.resource, work.decision.added);
+    known_.note_answered(work.resource, work.decision.extended);
+    finish(work, {});
+    begin(work);
+}
+
+/// Another lease that overlaps was taken at the same time. This one goes again before its update pauses, so that it is
+/// not in the way of others meanwhile.
+void CasLoop::take_back(RecordWork& work, const Moment& moment) {
+    lose(work);
+    const Record before = record_here(work.base, moment, rates_);
+    work.base = work.result;
+    Record record = record_here(work.base, moment, rates_);
+    waiters_.lengthen(work.resource, record, moment.here);
+    Decision decision;
+    decision.window = window_of(work.base, moment.engine);
+    decision.before = record;
+    take_out(record, work.lost, moment, rates_);
+    for (const Token extended : work.decision.extended) {
+        const Lease* was = before.find(extended);
+        Lease* const lease = record.find(extended);
+        if (was != nullptr && lease != nullptr) *lease = *was;
+    }
+    decision.after = std::move(record);
+    decision.freed = true;
+    decision.changed = true;
+    work.decision = std::move(decision);
+    work.moment = moment;
+    swap(work, WorkPhase::taking_back);
+}
+
+/// Others have written since, or it is not the time that it was taken to be. What is there now is known, and what time
+/// it is.
+void CasLoop::on_refused(RecordWork& work, Swapped swapped, const Moment& moment) {
+    if (swapped.found.write != work.base.write) {
+        ++counts_.raced;
+        if (!take_in(work, swapped.found, swapped.now)) return;
+        remember(work, work.base);
+    }
+    work.shown = true;
+    work.asked_at = moment.here;
+    constexpr unsigned at_once = 3;
+    ++work.failures < at_once ? decide_on(work, moment, nullptr) : pause(work);
+}
+
+/// It may have taken effect, or may yet do so.
+void CasLoop::on_unknown(RecordWork& work) {
+    if (mutant("unknown_taken_for_done")) return on_written(work);
+    if (mutant("unknown_taken_for_failed")) return fetch(work, WorkPhase::fetching);
+    fetch(work, WorkPhase::recovering);
+}
+
+/// Notes what the last decision may have left in the engine.
+void CasLoop::lose(RecordWork& work) {
+    auto lost = lost_of(work.decision.after, work.decision.added, work.moment);
+    work.lost.insert(work.lost.end(), lost.begin(), lost.end());
+    const auto& enqueued = work.decision.enqueued;
+    work.enqueued.insert(work.enqueued.end(), enqueued.begin(), enqueued.end());
+}
+
+/// What is there instead. False, and the work is given up, if it is no record, or one that somebody has tampered with.
+bool CasLoop::take_in(RecordWork& work, const Kept& kept, EngineTime now) {
+    auto base = decode_kept(kept);
+    if (!base) {
+        give_up(work, unavailable("what it keeps of `" + work.resource + "` is no record"));
+        return false;
+    }
+    if (has_vanished(known_.answered(work.resource), *base, now)) {
+        const std::string resource = work.resource;
+        give_up(work, unavailable("a lease on `" + resource + "` is gone from it before its end"));
+        parts_.vanished(resource);
+        return false;
+    }
+    work.base = std::move(*base);
+    return true;
+}
+
+void CasLoop::fail(std::string_view resource, Update& update, Error error) {
+    waiters_.failed(resource, update, now_);
+    finished_.push_back({&update, std::move(error)});
+}
+
+void CasLoop::finish(RecordWork& work, const Result<void>& outcome) {
+    for (const Pending& pending : work.batch)
+        outcome ? void(finished_.push_back({pending.update, {}}))
+                : fail(work.resource, *pending.update, outcome.error());
+    updates_ -= work.batch.size();
+    work.batch.clear();
+    lost_.add(work.resource, work.lost, {now_ + 100ms, now_ + parts_.engine.swap_lingers() + 1s});
+    work.lost.clear();
+    work.enqueued.clear();
+    work.tidy = false;
+}
+
+void CasLoop::give_up(RecordWork& work, const Error& error) {
+    counts_.given_up += work.batch.size();
+    const bool may_be_there = work.phase == WorkPhase::swapping || work.phase == WorkPhase::recovering ||
+                              work.phase == WorkPhase::looking_after;
+    if (may_be_there) lose(work);
+    waiters_.let_go(work.resource, work.enqueued);
+    finish(work, error);
+    begin(work);
+}
+
+void CasLoop::give_up_all(const Error& error) {
+    std::vector<std::string> resources;
+    for (const auto& [resource, work] : works_)
+        resources.push_back(resource);
+    std::sort(resources.begin(), resources.end());
+    for (const std::string& resource : resources) {
+        const auto found = works_.find(resource);
+        if (found == works_.end()) continue;
+        RecordWork& work = *found->second;
+        work.batch.insert(work.batch.end(), work.waiting.begin(), work.waiting.end());
+        work.waiting.clear();
+        work.tidy_next = false;
+        give_up(work, error);
+    }
+}
+
+void CasLoop::pause(RecordWork& work) {
+    constexpr Duration shortest = 1ms;
+    constexpr Duration longest = 50ms;
+    const bool recovering = work.phase == WorkPhase::recovering;
+    leave(work);
+    work.phase = recovering ? WorkPhase::recovering : WorkPhase::pausing;
+    work.first_try = false;
+    const Duration most = std::min<Duration>(longest, shortest * (1LL << std::min(work.failures++, 6U)));
+    const auto jitter = Duration{static_cast<Duration::rep>(random_.below(static_cast<std::uint64_t>(most.count())))};
+    set_timer(work, std::min(work.deadline, now_ + jitter));
+}
+
+void CasLoop::set_timer(RecordWork& work, Instant at) {
+    if (work.timer != Instant::max()) timers_.erase({work.timer, &work});
+    work.timer = at;
+    timers_.insert({at, &work});
+}
+
+/// No answer that is on its way reaches it any more.
+void CasLoop::leave(RecordWork& work) {
+    by_call_.erase(work.call);
+    if (work.timer != Instant::max()) timers_.erase({work.timer, &work});
+    work.timer = Instant::max();
+    work.phase = WorkPhase::idle;
+}
+
+void CasLoop::close(RecordWork& work) {
+    works_.erase(works_.find(work.resource));
+}
+
+bool CasLoop::take_time(Instant sent, EngineTime engine) {
+    const Duration ahead = clock_.add({sent, now_, engine});
+    if (ahead == Duration::zero()) return true;
+    give_up_all(unavailable("its clock went ahead by " + std::to_string(to_ms(ahead)) + " ms"));
+    if (parts_.stepped) parts_.stepped(ahead);
+    return false;
+}
+
+Instant CasLoop::read_clock() {
+    if (parts_.clock) set_time(parts_.clock());
+    return now_;
+}
+
+bool CasLoop::advance(std::size_t steps) {
+    while (!timers_.empty() && timers_.begin()->first <= now_) {
+        if (steps-- == 0) return true;
+        RecordWork& work = *timers_.begin()->second;
+        if (now_ >= work.deadline)
+            give_up(work, unavailable(work.trouble.empty() ? "it did not answer in time; what it did is unknown"
+                                                           : work.trouble));
+        else
+            work.phase == WorkPhase::recovering ? fetch(work, WorkPhase::recovering) : try_again(work);
+    }
+    while (known_.next_due() <= now_) {
+        if (steps-- == 0) return true;
+        tidy(std::string(*known_.take_due(now_)));
+    }
+    while (lost_.next_due() <= now_) {
+        if (steps-- == 0) return true;
+        const std::string name = *lost_.due(now_);
+        lost_.begin_look(name, now_);
+        tidy(name);
+    }
+    return false;
+}
+
+Instant CasLoop::next_due() const {
+    const Instant timer = timers_.empty() ? Instant::max() : timers_.begin()->first;
+    return std::min({timer, known_.next_due(), lost_.next_due()});
+}
+
+void CasLoop::on_reachable() {
+    unreachable_.clear();
+    look_for_last_answered();
+}
+
+/// A swap that is under way is answered by the engine, and what is not known of it may still be found out.
+void CasLoop::on_unreachable(const Error& why) {
+    unreachable_ = why.message.empty() ? "it cannot be reached" : why.message;
+    std::vector<RecordWork*> failed;
+    for (const auto& [resource, work] : works_)
+        if (work->phase == WorkPhase::pausing || work->phase == WorkPhase::fetching ||
+            work->phase == WorkPhase::looking_before)
+            failed.push_back(work.get());
+    std::sort(failed.begin(), failed.end(), [](auto* a, auto* b) { return a->serial < b->serial; });
+    for (RecordWork* work : failed)
+        give_up(*work, unavailable(unreachable_));
+}
+
+void CasLoop::on_lost(const Error& why) {
+    unreachable_ = why.message;
+    known_.clear();
+    if (!mutant("begun_before_the_doubt")) give_up_all(unavailable(unreachable_));
+}
+
+void CasLoop::stop() {
+    stopped_ = true;
+    give_up_all(unavailable(stopping));
+    HOLDFAST_ASSERT(works_.empty());
+}
+
+void CasLoop::tell() {
+    while (!finished_.empty()) {
+        Finished finished = std::move(finished_.front());
+        finished_.pop_front();
+        finished.update->done(std::move(finished.outcome));
+    }
+}
+
+}  // namespace holdfast::core

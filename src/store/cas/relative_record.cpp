@@ -1,0 +1,99 @@
+#include "store/cas/relative_record.h"
+
+#include <cmath>
+
+#include "base/assert.h"
+
+namespace holdfast::core {
+namespace {
+
+/// Calls `change` with every instant of the record.
+template <class Change>
+void for_each_instant(Record& record, Change change) {
+    const auto of_lease = [&](Lease& lease) {
+        change(lease.acquired_at);
+        change(lease.expires_at);
+        change(lease.held_since);
+        if (lease.progress) change(lease.progress->since);
+    };
+    for (Lease& lease : record.leases)
+        of_lease(lease);
+    for (EndedLease& ended : record.ended)
+        change(ended.at);
+    for (Waiter& waiter : record.waiters)
+        change(waiter.until);
+    for (Reservation& kept : record.reserved) {
+        of_lease(kept.lease);
+        change(kept.until);
+    }
+    for (PastHolding& past : record.past)
+        change(past.until);
+}
+
+/// What comes from another node may be any number: it stops at the ends of time.
+Instant moved(Instant instant, Duration by) {
+    Duration::rep sum = 0;
+    if (!__builtin_add_overflow(instant.time_since_epoch().count(), by.count(), &sum)) return Instant{Duration{sum}};
+    return by > Duration::zero() ? Instant::max() : Instant::min();
+}
+
+}  // namespace
+
+RelativeRecord depart(Record record, Instant now) {
+    RelativeRecord travelling{std::move(record)};
+    travelling.record.spare.clear();
+    for_each_instant(travelling.record, [&](Instant& instant) { instant = moved(instant, -now.time_since_epoch()); });
+    return travelling;
+}
+
+Record arrive(RelativeRecord travelling, Instant now) {
+    Record record = std::move(travelling.record);
+    for_each_instant(record, [&](Instant& instant) { instant = moved(instant, now.time_since_epoch()); });
+    return record;
+}
+
+ClockRates::ClockRates(double rho) : rho_(rho) {
+    HOLDFAST_ASSERT(rho >= 0 && rho < 0.5);
+}
+
+Duration ClockRates::usable(Duration kept) const {
+    const double ratio = (1 - rho_) / (1 + rho_);
+    return Duration{static_cast<Duration::rep>(std::floor(static_cast<double>(kept.count()) * ratio))};
+}
+
+/// The longest that usable() brings back to what was asked: so a record may be read and written again any number of
+/// times, and what it has left does not wear away.
+Duration ClockRates::kept(Duration asked) const {
+    const double ratio = (1 + rho_) / (1 - rho_);
+    Duration kept{static_cast<Duration::rep>(std::ceil(static_cast<double>(asked.count() + 1) * ratio)) - 1};
+    while (usable(kept) > asked)
+        --kept;
+    while (usable(kept + 1ns) <= asked)
+        ++kept;
+    return kept;
+}
+
+namespace {
+
+/// The far future stays what it is; nothing that is asked for is a fraction of it away.
+constexpr Duration far = 100 * 365 * 24h;
+
+template <class Scale>
+void scale_what_comes(Record& record, Instant now, Scale scale) {
+    for_each_instant(record, [&](Instant& instant) {
+        if (instant <= now || instant - far > now) return;
+        instant = now + scale(instant - now);
+    });
+}
+
+}  // namespace
+
+void ClockRates::to_kept(Record& record, Instant now) const {
+    scale_what_comes(record, now, [&](Duration left) { return kept(left); });
+}
+
+void ClockRates::to_usable(Record& record, Instant now) const {
+    scale_what_comes(record, now, [&](Duration left) { return usable(left); });
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,119 @@
+#include "store/cas/stored_record.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "codec/record/record_codec.h"
+
+namespace holdfast::core {
+namespace {
+
+/// The bytes may say anything: times stop at the ends of time.
+EngineTime later(EngineTime time, Duration by) {
+    Duration::rep sum = 0;
+    if (!__builtin_add_overflow(time.time_since_epoch().count(), by.count(), &sum)) return EngineTime{Duration{sum}};
+    return by > Duration::zero() ? EngineTime::max() : EngineTime::min();
+}
+
+Duration between(EngineTime from, EngineTime to) {
+    Duration::rep difference = 0;
+    if (!__builtin_sub_overflow(to.time_since_epoch().count(), from.time_since_epoch().count(), &difference))
+        return Duration{difference};
+    return to > from ? Duration::max() : Duration::min();
+}
+
+/// Calls `visit` with each time at which a lease, a reservation or a waiter ends, or would.
+template <class Visit>
+void for_each_end(const StoredRecord& kept, Visit visit) {
+    const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
+    for (const Lease& lease : kept.travelling.record.leases) {
+        visit(at(lease.expires_at));
+        if (lease.resumable) visit(later(at(lease.expires_at), limits::grace));
+    }
+    for (const Reservation& reserved : kept.travelling.record.reserved)
+        visit(at(reserved.until));
+    for (const Waiter& waiter : kept.travelling.record.waiters)
+        visit(at(waiter.until));
+}
+
+}  // namespace
+
+std::optional<StoredRecord> decode_kept(const Kept& kept) {
+    StoredRecord record{kept.write, kept.written_at, {}};
+    if (kept.bytes.empty()) return record;
+    auto decoded = decode_record(kept.bytes);
+    if (!decoded) return std::nullopt;
+    record.travelling.record = std::move(*decoded);
+    return record;
+}
+
+Instant Moment::to_here(EngineTime time) const {
+    const EngineTime moved = later(time, -engine.time_since_epoch());
+    return Instant{later(moved, here.time_since_epoch()).time_since_epoch()};
+}
+
+EngineTime Moment::to_engine(Instant instant) const {
+    if (instant == Instant::max()) return EngineTime::max();
+    return later(engine, instant - here);
+}
+
+Record record_here(const StoredRecord& kept, const Moment& moment, const ClockRates& rates) {
+    const Instant origin =
+        moment.here - std::clamp<Duration>(between(kept.written_at, moment.engine), -24h * 365, 24h * 365);
+    Record record = arrive(kept.travelling, origin);
+    if (rates.rho() > 0) rates.to_usable(record, moment.here);
+    return record;
+}
+
+StoredRecord record_kept(Record record, const Moment& moment, const ClockRates& rates, WriteId write) {
+    if (rates.rho() > 0) rates.to_kept(record, moment.here);
+    return {write, moment.engine, depart(std::move(record), moment.here)};
+}
+
+Window window_of(const StoredRecord& kept, EngineTime decided_at) {
+    Window window;
+    if (mutant("window_not_given")) return window;
+    for_each_end(kept, [&](EngineTime end) {
+        if (end <= decided_at)
+            window.from = std::max(window.from, end);
+        else
+            window.until = std::min(window.until, end);
+    });
+    return window;
+}
+
+EngineTime next_end(const StoredRecord& kept) {
+    EngineTime next = EngineTime::max();
+    const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
+    const Record& record = kept.travelling.record;
+    for (const Lease& lease : record.leases)
+        next = std::min(next, at(lease.expires_at));
+    for (const Reservation& reserved : record.reserved)
+        next = std::min(next, at(reserved.until));
+    for (const Waiter& waiter : record.waiters)
+        next = std::min(next, at(waiter.until));
+    return next;
+}
+
+EngineTime nothing_left_from(const StoredRecord& kept) {
+    EngineTime last = kept.written_at;
+    const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
+    for_each_end(kept, [&](EngineTime end) { last = std::max(last, end); });
+    const auto counts_until = [&](const Lease& lease, EngineTime end) {  // R6
+        if (!lease.metered) return;
+        last = std::max(last, later(end, std::min(between(at(lease.held_since), end), limits::quota_ceiling)));
+    };
+    for (const Lease& lease : kept.travelling.record.leases) {
+        last = std::max(last, later(at(lease.expires_at), limits::ended_kept));
+        counts_until(lease, later(at(lease.expires_at), lease.resumable ? limits::grace : Duration::zero()));
+    }
+    for (const Reservation& reserved : kept.travelling.record.reserved)
+        counts_until(reserved.lease, at(reserved.until));
+    for (const PastHolding& past : kept.travelling.record.past)
+        last = std::max(last, later(at(past.until), past.held));
+    for (const EndedLease& ended : kept.travelling.record.ended)
+        last = std::max(last, later(at(ended.at), limits::ended_kept));
+    return last;
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "store/cas/text_map.h"
+#include "store/store.h"
+
+namespace holdfast::core {
+
+/// The requests that wait through this node, in records that other nodes write too. That it is their turn may have been
+/// told of and missed, so the records in which they wait are read about once a second besides.
+class WaiterPoller {
+ public:
+    struct Parts {
+        StoreListener& listener;
+        /// Updates a record as Store::update() does; done() comes later, or not at all.
+        std::function<void(std::string_view resource, Update& update)> update;
+        HashKey hash_key;
+        std::uint64_t seed = 0;
+        bool at_changes = false;  ///< reads a record also at the time at which something in it ends
+    };
+    explicit WaiterPoller(Parts parts);
+    ~WaiterPoller();
+
+    void watch(std::string_view resource, const std::vector<std::uint64_t>& waiters, Instant now);
+    /// Something has ended in this record: it is read at once if somebody waits there, and so are those that overlap.
+    void look_now(std::string_view resource, Instant now);
+    /// Reads the records whose time has come. True if there is more to do.
+    bool advance(Instant now, std::size_t steps);
+    Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
+
+ private:
+    class Recheck;
+    struct Found {
+        std::vector<std::uint64_t> looked_for;  ///< ours, when it was looked
+        std::vector<std::uint64_t> waiting;     ///< of those, in the queue
+        std::vector<std::uint64_t> turn;        ///< of those, whose turn it may be
+        Instant next_change = Instant::max();
+    };
+
+    /// Either it has a time at which to be read, or that is under way.
+    struct Watched {
+        std::vector<std::uint64_t> waiters;
+        std::unique_ptr<Recheck> recheck;
+        Instant due = Instant::max();
+        bool again = false;  ///< something has ended since it was begun to be read
+    };
+    using WatchedPlace = TextMap<Watched>::iterator;
+
+    void schedule(WatchedPlace place, Instant now, Instant at_latest);
+    void look_now(WatchedPlace place, Instant now);
+    void on_found(const std::string& resource, const Found& found, Instant now);
+
+    Parts parts_;
+    Random random_;
+    TextMap<Watched> watched_;
+    std::set<std::string, std::less<>> files_;  ///< those of them that may overlap with others
+    std::set<std::pair<Instant, std::string>> due_;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,510 @@
+#include "store/quorum/proposer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/assert.h"
+#include "base/mutant.h"
+#include "lease/resource.h"
+#include "store/cas/changes.h"
+#include "store/cas/overlapping.h"
+
+namespace holdfast::core {
+namespace {
+
+/// What the updates of an attempt made of a record.
+struct Decided {
+    bool changed = false;
+    std::vector<Token> added;             ///< leases that were not there
+    std::vector<Lease> extended;          ///< leases that were renewed, as they were before
+    std::vector<std::uint64_t> enqueued;  ///< waiters that were not there
+};
+
+template <class Value>
+bool is_in(const std::vector<Value>& values, const Value& value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::vector<Token> tokens_of(const Record& record) {
+    std::vector<Token> tokens;
+    for (const Lease& lease : record.leases)
+        tokens.push_back(lease.token);
+    return tokens;
+}
+
+/// The leases that are still there with another end, as they were; all of them if nothing else can have changed, for a
+/// renewal may bring the same end again.
+std::vector<Lease> extended_in(const Record& record, const Record& before) {
+    const bool only_renewed = record.leases.size() == before.leases.size() &&
+                              record.waiters.size() == before.waiters.size() &&
+                              record.reserved.size() == before.reserved.size();
+    std::vector<Lease> found;
+    for (const Lease& was : before.leases) {
+        const Lease* const is = record.find(was.token);
+        if (is != nullptr && (only_renewed || is->expires_at != was.expires_at)) found.push_back(was);
+    }
+    return found;
+}
+
+std::vector<std::uint64_t> waiters_of(const Record& record) {
+    std::vector<std::uint64_t> ids;
+    for (const Waiter& waiter : record.waiters)
+        ids.push_back(waiter.id);
+    return ids;
+}
+
+template <class Value>
+std::vector<Value> without(const std::vector<Value>& values, const std::vector<Value>& known) {
+    std::vector<Value> rest;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(rest),
+                 [&](const Value& value) { return !is_in(known, value); });
+    return rest;
+}
+
+/// What happens to a grant when the rule of Q8 is switched off: a lease that its holder seems to have stands for it.
+void reuse_echo(Record& record, const std::vector<Token>& added) {
+    std::erase_if(record.leases, [&](const Lease& lease) {
+        return is_in(added, lease.token) &&
+               std::any_of(record.leases.begin(), record.leases.end(), [&](const Lease& echo) {
+                   return echo.holder == lease.holder && echo.session == lease.session && !is_in(added, echo.token);
+               });
+    });
+}
+
+Decided apply_once(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours,
+                   const OwnTokens& own, Instant now) {
+    const auto tokens = tokens_of(record);
+    const auto waiters = waiters_of(record);
+    Decided decided;
+    for (const Pending& pending : batch) {
+        record.last_token = own.before_next(record.last_token);
+        decided.changed |= pending.update->apply(record, neighbours, now) != Effect::none;
+    }
+    if (!decided.changed) return decided;
+    decided.added = without(tokens_of(record), tokens);
+    decided.enqueued = without(waiters_of(record), waiters);
+    return decided;
+}
+
+/// Applies them in order, each to the result of the one before, with tokens that are this node's own. An update may
+/// bring a higher token of its own making along: then all are applied once more, with tokens above that.
+Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours, const OwnTokens& own,
+                  Instant now) {
+    Record before = record;
+    Decided decided = apply_once(batch, record, neighbours, own, now);
+    const auto strange = [&](Token token) { return !own.has(token); };
+    if (std::any_of(decided.added.begin(), decided.added.end(), strange)) {
+        before.last_token = *std::max_element(decided.added.begin(), decided.added.end());
+        record = before;
+        decided = apply_once(batch, record, neighbours, own, now);
+    }
+    if (decided.changed) decided.extended = extended_in(record, before);
+    if (mutant("echo_reused")) reuse_echo(record, decided.added);
+    return decided;
+}
+
+/// Takes the leases with these tokens out. True if there were any.
+bool take_out(Record& record, const std::vector<Token>& tokens) {
+    return std::erase_if(record.leases, [&](const Lease& lease) { return is_in(tokens, lease.token); }) > 0;
+}
+
+/// Sets aside the waiters of nodes that are gone: they are in nobody's way, but keep their places in the queue, for
+/// their node may be back (G6).
+void set_absent_aside(Record& record, const PeerTransport& mail, Instant now) {
+    if (record.waiters.empty()) return;  // as most are
+    const auto first = std::stable_partition(record.waiters.begin(), record.waiters.end(), [&](const Waiter& waiter) {
+        return !mail.is_gone(origin_of(waiter.id), now);
+    });
+    record.absent.assign(std::make_move_iterator(first), std::make_move_iterator(record.waiters.end()));
+    record.waiters.erase(first, record.waiters.end());
+}
+
+void put_absent_back(Record& record) {
+    for (Waiter& waiter : record.absent) {
+        const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
+                                        [&](const Waiter& other) { return older(waiter.rank(), other.rank()); });
+        record.waiters.insert(place, std::move(waiter));
+    }
+    record.absent.clear();
+}
+
+Shown without_absent(Shown sight, const PeerTransport& mail, Instant now) {
+    for (Seen::Entry& entry : sight.entries)
+        std::erase_if(entry.record.record.waiters,
+                      [&](const Waiter& waiter) { return mail.is_gone(origin_of(waiter.id), now); });
+    return sight;
+}
+
+constexpr std::size_t max_updates = 200'000;   ///< that have not been answered
+constexpr std::size_t max_abandoned = 10'000;  ///< tokens of one register
+
+const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
+const Error undecidable{"unavailable",
+                        "no majority of the nodes can be reached and votes at the moment; what it did is unknown"};
+const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
+const Error too_many{"unavailable", "too many updates are under way on this node"};
+
+SeenNeighbours neighbours_in(const Shown& sight, const ClockRates& rates, Instant now) {
+    SeenNeighbours neighbours;
+    for (const Seen::Entry& entry : sight.entries) {
+        Record record = arrive(entry.record, now);
+        rates.to_usable(record, now);
+        neighbours.add(entry.resource, std::move(record));
+    }
+    return neighbours;
+}
+
+}  // namespace
+
+Proposer::Proposer(Parts parts)
+    : config_(parts.config),
+      acceptor_(parts.acceptor),
+      mail_(parts.mail),
+      looks_(parts.looks),
+      shown_wall_ms_(std::move(parts.shown_wall_ms)),
+      random_(parts.seed),
+      counter_(parts.config, parts.acceptor, parts.ballots_from),
+      tokens_(parts.config.node, parts.config.members),
+      registers_(make_text_map<std::unique_ptr<Register>>(parts.hash_key)) {}
+
+Proposer::~Proposer() = default;
+
+void Proposer::update(std::string_view resource, Update& update) {
+    if (stopped_ || updates_ >= max_updates) {
+        finished_.push_back({&update, stopped_ ? stopping : too_many});
+        return;
+    }
+    ++updates_;
+    Register& reg = open(resource);
+    reg.waiting.push_back({&update, now_ + config_.give_up_after});
+    if (reg.phase == Phase::idle) begin(reg);
+}
+
+Register& Proposer::open(std::string_view resource) {
+    const auto found = registers_.find(resource);
+    if (found != registers_.end()) return *found->second;
+    auto reg = std::make_unique<Register>();
+    reg->resource = resource;
+    reg->serial = ++last_attempt_;
+    reg->may_overlap = file_path(resource).has_value();
+    return *registers_.emplace(std::string(resource), std::move(reg)).first->second;
+}
+
+void Proposer::take_in_what_waits(Register& reg) {
+    reg.batch.insert(reg.batch.end(), reg.waiting.begin(), reg.waiting.end());
+    reg.waiting.clear();
+    std::erase_if(reg.batch, [&](const Pending& pending) {
+        if (now_ < pending.give_up_at) return false;
+        ++counts_.given_up;
+        --updates_;
+        finished_.push_back({pending.update, unavailable});
+        return true;
+    });
+}
+
+/// What cannot succeed is not waited for.
+void Proposer::give_up_if_undecidable(Register& reg) {
+    if (reg.batch.empty() || mail_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
+    Error why = undecidable;
+    why.retry_in = mail_.decides_in(acceptor_.silent_for(), now_);
+    for (const Pending& pending : reg.batch)
+        finished_.push_back({pending.update, why});
+    counts_.given_up += reg.batch.size();
+    updates_ -= reg.batch.size();
+    reg.batch.clear();
+}
+
+void Proposer::begin(Register& reg) {
+    leave(reg);
+    take_in_what_waits(reg);
+    give_up_if_undecidable(reg);
+    if (reg.batch.empty()) {
+        registers_.erase(registers_.find(reg.resource));
+        return;
+    }
+    ++counts_.attempts;
+    if (!try_one_round(reg)) prepare(reg);
+}
+
+void Proposer::start(Register& reg, Ballot ballot, Phase phase) {
+    leave(reg);
+    reg.attempt = Attempt{};
+    reg.attempt.number = ++last_attempt_;
+    reg.attempt.ballot = ballot;
+    reg.attempt.begun = now_;
+    reg.attempt.deadline = now_ + config_.attempt_time * (mutant("deadline_from_promise") ? 40 : 1);
+    reg.phase = phase;
+    by_counter_[ballot.counter] = &reg;
+    set_timer(reg, reg.attempt.deadline);
+}
+
+/// The ballot that was promised along with what this node wrote last, and its own copy of that, are what a Prepare
+/// would bring. Not for what grants: its token must be above all that a majority has seen by now (Q8, Q11). Nor for
+/// what changes nothing: that others have written since would go unnoticed. Nor for what looks at neighbours.
+bool Proposer::try_one_round(Register& reg) {
+    if (!reg.abandoned.empty()) return false;
+    auto chosen = acceptor_.chosen(reg.resource);
+    if (!chosen) return false;
+    Record& record = chosen->record;
+    config_.rates().to_usable(record, now_);
+    const UnknownNeighbours neighbours;
+    set_absent_aside(record, mail_, now_);
+    Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
+    put_absent_back(record);
+    const bool asked = reg.may_overlap && neighbours.asked();
+    if (asked || !decided.changed || !decided.added.empty()) return false;
+    config_.rates().to_kept(record, now_);
+    ++counts_.one_round;
+    start(reg, chosen->next, Phase::accepting);
+    reg.attempt.one_round = true;
+    reg.attempt.extended = std::move(decided.extended);
+    reg.attempt.enqueued = std::move(decided.enqueued);
+    accept(reg, std::move(record));
+    return true;
+}
+
+void Proposer::prepare(Register& reg) {
+    start(reg, counter_.next(), Phase::preparing);
+    const QuorumMessage message = Prepare{reg.resource, reg.attempt.ballot};
+    mail_.to_all(message);
+    if (auto vote = acceptor_.prepare(std::get<Prepare>(message))) on_vote(config_.node, std::move(*vote));
+}
+
+void Proposer::on_vote(NodeIndex from, Vote vote) {
+    if (!vote.granted) counter_.heard(vote.promised);
+    const auto found = by_counter_.find(vote.ballot.counter);
+    if (found == by_counter_.end()) return;
+    Register& reg = *found->second;
+    Attempt& attempt = reg.attempt;
+    if (attempt.ballot != vote.ballot || now_ >= attempt.deadline) return;  // Q3
+    if (reg.phase != (vote.accepting ? Phase::accepting : Phase::preparing)) return;
+    if (!vote.granted) return on_refusal(reg, from, vote);
+    const bool first = attempt.granted.insert(from);
+    ++attempt.replies;
+    if (!first && !mutant("replies_counted")) return;
+    const std::size_t votes = mutant("replies_counted") ? attempt.replies : attempt.granted.size();  // Q4
+    if (!vote.accepting) return on_promise(reg, std::move(vote));
+    if (votes == config_.majority()) on_accepted(reg);
+}
+
+void Proposer::on_promise(Register& reg, Vote vote) {
+    Attempt& attempt = reg.attempt;
+    attempt.agreed &= attempt.replies == 1 || vote.accepted == attempt.newest;
+    if (attempt.replies == 1 || vote.accepted > attempt.newest) {  // Q6
+        attempt.newest = vote.accepted;
+        attempt.record = std::move(vote.record);
+    }
+    attempt.highest_token = std::max(attempt.highest_token, vote.highest_token);
+    const std::size_t votes = mutant("replies_counted") ? attempt.replies : attempt.granted.size();
+    if (votes == config_.majority()) decide(reg, nullptr);
+}
+
+void Proposer::on_refusal(Register& reg, NodeIndex from, const Vote& vote) {
+    Attempt& attempt = reg.attempt;
+    if (attempt.granted.contains(from) || !attempt.refused.insert(from)) return;
+    attempt.outbid_by = std::max(attempt.outbid_by, vote.promised);
+    if (config_.members - attempt.refused.size() >= config_.majority()) return wait_less(reg);
+    fail(reg, Why::refused);
+}
+
+/// The others may still make a majority. But one that is away or silent would be waited for in vain, while whoever was
+/// faster goes on, and so they get a few times as long as the one that refused.
+void Proposer::wait_less(Register& reg) {
+    constexpr Duration shortest = 5ms;
+    const Instant until = now_ + std::max<Duration>(shortest, 4 * (now_ - reg.attempt.begun));
+    if (until < reg.timer) set_timer(reg, until);
+}
+
+void Proposer::decide(Register& reg, const Shown* sight) {
+    Attempt& attempt = reg.attempt;
+    const ClockRates rates = config_.rates();
+    const Duration lost = mutant("time_diminished") ? config_.attempt_time : Duration::zero();
+    Record record = arrive(attempt.record, now_ - lost);
+    const bool echo = take_out(record, reg.abandoned);
+    record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
+    rates.to_usable(record, now_);
+    const UnknownNeighbours unknown;
+    const SeenNeighbours seen =
+        neighbours_in(sight != nullptr ? without_absent(*sight, mail_, now_) : Shown{}, rates, now_);
+    const Neighbours& neighbours = sight != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
+    set_absent_aside(record, mail_, now_);
+    Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
+    put_absent_back(record);
+    if (reg.may_overlap && unknown.asked()) return look(reg, Phase::looking_before);
+    if (!decided.changed && !echo) {
+        if (!attempt.agreed && !mutant("unchosen_read")) return accept(reg, arrive(attempt.record, now_));
+        acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
+        return conclude(reg);
+    }
+    date_grants(record, decided.added, shown_wall_ms_);
+    rates.to_kept(record, now_);
+    attempt.added = std::move(decided.added);
+    attempt.extended = std::move(decided.extended);
+    for (const Token token : attempt.added)
+        highest_given_ = std::max(highest_given_, token);
+    attempt.enqueued = std::move(decided.enqueued);
+    accept(reg, std::move(record));
+}
+
+void Proposer::accept(Register& reg, Record record) {
+    Attempt& attempt = reg.attempt;
+    attempt.next = counter_.next();
+    attempt.granted = attempt.refused = NodeSet{};
+    attempt.replies = 0;
+    reg.phase = Phase::accepting;
+    set_timer(reg, attempt.deadline);
+    if (reg.may_overlap) attempt.result = record;
+    QuorumMessage message = Accept{reg.resource, attempt.ballot, attempt.next, depart(std::move(record), now_)};
+    mail_.to_all(message);
+    if (auto vote = acceptor_.accept(std::get<Accept>(std::move(message)))) on_vote(config_.node, std::move(*vote));
+}
+
+void Proposer::on_accepted(Register& reg) {
+    const Attempt& attempt = reg.attempt;
+    acceptor_.mark_chosen(reg.resource, attempt.ballot, attempt.next);
+    if (attempt.taking_back) return pause(reg);
+    // Also after a renewal: the lease may have been over on all but the one acceptor that heard of it last. What
+    // overlaps may have been granted since; in another register, it did not meet this ballot.
+    const bool alone = attempt.added.empty() && attempt.extended.empty();
+    if (reg.may_overlap && !alone && !mutant("overlap_not_looked_at_after")) return look(reg, Phase::looking_after);
+    conclude(reg);
+}
+
+void Proposer::look(Register& reg, Phase phase) {
+    reg.phase = phase;
+    set_timer(reg, reg.attempt.deadline);
+    Look look;
+    look.name = reg.resource;
+    look.most = limits::obstacles + 1;
+    looks_.ask(std::move(look), now_,
+               [this, resource = reg.resource, number = reg.attempt.number](Result<Shown> sight) {
+                   on_sight(resource, number, std::move(sight));
+               });
+}
+
+void Proposer::on_sight(std::string_view resource, std::uint64_t number, Result<Shown> sight) {
+    const auto found = registers_.find(resource);
+    if (found == registers_.end()) return;
+    Register& reg = *found->second;
+    const bool looking = reg.phase == Phase::looking_before || reg.phase == Phase::looking_after;
+    if (!looking || reg.attempt.number != number) return;
+    if (!sight || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
+    if (reg.phase == Phase::looking_before) return decide(reg, &*sight);
+    SeenNeighbours neighbours = neighbours_in(*sight, config_.rates(), now_);
+    neighbours.leave_out_waiters();
+    const Record& result = reg.attempt.result;
+    const auto meets_another = [&](Token token) {
+        const Lease* lease = result.find(token);
+        return lease != nullptr && in_the_way_of(*lease, neighbours, now_);
+    };
+    const Attempt& attempt = reg.attempt;
+    const bool outrun = std::any_of(attempt.added.begin(), attempt.added.end(), meets_another) ||
+                        std::any_of(attempt.extended.begin(), attempt.extended.end(),
+                                    [&](const Lease& was) { return meets_another(was.token); });
+    outrun ? take_back(reg) : conclude(reg);
+}
+
+/// Another lease that overlaps was taken at the same time. This one goes again before its update pauses, so that it is
+/// not in the way of others meanwhile.
+void Proposer::take_back(Register& reg) {
+    Record record = std::move(reg.attempt.result);
+    const Ballot next = reg.attempt.next;
+    reg.abandoned.insert(reg.abandoned.end(), reg.attempt.added.begin(), reg.attempt.added.end());
+    take_out(record, reg.abandoned);
+    Record before;
+    before.leases = std::move(reg.attempt.extended);
+    config_.rates().to_kept(before, now_);
+    for (const Lease& was : before.leases)
+        if (Lease* const lease = record.find(was.token)) *lease = was;
+    start(reg, next, Phase::accepting);
+    reg.attempt.taking_back = true;
+    accept(reg, std::move(record));
+}
+
+void Proposer::conclude(Register& reg) {
+    for (const Pending& pending : reg.batch)
+        finished_.push_back({pending.update, {}});
+    updates_ -= reg.batch.size();
+    reg.batch.clear();
+    reg.abandoned.clear();
+    reg.failures = 0;
+    reg.enqueued.insert(reg.enqueued.end(), reg.attempt.enqueued.begin(), reg.attempt.enqueued.end());
+    if (enqueued_ && !reg.enqueued.empty()) enqueued_(reg.resource, reg.enqueued);
+    reg.enqueued.clear();
+    begin(reg);
+}
+
+void Proposer::pause(Register& reg) {
+    constexpr Duration shortest = 1ms;
+    constexpr Duration longest = 50ms;
+    leave(reg);
+    reg.phase = Phase::pausing;
+    const Duration most = std::min<Duration>(longest, shortest * (1LL << std::min(reg.failures++, 6U)));
+    const auto spread = static_cast<std::uint64_t>((most - shortest / 2).count());
+    set_timer(reg, now_ + shortest / 2 + Duration{static_cast<Duration::rep>(random_.below(spread))});
+}
+
+/// It may have taken effect, or may yet do so.
+void Proposer::fail(Register& reg, Why why) {
+    ++counts_.failed;
+    const Attempt& attempt = reg.attempt;
+    reg.enqueued.insert(reg.enqueued.end(), attempt.enqueued.begin(), attempt.enqueued.end());
+    reg.abandoned.insert(reg.abandoned.end(), attempt.added.begin(), attempt.added.end());
+    if (reg.abandoned.size() > max_abandoned)
+        reg.abandoned.erase(reg.abandoned.begin(), reg.abandoned.end() - max_abandoned);
+    if (why == Why::refused) counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.failures, 6U));
+    const bool at_once = why == Why::late || attempt.one_round;  // others wrote since: no contention by itself
+    at_once ? begin(reg) : pause(reg);
+}
+
+void Proposer::set_timer(Register& reg, Instant at) {
+    if (reg.timer == at) return;
+    if (reg.timer != Instant::max()) timers_.erase({reg.timer, &reg});
+    reg.timer = at;
+    timers_.insert({at, &reg});
+}
+
+/// Nothing that is on its way to this attempt reaches it any more.
+void Proposer::leave(Register& reg) {
+    const auto indexed = by_counter_.find(reg.attempt.ballot.counter);
+    if (indexed != by_counter_.end() && indexed->second == &reg) by_counter_.erase(indexed);
+    if (reg.timer != Instant::max()) timers_.erase({reg.timer, &reg});
+    reg.timer = Instant::max();
+    reg.phase = Phase::idle;
+}
+
+void Proposer::stop() {
+    stopped_ = true;
+    timers_.clear();
+    by_counter_.clear();
+    for (const auto& [resource, reg] : registers_)
+        for (const auto* updates : {&reg->batch, &reg->waiting})
+            for (const Pending& pending : *updates)
+                finished_.push_back({pending.update, stopping});
+    registers_.clear();
+    updates_ = 0;
+}
+
+bool Proposer::advance(std::size_t steps) {
+    while (!timers_.empty() && timers_.begin()->first <= now_) {
+        if (steps-- == 0) return true;
+        Register& reg = *timers_.begin()->second;
+        const Why why = reg.attempt.refused.size() == 0 ? Why::late : Why::refused;
+        reg.phase == Phase::pausing ? begin(reg) : fail(reg, why);
+    }
+    return false;
+}
+
+Instant Proposer::next_due() const {
+    return timers_.empty() ? Instant::max() : timers_.begin()->first;
+}
+
+void Proposer::tell() {
+    while (!finished_.empty()) {
+        Finished finished = std::move(finished_.front());
+        finished_.pop_front();
+        finished.update->done(std::move(finished.outcome));
+    }
+}
+
+}  // namespace holdfast::core

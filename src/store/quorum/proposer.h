@@ -1,0 +1,226 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutant.h"
+#include "base/random.h"
+#include "store/cas/pending.h"
+#include "store/cas/text_map.h"
+#include "store/quorum/acceptor.h"
+#include "store/quorum/messages.h"
+#include "store/quorum/peer_transport.h"
+#include "store/quorum/quorum_config.h"
+#include "store/quorum/quorum_reads.h"
+#include "store/quorum/quorum_store.h"
+
+namespace holdfast::core {
+
+/// How far an attempt has come.
+enum class Phase : std::uint8_t {
+    idle,
+    preparing,       ///< waits for promises
+    looking_before,  ///< has a majority's promises; looks at what overlaps
+    accepting,       ///< waits for a majority to accept
+    looking_after,   ///< a majority has accepted; looks whether something that overlaps came at the same time
+    pausing,         ///< lets others have their turn
+};
+
+/// One attempt at one register, as data.
+struct Attempt {
+    std::uint64_t number = 0;  ///< among those of this life, for answers to looks
+    Ballot ballot;
+    Ballot next;
+    Instant begun;
+    Instant deadline;  ///< Q3: from when its first message was sent
+    bool one_round = false;
+    bool taking_back = false;
+
+    NodeSet granted;
+    NodeSet refused;
+    Ballot outbid_by;  ///< the highest that those who refused had promised to another
+    std::size_t replies = 0;
+
+    // From the promises:
+    Ballot newest;
+    RelativeRecord record;
+    bool agreed = true;  ///< all that promised have accepted the same
+    Token highest_token = 0;
+
+    // From what the updates made of it:
+    Record result;  ///< as accepted, in this node's instants; only of what may overlap with others
+    std::vector<Token> added;
+    std::vector<Lease> extended;  ///< as they were
+    std::vector<std::uint64_t> enqueued;
+};
+
+/// A register that this node works on: there from its first update until nothing is left to do.
+struct Register {
+    std::string resource;
+    std::uint64_t serial = 0;
+    bool may_overlap = false;
+    std::vector<Pending> waiting;  ///< for the attempt after this one
+    std::vector<Pending> batch;    ///< applied together, in this order
+    Phase phase = Phase::idle;
+    Attempt attempt;
+    Instant timer = Instant::max();
+    unsigned failures = 0;  ///< in a row
+    /// Tokens of attempts that got no majority in time: leases with them may be found, and nobody was told of them
+    /// (Q8).
+    std::vector<Token> abandoned;
+    std::vector<std::uint64_t> enqueued;  ///< by such attempts: they may be found in the queue as well
+};
+
+/// By time, then by age: never by address, so that a run can be replayed.
+struct EarlierRegister {
+    bool operator()(const std::pair<Instant, Register*>& a, const std::pair<Instant, Register*>& b) const {
+        return a.first != b.first ? a.first < b.first : a.second->serial < b.second->serial;
+    }
+};
+
+/// Numbers this node's attempts (Q2). It keeps up with what it hears of the others, so that they seldom refuse each
+/// other; but it goes above the durable ceiling of this node's acceptor, and so perhaps of others, only when it has to.
+class Counter {
+ public:
+    Counter(const QuorumConfig& config, Acceptor& acceptor, std::uint64_t from)
+        : config_(config), acceptor_(acceptor), last_(mutant("ballots_reused") ? 0 : from), heard_(last_) {}
+
+    Ballot next() {
+        if (heard_ > last_ && acceptor_.admits_counter(heard_ + margin)) last_ = heard_;
+        return {++last_, mutant("ballots_reused") ? 0 : config_.boot, config_.node};
+    }
+
+    void heard(Ballot ballot) {
+        if (ballot.counter <= heard_ || ballot.counter > highest || mutant("ballots_reused")) return;
+        heard_ = ballot.counter;
+        acceptor_.expect_counter(heard_);
+    }
+
+    /// This ballot was in the way: the next one must be above it. By how much: whoever uses it goes on meanwhile, and
+    /// would be ahead again.
+    void go_above(Ballot ballot, std::uint64_t by) {
+        if (ballot.counter <= highest - by) last_ = std::max(last_, ballot.counter + by);
+    }
+
+ private:
+    static constexpr std::uint64_t margin = 1 << 16;
+    static constexpr std::uint64_t highest = token_limit;  ///< as high as a ceiling can be
+
+    const QuorumConfig& config_;
+    Acceptor& acceptor_;
+    std::uint64_t last_;
+    std::uint64_t heard_;
+};
+
+/// Tokens that only this node gives, so that a lease with one of them that is found in a record is known to be its own:
+/// two nodes that do not see each other's attempts must not give the same token (Q8).
+class OwnTokens {
+ public:
+    OwnTokens(NodeIndex node, std::uint8_t members) : node_(node), members_(members) {}
+
+    bool has(Token token) const { return token % members_ == node_; }
+    /// What a record's last token must be for the next one to be of these, and above `highest`.
+    Token before_next(Token highest) const {
+        const Token next = highest + 1;
+        return highest + (members_ + node_ - next % members_) % members_;
+    }
+
+ private:
+    NodeIndex node_;
+    std::uint8_t members_;
+};
+
+/// The attempts by which this node's updates reach a majority: for each register one at a time (quorum_store.h says how
+/// one goes). What came of them waits in a line until tell() is called, so that nobody is called back half-way.
+class Proposer {
+ public:
+    struct Parts {
+        const QuorumConfig& config;
+        Acceptor& acceptor;
+        PeerTransport& mail;
+        QuorumReads& looks;
+        HashKey hash_key;
+        std::uint64_t seed = 0;
+        std::uint64_t ballots_from = 0;
+        std::function<std::int64_t(Instant)> shown_wall_ms = {};  ///< may be empty
+    };
+    explicit Proposer(Parts parts);
+    ~Proposer();
+
+    void set_time(Instant now) { now_ = now; }
+    /// Fails what is past its time and begins again what has paused long enough. True if there is more to do.
+    bool advance(std::size_t steps);
+    Instant next_due() const;
+
+    void update(std::string_view resource, Update& update);
+    void on_vote(NodeIndex from, Vote vote);
+    void stop();
+    Counter& counter() { return counter_; }
+
+    /// Calls done() of what is done. Those may update again.
+    void tell();
+
+    /// Who was put in a queue by an update of this node, and has been told so.
+    using Enqueued = std::function<void(std::string_view resource, const std::vector<std::uint64_t>& waiters)>;
+    void on_enqueued(Enqueued told) { enqueued_ = std::move(told); }
+
+    std::size_t under_way() const { return registers_.size(); }
+    const QuorumStore::Counts& counts() const { return counts_; }
+
+ private:
+    struct Finished {
+        Update* update;
+        Result<void> outcome;
+    };
+
+    Register& open(std::string_view resource);
+    void begin(Register& reg);
+    void take_in_what_waits(Register& reg);
+    void give_up_if_undecidable(Register& reg);
+    bool try_one_round(Register& reg);
+    void prepare(Register& reg);
+    void start(Register& reg, Ballot ballot, Phase phase);
+    void on_promise(Register& reg, Vote vote);
+    void on_refusal(Register& reg, NodeIndex from, const Vote& vote);
+    void decide(Register& reg, const Shown* sight);
+    void accept(Register& reg, Record record);
+    void on_accepted(Register& reg);
+    void look(Register& reg, Phase phase);
+    void on_sight(std::string_view resource, std::uint64_t attempt, Result<Shown> sight);
+    void take_back(Register& reg);
+    void conclude(Register& reg);
+    void pause(Register& reg);
+    enum class Why : std::uint8_t { late, refused, outrun };
+    void fail(Register& reg, Why why);
+    void wait_less(Register& reg);
+    void set_timer(Register& reg, Instant at);
+    void leave(Register& reg);
+
+    const QuorumConfig& config_;
+    Acceptor& acceptor_;
+    PeerTransport& mail_;
+    QuorumReads& looks_;
+    std::function<std::int64_t(Instant)> shown_wall_ms_;
+    Random random_;
+    Counter counter_;
+    OwnTokens tokens_;
+    Token highest_given_ = 0;  ///< of all attempts, so that none is given twice
+    Instant now_;
+    TextMap<std::unique_ptr<Register>> registers_;
+    std::unordered_map<std::uint64_t, Register*> by_counter_;  ///< of the ballot of the attempt under way
+    std::set<std::pair<Instant, Register*>, EarlierRegister> timers_;
+    std::deque<Finished> finished_;
+    std::size_t updates_ = 0;
+    bool stopped_ = false;
+    std::uint64_t last_attempt_ = 0;
+    QuorumStore::Counts counts_;
+    Enqueued enqueued_;
+};
+
+}  // namespace holdfast::core
