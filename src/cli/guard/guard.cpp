@@ -281,8 +281,13 @@ int guard_install_command(const Arguments& arguments) {
     return with_hooks(
         arguments,
         [&](const GuardHook& hook) { return hook.install(unknown ? "holdfast" : program, arguments.guard.force); },
-        [](const GitRepository& repository, CheckedCommits checked) {
+        [&](const GitRepository& repository, CheckedCommits checked) {
             checked.begin_at(repository.commit_at("HEAD"));
+            const std::string hooks = repository.setting("core.hooksPath");
+            if (!hooks.empty() && !hooks.starts_with('/') && !hooks.starts_with('~'))
+                Screen{arguments.common}.note(
+                    "core.hooksPath is relative, so each work tree (git worktree) has hooks "
+                    "of its own: install the guard in each of them");
         });
 }
 

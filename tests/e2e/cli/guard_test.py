@@ -384,7 +384,7 @@ class GuardTest(RepositoryTest):
 
     def test_the_folder_for_hooks_may_be_elsewhere(self):
         self.set("core.hooksPath", "my hooks")
-        self.install()
+        self.assertIn("each work tree", self.guard("install").stderr, "git looks for it in each of them")
         self.assertTrue(os.path.exists(self.hook("my hooks")))
         self.assertFalse(os.path.exists(self.hook()))
         self.stage("a.c")
