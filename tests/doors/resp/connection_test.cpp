@@ -1,3 +1,4 @@
+#include <atomic>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -151,19 +152,19 @@ TEST(RespConnection, keeps_no_more_answers_behind_a_wait_than_it_would_unread) {
     client.command({"LEASE.ACQUIRE", "r", "bob", "60000", "WAIT", "120000"});
     door.wait_for_waiters(1);
     const std::string echo = "*2\r\n$4\r\nECHO\r\n$500000\r\n" + std::string(500'000, 'x') + "\r\n";
+    std::atomic<bool> taken = false;
     std::thread sender([&] {
         for (int i = 0; i < 40; ++i)
             client.try_send(echo);
-        client.try_send("*5\r\n$3\r\nSET\r\n$4\r\nlast\r\n$1\r\nv\r\n$2\r\nPX\r\n$5\r\n60000\r\n");
+        taken = true;
     });
-    for (int i = 0; i < 1000; ++i)
+    for (int i = 0; i < 20'000 && !taken; ++i)
         ASSERT_EQ(holder.ask({"PING"}).text, "PONG");
-    door.run([&] { EXPECT_EQ(door.authority().active_leases(), 1U) << "all of it was read and answered"; });
+    EXPECT_FALSE(taken) << "all of it was read and answered";
     door.advance(61s);
     EXPECT_EQ(code_of(client.read()), "");
     for (int i = 0; i < 40; ++i)
         ASSERT_EQ(client.read().text.size(), 500'000U);
-    EXPECT_EQ(client.read().text, "OK");
     sender.join();
 }
 
