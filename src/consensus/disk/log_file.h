@@ -30,6 +30,7 @@ class LogFile {
     void read_found();
     void read_decrees();
     void write_one(const core::LogWrite& write);
+    void seal_marks();
     void corrupt(const std::string& what);
 
     std::unique_ptr<Sqlite> database_;

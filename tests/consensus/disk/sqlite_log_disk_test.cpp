@@ -196,12 +196,12 @@ TEST_F(SqliteLogDiskTest, refuses_what_is_damaged_not_ours_or_newer) {
     EXPECT_EQ(refusal(), "");
     {
         Sqlite database(path());
-        database.run("PRAGMA user_version = 2");
+        database.run("PRAGMA user_version = 3");
     }
     EXPECT_EQ(refusal(), "state_too_new");
     {
         Sqlite database(path());
-        database.run("PRAGMA user_version = 1; INSERT INTO decrees VALUES (2, 1, 1, 'b')");
+        database.run("PRAGMA user_version = 2; INSERT INTO decrees VALUES (2, 1, 1, 'b', 0)");
     }
     EXPECT_EQ(refusal(), "state_corrupt") << "a gap";
     {
@@ -214,6 +214,32 @@ TEST_F(SqliteLogDiskTest, refuses_what_is_damaged_not_ours_or_newer) {
         database.run("DELETE FROM marks");
     }
     EXPECT_EQ(refusal(), "state_corrupt");
+}
+
+TEST_F(SqliteLogDiskTest, refuses_what_was_altered_since_it_was_written) {
+    open();
+    LogWrite kept = accepting(1, "a");
+    kept.snapshot = LogSnapshot{1, "state"};
+    write(kept);
+    LogWrite latest = accepting(2, "ban mallory");
+    latest.promised = ballot;
+    latest.committed = 2;
+    write(latest);
+    close();
+    EXPECT_EQ(refusal(), "");
+    const std::pair<const char*, const char*> alterations[] = {
+        {"UPDATE decrees SET value = CAST('ban -allory' AS BLOB)",
+         "UPDATE decrees SET value = CAST('ban mallory' AS BLOB)"},
+        {"UPDATE decrees SET term = 6", "UPDATE decrees SET term = 7"},
+        {"UPDATE marks SET promised_term = 6", "UPDATE marks SET promised_term = 7"},
+        {"UPDATE marks SET committed = 1", "UPDATE marks SET committed = 2"},
+        {"UPDATE snapshot SET state = CAST('stAte' AS BLOB)", "UPDATE snapshot SET state = CAST('state' AS BLOB)"}};
+    for (const auto& [alter, undo] : alterations) {
+        Sqlite(path()).run(alter);
+        EXPECT_EQ(refusal(), "state_corrupt") << alter;
+        Sqlite(path()).run(undo);
+        EXPECT_EQ(refusal(), "") << undo;
+    }
 }
 
 TEST_F(SqliteLogDiskTest, refuses_a_journal_without_its_file) {
