@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/json/object.hpp>
 
 #include "base/code.h"
@@ -61,13 +62,21 @@ class Gateway {
         ++streams_;
         const auto kept = std::make_shared<discovery::Socket>(std::move(local));
         discovery::dial_service(
-            loop_, relays_, given_.name, connect_timeout, [this, kept](discovery::StreamResult result) {
+            loop_, relays_, given_.name, connect_timeout,
+            [this, kept](discovery::StreamResult result) {
                 if (auto* stream = std::get_if<discovery::Socket>(&result))
                     return discovery::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
                 --streams_;
                 const auto& failed = std::get<discovery::StreamFailed>(result);
                 turn_away(*kept, failed.message.empty() ? failed.code : failed.message);
-            });
+            },
+            [this](const ServerAddress& relay) { ask_last(relay); });
+    }
+
+    /// The next stream need not wait for it again.
+    void ask_last(const ServerAddress& relay) {
+        if (relays_.front().authority() == relay.authority())
+            std::rotate(relays_.begin(), relays_.begin() + 1, relays_.end());
     }
 
     /// Reset, not closed: an end without an error would look like an empty answer.
@@ -79,7 +88,7 @@ class Gateway {
     }
 
     const ServiceConnectArguments& given_;
-    const std::vector<ServerAddress> relays_;
+    std::vector<ServerAddress> relays_;  // the first is asked first
     const Screen& screen_;
     boost::asio::io_context loop_{1};
     Listener listener_;

@@ -9,6 +9,7 @@
 #include "server/cluster_settings.h"
 #include "server/quorum_status.h"
 #include "server/store_host.h"
+#include "store/durable.h"
 
 namespace boost::asio {
 class io_context;

@@ -1,5 +1,6 @@
 #include "discovery/publisher/dial.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/read.hpp>
@@ -18,6 +19,7 @@ using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr int max_detours = 2;
+constexpr Duration max_silence = 5s;    // of a relay, if there is another to ask
 constexpr int keep_alive_seconds = 30;  // of silence before a dead peer is looked for
 constexpr int keep_alive_every_seconds = 10;
 
@@ -94,7 +96,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
     void start(Duration timeout) {
         timer_.expires_after(timeout);
         timer_.async_wait([self = shared_from_this()](error_code error) {
-            if (!error) self->fail("no_answer", "the relay did not answer in time");
+            if (!error) self->fail("unreachable", "the relay did not answer in time");
         });
         boost::asio::async_write(socket_, boost::asio::buffer(said_),
                                  [self = shared_from_this()](error_code error, std::size_t) {
@@ -191,18 +193,21 @@ void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, cons
 }
 
 void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
-                  Duration timeout, std::function<void(StreamResult)> done) {
+                  Duration timeout, std::function<void(StreamResult)> done,
+                  std::function<void(const ServerAddress&)> on_away) {
     const ServerAddress first = relays.front();
     relays.erase(relays.begin());
     if (relays.empty()) return ask(first, std::make_shared<Search>(Search{loop, name, timeout, std::move(done)}));
-    const auto try_next = [&loop, relays = std::move(relays), name, timeout,
-                           done = std::move(done)](StreamResult result) {
+    const auto try_next = [&loop, first, relays = std::move(relays), name, timeout, done = std::move(done),
+                           on_away = std::move(on_away)](StreamResult result) {
         const auto* failed = std::get_if<StreamFailed>(&result);
         const bool is_away = failed != nullptr && (failed->code == "unreachable" || failed->code == "stopping");
         if (!is_away) return done(std::move(result));
-        dial_service(loop, relays, name, timeout, done);
+        if (on_away) on_away(first);
+        dial_service(loop, relays, name, timeout, done, on_away);
     };
-    ask(first, std::make_shared<Search>(Search{loop, name, timeout, try_next}));
+    // A relay that hangs looks like one whose publisher takes its time. So the last one has all of the time.
+    ask(first, std::make_shared<Search>(Search{loop, name, std::min(timeout, max_silence), try_next}));
 }
 
 std::string not_a_relay(std::string_view first_bytes) {

@@ -28,10 +28,11 @@ using StreamResult = std::variant<Socket, StreamFailed>;
 void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, const Message& first, Duration timeout,
                  std::function<void(StreamResult)> done);
 
-/// Asks for a service by its name: the first of the relays that can be reached, and the relay that it is said to be at
-/// if that is another. REQUIRES: at least one relay.
+/// Asks for a service by its name: the first of the relays that can be reached and answers, and the relay that it is
+/// said to be at if that is another. Tells of each relay that was left for the next. REQUIRES: at least one relay.
 void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
-                  Duration timeout, std::function<void(StreamResult)> done);
+                  Duration timeout, std::function<void(StreamResult)> done,
+                  std::function<void(const ServerAddress&)> on_away = {});
 
 /// What to say of somebody who answers with these bytes where a relay was expected.
 std::string not_a_relay(std::string_view first_bytes);

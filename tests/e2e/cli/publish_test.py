@@ -11,6 +11,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 from processes import BINARY, PATIENCE, HoldfastTest, Server, eventually, free_port
@@ -214,6 +215,18 @@ class PublishTest(HoldfastTest):
                 (self.fetch(name="nobody"), 106, b"'holdfast discover'")):
             self.assertEqual(done.returncode, code)
             self.assertIn(advice, done.stderr)
+
+    def test_relay_that_hangs_is_left_for_the_next(self):
+        self.registered()
+        with socket.create_server(("127.0.0.1", 0)) as hung:  # takes connections, and answers nothing
+            relays = f"127.0.0.1:{hung.getsockname()[1]},{self.server.relay}"
+            done = self.fetch(b"hello", HOLDFAST_RELAY_SERVER=relays)
+            self.assertEqual((done.returncode, done.stdout), (0, b"hello|bye"), done.stderr)
+            _, address = self.listening(HOLDFAST_RELAY_SERVER=relays)
+            self.assertEqual(self.ask(address, b"first"), b"first|bye")
+            since = time.monotonic()
+            self.assertEqual(self.ask(address, b"second"), b"second|bye")
+            self.assertLess(time.monotonic() - since, 4, "the one that hung is asked last now")
 
     # without a connection
 
