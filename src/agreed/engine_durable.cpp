@@ -17,7 +17,11 @@ EngineDurable::EngineDurable(Parts parts)
                    if (stopped_) return Error{"store_unavailable", "this front is stopping"};
                    return agreed_.state().trouble();
                },
-               .on_policy = [this] { authority_->take_policy(agreed_.state().policy()); },
+               .on_policy =
+                   [this] {
+                       parts_.watch.know_ttl(agreed_.state().policy().ttl_max);
+                       authority_->take_policy(agreed_.state().policy());
+                   },
                .on_failure = parts_.on_failure,
                .first_id = parts_.first_id}) {}
 

@@ -76,7 +76,7 @@ std::string EngineWatch::format(const Known& known) {
 }
 
 bool EngineWatch::is_over(std::uint64_t incarnation) const {
-    return std::find(over_.begin(), over_.end(), incarnation) != over_.end();
+    return !knew_less_ && std::find(over_.begin(), over_.end(), incarnation) != over_.end();
 }
 
 void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<std::string>> done) {
@@ -97,6 +97,7 @@ void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<std::st
             *found = {is.doubt, is.why, why_doubted(reading, known)};
             const bool same = known && known->history == hello_.history && known->longest >= longest_ &&
                               !(was_new && known->doubt > Duration::zero());
+            knew_less_ |= is.longest < longest_;
             longest_ = is.longest = std::max(longest_, is.longest);
             if (same || !found->why.empty()) return {};
             is.history = hello_.history;
@@ -130,6 +131,7 @@ void EngineWatch::declare(const std::string& why, const std::vector<std::uint64_
         [this, done = std::move(done)](const Result<Reading>& written) mutable {
             if (!written) return done(written.error());
             seen_ = true;
+            knew_less_ = false;
             done({});
         });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -42,13 +43,16 @@ class EngineWatch {
     void on_reachable(const EngineHello& hello, Callback<Result<std::string>> done);
     /// Leases may have been lost, and these incarnations of the marker are over. Answers when that is written down.
     void declare(const std::string& why, const std::vector<std::uint64_t>& over, Callback<Result<void>> done);
-    /// Whether the document, when it was last read or written, named this incarnation among those that are over.
+    /// Whether the document, when it was last read or written, named this incarnation among those that are over, and
+    /// whoever wrote that knew of all leases that may be in force for longest.
     bool is_over(std::uint64_t incarnation) const;
     /// This front has waited for as long as the last doubt lasts. Fronts that start later need not, which may not be
     /// able to tell how long ago it was declared.
     void end_doubt();
     /// Leases are granted for up to this long from now on. Answers when that is written down.
     void expect_ttl(Duration longest, Callback<Result<void>> done);
+    /// Likewise by another front, which has written it down.
+    void know_ttl(Duration longest) { longest_ = std::max(longest_, longest); }
 
     Duration longest() const { return longest_; }
 
@@ -70,6 +74,7 @@ class EngineWatch {
     Duration longest_;
     std::vector<std::uint64_t> over_;  ///< as in the document
     bool seen_;                        ///< this front has seen or written the document
+    bool knew_less_ = false;           ///< who wrote the document: of shorter leases only. Until a doubt is declared
 };
 
 }  // namespace holdfast::core

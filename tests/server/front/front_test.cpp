@@ -183,6 +183,34 @@ TEST_F(FrontTest, extend_their_doubt_when_the_engine_loses_something_again) {
         EXPECT_GT(front->authority().recovering_for(), 4min + 50s) << "what was renewed since is lost";
 }
 
+TEST_F(FrontTest, doubt_for_as_long_as_a_lease_may_last_that_only_another_allowed) {
+    for (const bool hears_of_it : {true, false}) {
+        fronts.clear();
+        world.server.empty();
+        FrontUnderTest& a = add();
+        FrontUnderTest& b = add();
+        world.pass(3s);
+        SimEngine& way_of_a = *world.server.connected.front();
+        SimEngine& way_of_b = *world.server.connected.back();
+        way_of_b.set_reachable(hears_of_it);
+        std::optional<Answer<Policy>> changed;
+        PolicyChange change;
+        change.ttl_max = 20min;
+        a.authority().change_policy(change, [&](Answer<Policy> answer) { changed = std::move(answer); });
+        ASSERT_TRUE(done(changed));
+        world.pass(2s);
+        way_of_a.set_reachable(false);
+        world.server.empty();
+        way_of_b.set_reachable(true);
+        world.pass(2s);
+        EXPECT_GT(b.authority().recovering_for(), hears_of_it ? 19min : 4min);
+        way_of_a.set_reachable(true);
+        world.pass(2s);
+        for (FrontUnderTest* front : {&a, &b})
+            EXPECT_GT(front->authority().recovering_for(), 19min) << hears_of_it;
+    }
+}
+
 TEST_F(FrontTest, doubt_an_engine_that_went_back_to_before_their_last_doubt) {
     FrontUnderTest& a = add();
     FrontUnderTest& b = add();
