@@ -31,7 +31,7 @@ Table::Row drone_row(const json::value& drone) {
 
 int drone_command(const Arguments& arguments) {
     const DroneArguments& given = arguments.drone;
-    auto log = Log::open({.level = given.log_level, .json = arguments.common.json});
+    auto log = Logger::open({.level = given.log_level, .json = arguments.common.json});
     if (!log) return exit_usage;
     const drone::DroneOptions options{
         .controllers = given.controllers.empty() ? arguments.common.server : given.controllers,

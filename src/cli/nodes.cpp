@@ -22,9 +22,9 @@ using Values = std::vector<resp::Value>;
 using Type = resp::Value::Type;
 
 constexpr Duration timeout = 5s;
-constexpr std::size_t max_batch = 1'000;
+constexpr std::size_t max_names_per_call = 1'000;
 constexpr std::size_t max_names = 1'000'000;
-constexpr std::size_t max_pages = 100'000;
+constexpr std::size_t max_scans = 100'000;
 
 /// What is on the store: keys of a prefix without it, and what each holds for how long.
 struct Held {
@@ -42,7 +42,7 @@ class Store {
         std::string cursor{'0'};
         std::size_t pages = 0;
         do {
-            if (++pages > max_pages || found.size() > max_names) return endless();
+            if (++pages > max_scans || found.size() > max_names) return endless();
             RespConnection::Batch batch{.commands = 1};
             resp::write_command(batch.bytes, {"SCAN", cursor, "MATCH", std::string(prefix) + "*", "COUNT", "1000"});
             const auto values = ask(batch);
@@ -61,7 +61,7 @@ class Store {
         Keys keys;
         for (auto at = names.begin(); at != names.end();) {
             std::vector<std::string> part;
-            for (; at != names.end() && part.size() < max_batch; ++at)
+            for (; at != names.end() && part.size() < max_names_per_call; ++at)
                 part.push_back(*at);
             RespConnection::Batch batch{.commands = part.size() * 2};
             for (const std::string& name : part) {

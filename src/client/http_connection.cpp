@@ -18,7 +18,7 @@ constexpr Duration max_connect = 2s;
 constexpr Duration answer_min = 250ms;
 /// How long a server that waits for a turn on behalf of a client may be silent.
 constexpr Duration silence_least = 300ms;
-constexpr Duration max_silence = 5s;
+constexpr Duration longest_silence = 5s;
 /// What all of them together get to take the connection of a stream.
 constexpr Duration max_stream_connect = 10s;
 
@@ -77,7 +77,7 @@ struct HttpConnection::Attempts {
 
 Duration HttpConnection::max_silence(Duration ttl) const {
     if (servers_->size() == 1) return Duration::zero();
-    return ttl > Duration::zero() ? std::clamp<Duration>(ttl / 3, silence_least, max_silence) : max_silence;
+    return ttl > Duration::zero() ? std::clamp<Duration>(ttl / 3, silence_least, longest_silence) : longest_silence;
 }
 
 Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration timeout) {

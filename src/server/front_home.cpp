@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -89,12 +90,14 @@ Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, 
     return file;
 }
 
-core::FrontMemory read_memory(const StoreMemoryFile* file, Logger& log) {
-    if (file == nullptr) return {};
+/// Nothing if there is a memory that cannot be read: then the store was in use before.
+std::optional<core::FrontMemory> read_memory(const StoreMemoryFile* file, Logger& log) {
+    if (file == nullptr) return core::FrontMemory{};
     auto memory = file->read();
     if (memory) return std::move(*memory);
-    log.warn(memory.error().message + "; this server starts as if it had never used its store");
-    return {};
+    log.warn(memory.error().message +
+             "; a loss in the store while this server was stopped may not be noticed, and --new-store has no effect");
+    return std::nullopt;
 }
 
 /// What must last, which a front has only once it is ready. REQUIRES: it is, by the first call.
@@ -305,15 +308,15 @@ Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const
     const std::string address = without_credentials(url);
     auto file = open_memory(settings.state_dir, address, log);
     if (!file) return file.error();
-    auto remembered = read_memory(file->get(), log);
+    const auto remembered = read_memory(file->get(), log);
     return std::unique_ptr<FrontHome>(
         std::make_unique<EngineHome>(loop,
                                      EngineHome::Parts{.engine = std::move(*engine),
                                                        .shown = without_parameters(address),
                                                        .file = std::move(*file),
-                                                       .remembered = std::move(remembered),
+                                                       .remembered = remembered.value_or(core::FrontMemory{}),
                                                        .synchronous = *synchronous,
-                                                       .new_store = settings.new_store},
+                                                       .new_store = settings.new_store && remembered},
                                      log));
 }
 

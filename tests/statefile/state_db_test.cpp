@@ -376,7 +376,7 @@ TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_re
 
     Sqlite(path()).run("UPDATE meta SET value = 5 WHERE name = 'token_ceiling'");
     for (const char* ttl : {"-1", "86400000000001"}) {
-        Sqlite(path()).run("UPDATE meta SET value = " + std::string(ttl) + " WHERE name = 'ttl_max_ns'");
+        Sqlite(path()).run(("UPDATE meta SET value = " + std::string(ttl) + " WHERE name = 'ttl_max_ns'").c_str());
         const auto impossible = StateDb::open(path(), {"boot", noon});
         ASSERT_FALSE(impossible) << ttl;
         EXPECT_EQ(impossible.error().code, "state_corrupt");

@@ -103,6 +103,17 @@ class Losses(FrontsTest):
         later = self.place(new_store=True).grant("bob", "r", ttl_ms=300_000)
         self.assertGreater(later["token"], lease["token"])
 
+    def test_everything_is_lost_while_all_fronts_are_away_and_the_memory_of_one_is_damaged(self):
+        directory = self.directory()
+        a = self.start(directory, store=self.engine.url(STORE))
+        a.grant("alice", "r", ttl_ms=300_000)
+        a.stop()
+        (memory,) = (name for name in os.listdir(directory) if name.startswith("store-"))
+        with open(os.path.join(directory, memory), "r+b") as file:
+            file.write(b"?")
+        self.engine.delete_all(STORE)
+        self.recovers(self.start(directory, store=self.engine.url(STORE)))  # told that the store is new, it knows better
+
     def test_the_engine_and_one_front_begin_anew_with_nothing_while_another_lives(self):
         a, b, _ = self.held()
         self.engine.restore()
