@@ -207,7 +207,7 @@ void Front::advance(Instant now) {
     now_ = now;
     if (stopped_) return;
     if (now >= check_at_ && reachable_) check_engine();
-    if (number_ != 0 && reachable_) tokens_.advance(now);
+    if (number_ != 0) tokens_.advance(now, reachable_ && !checking_);
     if (now >= raise_at_ && reachable_ && !checking_) {
         raise_at_ = now + raise_every;
         remember();
@@ -224,7 +224,7 @@ void Front::advance(Instant now) {
 Instant Front::next_due() const {
     if (stopped_) return Instant::max();
     Instant due = check_at_;
-    if (number_ != 0 && reachable_) due = std::min(due, tokens_.next_due());
+    if (number_ != 0 && reachable_ && !checking_) due = std::min(due, tokens_.next_due());
     if (reachable_ && !checking_) due = std::min(due, raise_at_);
     if (authority_ != nullptr) due = std::min(due, durable_->next_due());
     return due;

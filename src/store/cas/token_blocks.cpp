@@ -23,9 +23,9 @@ Token floor_at(std::int64_t wall_ms) {
 TokenBlocks::TokenBlocks(Parts parts)
     : parts_(std::move(parts)), document_({parts_.engine, parts_.next_write, "tokens"}) {}
 
-void TokenBlocks::advance(Instant now) {
+void TokenBlocks::advance(Instant now, bool may_ask) {
     now_ = now;
-    if (!asking_ && now >= ask_at_) reserve();
+    if (may_ask && !asking_ && now >= ask_at_) reserve();
 }
 
 Instant TokenBlocks::next_due() const {

@@ -35,8 +35,8 @@ class TokenBlocks {
     };
     explicit TokenBlocks(Parts parts);
 
-    /// The time, and when it wants to be told next. Reserves ahead of need.
-    void advance(Instant now);
+    /// The time, and when it wants to be told next. Reserves ahead of need, if it may ask the engine for something.
+    void advance(Instant now, bool may_ask = true);
     Instant next_due() const;
 
     /// The last one given: the next one must be above it. Nothing if there is no block that may be used.

@@ -505,6 +505,14 @@ TEST_F(FrontTest, says_why_when_an_engine_that_answers_takes_no_writes) {
     ASSERT_NE(refused, nullptr);
     EXPECT_EQ(refused->code, Code::store_unavailable);
     EXPECT_NE(refused->detail.find("its disk is full"), std::string::npos) << refused->detail;
+    world.server.set_reachable(false);
+    world.pass(1s);
+    world.server.set_reachable(true);
+    for (int i = 0; i < 100; ++i) {
+        world.pass(1ms);
+        ASSERT_TRUE(a.front().trouble());
+        EXPECT_EQ(a.front().trouble()->message.find("lost"), std::string::npos) << a.front().trouble()->message;
+    }
     world.server.swaps_fail.reset();
     world.run_until([&] { return !a.front().trouble(); });
     EXPECT_GT(token_of(acquire(a, "alice", "r")), 0U);
