@@ -43,7 +43,7 @@ class Settings:
     limits: dict = field(default_factory=lambda: {"etcd": 100_000})  # of leases, for a peer that would take minutes to get more
 
     @staticmethod
-    def single_record():
+    def quick():
         return Settings(rounds=1, long_rounds=1, seconds=1, settle_seconds=0.2, renewed=10_000, sizes=(1_000, 10_000), kept=100_000,
                         ending=(5_000, 5_000), takeovers=3, death_seconds=9, stall_seconds=4, tries=3, at_once=7,
                         stalled=WITH_DISKS[:3], limits=dict.fromkeys(("etcd", "zookeeper"), 20_000))

@@ -31,14 +31,18 @@ int refuse(const ServeOptions& options, const Error& error) {
     return 1;
 }
 
-/// A member's share of the log has what it has promised and accepted (L1); without it, it would not know that.
-Result<void> check_whole(const StateDir& directory, const Found& found) {
+/// The log has the policy, the bans and the agents, and of a member what it has promised and accepted (L1): a server
+/// that starts without it would let in again whoever was banned.
+Result<void> check_whole(const StateDir& directory, const Found& found, bool alone) {
     std::error_code failed;
     const std::string log = directory.file("log.db");
-    if (found.founders.empty() || std::filesystem::exists(log, failed)) return {};
-    return Error{"state_corrupt", "this member's share of the replicated log, " + log +
-                                      ", is gone, but the rest of its state is there; put it back, or see "
-                                      "docs/cluster.md for a directory that is lost"};
+    const bool had_one = alone ? found.last_stop != LastStop::none : !found.founders.empty();
+    if (!had_one || std::filesystem::exists(log, failed)) return {};
+    return Error{"state_corrupt", std::string(alone ? "the log with the policy, the bans and the agents, "
+                                                    : "this member's share of the replicated log, ") +
+                                      log + ", is gone, but the rest of its state is there; put it back, or see " +
+                                      (alone ? "docs/operations.md for a state that is damaged"
+                                             : "docs/cluster.md for a directory that is lost")};
 }
 
 /// Until a signal. `home` is made with a function that tells the server that something came from the disk.
@@ -64,7 +68,8 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
     const StateOwner owner = cluster ? cluster->owner() : StateOwner{};
     const auto db = StateDb::open(directory->file("state.db"), clock, owner);
     if (!db) return refuse(options, db.error());
-    if (const auto whole = check_whole(*directory, (*db)->found()); !whole) return refuse(options, whole.error());
+    if (const auto whole = check_whole(*directory, (*db)->found(), owner.alone()); !whole)
+        return refuse(options, whole.error());
     log.info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
     if ((*db)->found().damaged)
         log.error(

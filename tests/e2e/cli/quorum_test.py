@@ -91,7 +91,7 @@ class QuorumTest(HoldfastTest):
     def test_of_a_server_alone_says_that_it_is_not_clustered(self):
         done = self.holdfast("quorum", "status")
         self.assertEqual(done.returncode, 106)
-        self.assertIn("this server is alone", done.stderr)
+        self.assertIn("not a node of a cluster", done.stderr)
         self.assertEqual(self.json("quorum", "status", code=106)["error"]["code"], "not_clustered")
 
 
