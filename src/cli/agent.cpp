@@ -1,7 +1,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/text.h"
-#include "cli/agent_calls.h"
+#include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 

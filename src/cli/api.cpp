@@ -1,6 +1,7 @@
 #include "cli/api.h"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -187,6 +188,17 @@ int show_done(const Screen& screen, const Result<Answer>& answer, const std::str
     else
         screen.line(printable(done));
     return exit_ok;
+}
+
+std::string agent_target(const std::string& id) {
+    return "/v1/agents/" + percent_encode(id);
+}
+
+Result<Answer> register_agent(Api& api, const AgentArguments& agent) {
+    boost::json::object body;
+    if (const auto priority = parse_number(agent.priority)) body["priority"] = *priority;
+    if (agent.epoch) body["epoch"] = *agent.epoch;
+    return api.send("PUT", agent_target(agent.id), body);
 }
 
 }  // namespace holdfast

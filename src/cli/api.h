@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "client/http_connection.h"
 
@@ -87,5 +88,12 @@ std::string describe_conflicts(const Answer& answer);
 
 /// The sentence for a server that does not answer.
 std::string describe_unreachable(std::string_view message);
+
+/// The path of an agent, its id escaped.
+std::string agent_target(const std::string& id);
+
+/// Registers an agent, or brings it up to date (G5). An empty priority or `now` leaves it to the server: what it was,
+/// else the server's time.
+Result<Answer> register_agent(Api& api, const AgentArguments& agent);
 
 }  // namespace holdfast

@@ -3,9 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
-#include "cli/arguments.h"
+#include "cli/app.h"
 #include "cli/mcp/mcp_agent.h"
-#include "cli/option_kinds.h"
 #include "client/http_connection.h"
 #include "codec/resp/redis_address.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/command_shape.h"
+#include "cli/app.h"
 
 namespace holdfast {
 

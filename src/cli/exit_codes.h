@@ -1,5 +1,8 @@
 #pragma once
 
+#include <holdfast/outcome.h>
+
+#include <string>
 #include <string_view>
 
 #include "base/code.h"
@@ -34,5 +37,8 @@ bool says_later(int status);
 /// The exit code of several things of which each ended with one. `not now` gives way to every other failure: asking
 /// again would not mend that one.
 int worst_of(int one, int other);
+
+/// Why there is no lease, in words: who holds it and until when, or what to do about it.
+std::string describe(const Failure& failure);
 
 }  // namespace holdfast

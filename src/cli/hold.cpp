@@ -5,11 +5,10 @@
 #include "base/code.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "cli/agent_calls.h"
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/guard/work_tree_identity.h"
+#include "cli/guard/git_repository.h"
 #include "cli/stop_on_signal.h"
 #include "lease/owner.h"
 

@@ -1,5 +1,4 @@
 #include "cli/app_commands.h"
-#include "cli/option_kinds.h"
 #include "discovery/publisher/host_port.h"
 
 namespace holdfast {

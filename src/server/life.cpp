@@ -4,8 +4,17 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
 #include <prometheus/registry.h>
+#include <signal.h>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "authority/authority.h"
 #include "base/clock.h"
@@ -14,17 +23,121 @@
 #include "discovery/directory/directory.h"
 #include "discovery/relay/relay_door.h"
 #include "doors/http/http_door.h"
+#include "doors/http/readiness.h"
 #include "doors/resp/resp_door.h"
 #include "keys/controller/controller.h"
 #include "server/driver.h"
-#include "server/greeting.h"
 #include "server/listen_address.h"
 #include "server/memory_watch.h"
-#include "server/process_numbers.h"
 #include "server/service_manager.h"
-#include "server/signals.h"
 
 namespace holdfast {
+
+/// The signals that end a server: SIGTERM, SIGINT, and SIGHUP unless the program was started to ignore it (nohup).
+///
+/// The first one is handled on the loop. From then on they do what they do by default, so that a second one ends the
+/// process at once, even while it waits for a disk.
+class Signals {
+ public:
+    Signals(boost::asio::io_context& loop, std::function<void()> on_first);
+    ~Signals();
+
+ private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Memory and file descriptors of this process.
+void add_process_numbers(MetricNumbers& numbers);
+
+/// What a server prints on stdout once it serves. The first line is for programs that wait for it; the hints, if
+/// wanted, are commands that can be pasted into another terminal of the same directory.
+struct Greeting {
+    std::string version{};
+    std::string address;    ///< as bound, HOST:PORT
+    std::string resp;       ///< likewise, of the Redis protocol; empty: none
+    std::string relay;      ///< likewise, of the relay; empty: none
+    std::string program{};  ///< how to call this very binary
+    bool hints = false;
+};
+std::string to_string(const Greeting& greeting);
+
+/// The running binary, relative to the current directory if it is below it.
+std::string path_of_this_program();
+
+std::string to_string(const Greeting& greeting) {
+    const std::string url = "http://" + greeting.address;
+    std::string text = "holdfast " + greeting.version + " serving on " + url + "\n";
+    if (!greeting.resp.empty()) text += "holdfast speaks the Redis protocol on redis://" + greeting.resp + "\n";
+    if (!greeting.relay.empty()) text += "holdfast relays to services on " + greeting.relay + "\n";
+    if (!greeting.hints) return text;
+    const bool found_by_default = greeting.address == "127.0.0.1:7400";
+    const std::string call = (found_by_default ? "" : "HOLDFAST_SERVER=" + url + " ") + greeting.program;
+    text += "\nTry, in another terminal:\n";
+    text += "  " + call + " run demo -- sleep 30    # do something under a lease\n";
+    text += "  " + call + " list                    # who holds what, and for how long\n";
+    text += "  " + call + " watch                   # what happens, as it happens\n";
+    return text;
+}
+
+std::string path_of_this_program() {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+    if (failed) return "holdfast";
+    const fs::path here = fs::current_path(failed);
+    if (failed) return program.string();
+    const fs::path relative = program.lexically_relative(here);
+    if (relative.empty() || *relative.begin() == "..") return program.string();
+    return relative.has_parent_path() ? relative.string() : "./" + relative.string();
+}
+
+void add_process_numbers(MetricNumbers& numbers) {
+    std::ifstream statm("/proc/self/statm");
+    double pages = 0, resident = 0;
+    if (statm >> pages >> resident)
+        numbers.push_back({"holdfast_memory_resident_bytes", "Memory of this process that is in RAM",
+                           resident * static_cast<double>(::sysconf(_SC_PAGESIZE))});
+    std::error_code failed;
+    double open = 0;
+    for (auto fd = std::filesystem::directory_iterator("/proc/self/fd", failed);
+         !failed && fd != std::filesystem::directory_iterator(); fd.increment(failed))
+        ++open;
+    if (open > 0) numbers.push_back({"holdfast_open_fds", "File descriptors that are open", open - 1});  // its own
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        numbers.push_back(
+            {"holdfast_max_fds", "File descriptors that may be open", static_cast<double>(limit.rlim_cur)});
+}
+
+namespace {
+
+bool is_ignored(int signal) {
+    struct sigaction now {};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+struct Signals::Impl {
+    explicit Impl(boost::asio::io_context& loop) : set(loop, SIGTERM, SIGINT) {
+        if (!is_ignored(SIGHUP)) set.add(SIGHUP);
+    }
+
+    boost::asio::signal_set set;
+};
+
+Signals::Signals(boost::asio::io_context& loop, std::function<void()> on_first) : impl_(std::make_unique<Impl>(loop)) {
+    ::signal(SIGPIPE, SIG_IGN);
+    impl_->set.async_wait([this, on_first = std::move(on_first)](const boost::system::error_code& failed, int) {
+        if (failed) return;
+        impl_->set.clear();
+        on_first();
+    });
+}
+
+Signals::~Signals() = default;
+
 namespace {
 
 namespace asio = boost::asio;

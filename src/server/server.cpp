@@ -1,8 +1,11 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/printable.h"
@@ -13,12 +16,26 @@
 #include "server/listen_address.h"
 #include "server/local_home.h"
 #include "server/logger.h"
-#include "server/open_files.h"
 #include "server/wall_clock.h"
 #include "statefile/state_db.h"
 #include "statefile/state_dir.h"
 
 namespace holdfast {
+
+/// Raises the limit on open files as far as `connections` need and the system lets us. Fewer only means that new
+/// connections wait to be accepted.
+void make_room_for_connections(std::size_t connections);
+
+void make_room_for_connections(std::size_t connections) {
+    constexpr rlim_t others = 64;  // state file, log, timers, the listening socket
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    const rlim_t wanted = std::min<rlim_t>(connections + others, files.rlim_max);
+    if (files.rlim_cur >= wanted) return;
+    files.rlim_cur = wanted;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 namespace {
 
 constexpr std::size_t relay_files = 36'000;  // of publishers, of both ends of streams, of those who only come

@@ -1,5 +1,3 @@
-#include "cli/arguments.h"
-
 #include <cstdlib>
 #include <gtest/gtest.h>
 

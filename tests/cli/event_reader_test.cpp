@@ -1,6 +1,6 @@
-#include "cli/event_reader.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/event_follower.h"
 
 namespace holdfast {
 namespace {

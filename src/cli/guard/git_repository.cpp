@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/default_holder.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
@@ -240,6 +241,16 @@ Result<std::string> GitRepository::hook_path(const std::string& hook) const {
     const auto path = ask_line({"rev-parse", "--git-path", "hooks/" + hook});
     if (!path) return path.error();
     return std::filesystem::absolute(std::filesystem::path(directory_) / *path).lexically_normal().string();
+}
+
+WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& said, const GitRepository* repository) {
+    WorkTreeIdentity identity = said;
+    if (identity.holder.empty() && repository != nullptr) identity.holder = repository->setting("holdfast.holder");
+    if (identity.holder.empty()) identity.holder = default_holder();
+    if (identity.name_space.empty() && repository != nullptr)
+        identity.name_space = repository->setting("holdfast.namespace");
+    if (identity.name_space.empty()) identity.name_space = "default";
+    return identity;
 }
 
 }  // namespace holdfast

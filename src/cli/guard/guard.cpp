@@ -14,7 +14,6 @@
 #include "cli/guard/guard_commits.h"
 #include "cli/guard/guard_hook.h"
 #include "cli/guard/guard_rules.h"
-#include "cli/guard/work_tree_identity.h"
 #include "cli/guard/work_tree_names.h"
 
 namespace holdfast {

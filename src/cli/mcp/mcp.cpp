@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/guard/git_repository.h"
-#include "cli/guard/work_tree_identity.h"
 #include "cli/mcp/mcp_renewer.h"
 #include "cli/mcp/mcp_server.h"
 #include "cli/mcp/mcp_tool_list.h"

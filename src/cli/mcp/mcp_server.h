@@ -9,13 +9,32 @@
 #include <vector>
 
 #include "cli/cancellation.h"
-#include "cli/mcp/mcp_output.h"
 #include "cli/mcp/mcp_protocol.h"
 #include "cli/mcp/mcp_tools.h"
 #include "client/workers.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
+
+/// Standard output as the protocol wants it: whole lines, one at a time, from any thread. A reader that does not read
+/// holds up whoever writes, but not for longer than until stop().
+class McpOutput {
+ public:
+    explicit McpOutput(int descriptor);
+
+    /// False if nobody reads any more.
+    bool write_line(const std::string& line);
+    /// From now on a write that would have to wait fails.
+    void stop();
+
+ private:
+    bool is_writable() const;
+
+    const int descriptor_;
+    Fd stopped_;
+    std::mutex mutex_;
+    bool broken_ = false;
+};
 
 /// Reads requests and has them answered, until the input ends or stop() is called. Calls of tools are done in the order
 /// in which they come, except that one that waits for a turn holds up nothing else.

@@ -4,11 +4,16 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <set>
+#include <thread>
 
 #include "base/clock.h"
+#include "base/code.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "cli/mcp/mcp_tool_list.h"
 #include "cli/mcp/mcp_words.h"
+#include "lease/predicate.h"
+#include "lease/resource.h"
 
 namespace holdfast {
 namespace {
@@ -241,6 +246,254 @@ void McpTools::release_all(Duration within) {
         const auto told = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
         if (!told) return;
     }
+}
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr auto ask_again_pause = 500ms;
+
+/// Which of two predicates on one resource makes the other needless: it keeps out all that the other does, and allows
+/// all that the other does.
+int strength(std::string_view predicate) {
+    switch (core::parse_predicate(predicate).value_or(core::Predicate::consumes)) {
+        case core::Predicate::mutates:
+            return 4;
+        case core::Predicate::renames:
+            return 3;
+        case core::Predicate::deletes:
+            return 2;
+        case core::Predicate::provides:
+            return 1;
+        case core::Predicate::consumes:
+        case core::Predicate::depends_on:
+            return 0;
+    }
+    return 0;
+}
+
+}  // namespace
+
+Result<ResolvedPath> McpTools::named(const std::string& path) const {
+    if (!config_.root.empty()) return resolve_path(files_, config_.root, path);
+    if (names_a_file(path)) return resolve_path(UnknownFiles{}, "/", path);
+    return Error{"invalid_argument",
+                 "there is no work tree here, so a path has no name; give a resource such as FILE:/" + path +
+                     ", or start 'holdfast mcp' with --root"};
+}
+
+McpTools::Intents McpTools::read_intents(McpArguments& arguments) const {
+    Intents intents;
+    for (const json::value& one : arguments.array("intents", max_mcp_intents)) {
+        const json::object* fields = one.if_object();
+        static const json::object none;
+        McpArguments intent{fields == nullptr ? none : *fields};
+        read_intent(intent, intents);
+        if (!intent.problem().empty()) arguments.complain(intent.problem());
+    }
+    if (intents.list.size() > max_mcp_intents)
+        arguments.complain("these are names of more than " + std::to_string(max_mcp_intents) +
+                           " resources; claim fewer at once");
+    return intents;
+}
+
+void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
+    const std::string path = intent.text("path");
+    const std::string resource = intent.text("resource");
+    std::string predicate = intent.text("predicate");
+    if (predicate.empty()) predicate = "MUTATES";
+    if (!core::parse_predicate(predicate)) intent.complain("there is no predicate '" + predicate + "'");
+    if (path.empty() == resource.empty()) intent.complain("each intent has either a path or a resource");
+    if (looks_like_a_path(files_, config_.root, resource))
+        return intent.complain("the resource '" + resource +
+                               "' looks like a path; give it as path, or as KIND:name if it is no file");
+    ResolvedPath resolved{{resource}, ""};
+    if (!path.empty() || names_a_file(resource)) {
+        auto found = named(path.empty() ? resource : path);
+        if (!found) return intent.complain(found.error().message);
+        resolved = std::move(*found);
+    }
+    if (!resolved.note.empty()) intents.notes.emplace_back(resolved.note);
+    for (const std::string& name : resolved.names) {
+        const auto normal = core::normalised(name);
+        const std::string& known = normal ? *normal : name;  // what is wrong with it the server says
+        intents.list.push_back({{"resource", known}, {"predicate", predicate}});
+        if (!path.empty()) intents.paths.emplace(known, path);
+    }
+}
+
+McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
+    Intents intents = read_intents(arguments);
+    if (intents.list.empty()) arguments.complain("'intents' must be a list of 1 to 256");
+    const Terms terms{arguments.text("reason"), arguments.milliseconds("ttl_ms", max_mcp_ttl),
+                      arguments.milliseconds("wait_ms", max_mcp_wait)};
+    if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
+    if (leases_.size(holder_clock_now()) + intents.list.size() > max_mcp_leases)
+        return wrong_arguments("a session holds at most 1000 leases; release some first");
+    claimed_ = true;
+    const auto enrolled = agent_.enroll(api);
+    if (!enrolled) return no_server(enrolled.error());
+    if (!enrolled->ok()) return refused(*enrolled);
+    std::vector<std::string> resources;
+    for (const json::value& intent : intents.list) {
+        const std::string resource = text_of(intent, "resource");
+        if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(resource);
+    }
+    if (auto failed = renew_held(api, intents, terms)) return *failed;
+    if (auto failed = acquire(api, intents, terms)) return *failed;
+    on_new_lease_();
+    return granted(api, std::move(intents), resources);
+}
+
+std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const Terms& terms) {
+    std::map<std::string, McpLeases::Held> held;
+    for (McpLeases::Held& lease : leases_.held(holder_clock_now())) {
+        auto& strongest = held[lease.resource];
+        if (strongest.id.empty() || strength(lease.predicate) > strength(strongest.predicate))
+            strongest = std::move(lease);
+    }
+    const auto lease_for = [&](const json::value& intent) -> const McpLeases::Held* {
+        const auto found = held.find(text_of(intent, "resource"));
+        const bool enough =
+            found != held.end() && strength(found->second.predicate) >= strength(text_of(intent, "predicate"));
+        return enough ? &found->second : nullptr;
+    };
+    std::set<std::string> ids;
+    for (const json::value& intent : intents.list)
+        if (const auto* lease = lease_for(intent)) ids.insert(lease->id);
+    if (ids.empty()) return std::nullopt;
+    json::object body = agent_.signature();
+    json::array names;
+    for (const std::string& id : ids)
+        names.emplace_back(id);
+    body["leases"] = std::move(names);
+    if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
+    const HolderInstant sent_at = holder_clock_now();
+    const auto answer = api.send("POST", "/v1/heartbeat", body);
+    if (!answer) return no_server(answer.error());
+    if (!answer->ok()) return refused(*answer);
+    std::string cut;
+    for (const json::value& result : array_of(answer->body, "results")) {
+        const json::value& error = field_of(result, "error");
+        const std::string code = text_of(error, "code");
+        if (means_lost(code)) leases_.lose(text_of(result, "id"), {code, text_of(error, "message")});
+        if (text_of(result, "result") == "RENEWED")
+            leases_.keep(field_of(result, "lease"), sent_at, holder_clock_now());
+        if (cut.empty()) cut = describe_cut(result);
+    }
+    if (!cut.empty()) intents.notes.emplace_back(cut);
+    json::array rest;
+    for (const json::value& intent : intents.list) {
+        const auto* lease = lease_for(intent);
+        if (lease == nullptr || !leases_.holds(lease->id, holder_clock_now())) rest.push_back(intent);
+    }
+    intents.list = std::move(rest);
+    return std::nullopt;
+}
+
+std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Terms& terms) {
+    if (intents.list.empty()) return std::nullopt;
+    json::object body = agent_.signature();
+    body["session"] = agent_.session();
+    body["namespace"] = agent_.name_space();
+    body["intents"] = intents.list;
+    body["idempotency_key"] = random_hex(16);
+    if (!terms.reason.empty()) body["reason"] = terms.reason;
+    if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
+    const auto [answer, sent_at] = ask_for_leases(api, std::move(body), terms);
+    if (!answer) return no_server(answer.error());
+    if (!answer->ok()) return refused(*answer);
+    if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
+    const HolderInstant from = McpLeases::counts_from(answer->body, sent_at, holder_clock_now());
+    return take_over(api, {array_of(answer->body, "leases"), from});
+}
+
+McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Terms& terms) {
+    const HolderInstant until = holder_clock_now() + terms.wait.value_or(0ms);
+    for (;;) {
+        const HolderInstant sent_at = holder_clock_now();
+        const auto wait = std::chrono::floor<std::chrono::milliseconds>(std::max<Duration>(until - sent_at, 0ms));
+        if (terms.wait) body["wait_ms"] = wait.count();
+        auto answer = api.acquire(body, wait, terms.ttl.value_or(0ms));
+        const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
+        const bool pending = answer && core::code_in(error_code_of(*answer)) == core::Code::idempotency_in_progress;
+        if ((!silent && !pending) || holder_clock_now() + ask_again_pause >= until) return {std::move(answer), sent_at};
+        std::this_thread::sleep_for(ask_again_pause);  // then with the same key: it keeps its place (G6)
+    }
+}
+
+std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
+    bool late = false;
+    for (const json::value& lease : granted.leases)
+        late = late || McpLeases::needs_renewal(lease, granted.counts_from, holder_clock_now());
+    bool kept = !late || confirm(api, granted);
+    for (const json::value& lease : granted.leases)
+        kept = kept && leases_.keep(lease, granted.counts_from, holder_clock_now());
+    if (kept) return std::nullopt;
+    for (const json::value& lease : granted.leases) {
+        leases_.forget(text_of(lease, "id"));
+        (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query(text_of(lease, "id")));
+    }
+    return no_server({"unreachable", "the claim was granted, but too late to be of use"});
+}
+
+McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases) {
+    // By what does not depend on who looks: two calls at once must not each give back what the other keeps.
+    std::sort(leases.begin(), leases.end(), [](const auto& a, const auto& b) {
+        return std::pair(strength(a.predicate), a.token) > std::pair(strength(b.predicate), b.token);
+    });
+    for (std::size_t i = 1; i < leases.size(); ++i) {
+        for (const std::string& path : leases[i].paths)
+            leases_.call(leases[0].id, path);
+        leases_.forget(leases[i].id);
+        (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query(leases[i].id));
+    }
+    return leases[0];
+}
+
+McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::string>& resources) {
+    std::map<std::string, std::vector<McpLeases::Held>> held;
+    for (McpLeases::Held& lease : leases_.held(holder_clock_now()))
+        held[lease.resource].push_back(std::move(lease));
+    json::array leases;
+    std::string names;
+    for (const std::string& resource : resources) {
+        const auto found = held.find(resource);
+        if (found == held.end()) continue;  // lost meanwhile, which is told
+        const McpLeases::Held lease = keep_one(api, std::move(found->second));
+        const auto [first, last] = intents.paths.equal_range(resource);
+        for (auto path = first; path != last; ++path)
+            leases_.call(lease.id, path->second);
+        json::object one = brief(lease);
+        one["holder"] = agent_.holder();
+        leases.push_back(std::move(one));
+        names += (names.empty() ? "" : ", ") + lease.id;
+    }
+    McpOutcome outcome{"Granted: " + names + ". Renewed in the background until you release it.",
+                       {{"verdict", "GRANTED"}, {"leases", std::move(leases)}},
+                       false};
+    add_notes(outcome, std::move(intents.notes));
+    return outcome;
+}
+
+/// A grant whose answer was long under way has used up much of its time by the holder's count: it is renewed first
+/// (T3).
+bool McpTools::confirm(Api& api, Granted& granted) const {
+    json::object body = agent_.signature();
+    json::array names;
+    for (const json::value& lease : granted.leases)
+        names.push_back(field_of(lease, "id"));
+    body["leases"] = std::move(names);
+    const HolderInstant sent_at = holder_clock_now();
+    const auto answer = api.send("POST", "/v1/heartbeat", body);
+    if (!answer || !answer->ok()) return false;
+    json::array renewed;
+    for (const json::value& result : array_of(answer->body, "results"))
+        if (text_of(result, "result") == "RENEWED") renewed.push_back(field_of(result, "lease"));
+    if (renewed.size() != granted.leases.size()) return false;
+    granted = {std::move(renewed), sent_at};
+    return true;
 }
 
 }  // namespace holdfast

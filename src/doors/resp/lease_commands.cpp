@@ -1,17 +1,307 @@
 #include <array>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "authority/authority.h"
+#include "base/code.h"
 #include "base/random.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "codec/resp/resp_number.h"
 #include "doors/resp/command_table.h"
-#include "doors/resp/lease_arguments.h"
-#include "doors/resp/lease_looks.h"
+#include "doors/resp/exchange.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/session.h"
+#include "lease/lease.h"
+#include "lease/limits.h"
 #include "lease/manifest.h"
 #include "lease/owner.h"
+#include "lease/resource.h"
 
 namespace holdfast {
+
+void verify_command(Exchange& exchange);  ///< LEASE.VERIFY resource token [resource token …] | HOLDER holder
+void get_command(Exchange& exchange);     ///< LEASE.GET resource [token]
+void list_command(Exchange& exchange);    ///< LEASE.LIST [HOLDER h] [PREFIX p] [NAMESPACE n] [LIMIT n] [AFTER cursor]
+
+/// LEASE.ACQUIRE resource holder ttl_ms [PREDICATE p] [WAIT ms] [PRIORITY n] [SCOPE connection] [REASON text]
+/// [SESSION s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], read and checked for form as the HTTP door does. Views of the
+/// command's words.
+struct AcquireArguments {
+    std::string_view resource, holder, reason, session, name_space;
+    core::Predicate predicate = core::Predicate::mutates;
+    Duration ttl{};
+    Duration wait{};
+    Duration progress{};  ///< how often to show that it waits; zero: not
+    std::optional<core::Priority> priority;
+    std::optional<std::uint64_t> epoch;
+    bool scoped = false;
+
+    /// Nothing that only the long way through the authority can do.
+    bool is_plain() const {
+        return wait == Duration::zero() && !priority && !epoch && reason.empty() && session.empty();
+    }
+};
+Result<AcquireArguments> read_acquire(std::span<const std::string_view> words);
+
+/// A resource as a command names it, as one name. Without a namespace, and if it has that form already, it is a view of
+/// what came; otherwise it is put into `room`. One that begins with `@` is taken to be a full name, where that is
+/// allowed.
+enum class FullNames : std::uint8_t { refused, allowed };
+Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
+                                  std::string& room);
+
+/// A whole number of milliseconds up to 10^12; `field` is for the error.
+Result<Duration> read_ms(std::string_view field, std::string_view text);
+Result<core::Token> read_token(std::string_view text);
+Error invalid_argument(std::string message);
+
+using namespace core;
+
+namespace {
+
+constexpr std::uint64_t max_duration_ms = 1'000'000'000'000;
+constexpr std::int64_t max_priority = 9'000'000'000'000'000;
+constexpr std::uint64_t max_number = (1ULL << 53) - 1;
+
+/// True if normalised() would change nothing. False does not say the contrary.
+bool surely_normalised(std::string_view name) {
+    if (name.empty() || name.front() == ' ' || name.back() == ' ' || name.back() == '/') return false;
+    const bool file = name.starts_with("FILE:");
+    if (file && (name.size() < 6 || name[5] == ' ' || name[5] == '.' || name.find('*') != std::string_view::npos))
+        return false;
+    for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
+        const char next = name[slash + 1];  // the last byte is no slash
+        if (next == '/' || (file && next == '.')) return false;
+    }
+    return true;
+}
+
+Result<void> read_option(AcquireArguments& read, std::string_view name, std::string_view value) {
+    if (same_word(name, "PREDICATE")) {
+        const auto predicate = parse_predicate(value);
+        if (!predicate)
+            return invalid_argument("PREDICATE is one of PROVIDES, CONSUMES, MUTATES, DELETES, DEPENDS_ON, RENAMES");
+        read.predicate = *predicate;
+    } else if (same_word(name, "WAIT")) {
+        const auto wait = read_ms("WAIT", value);
+        if (!wait) return wait.error();
+        read.wait = *wait;
+    } else if (same_word(name, "PROGRESS")) {
+        const auto progress = read_ms("PROGRESS", value);
+        if (!progress) return progress.error();
+        if (*progress < 1s || *progress > 60s)
+            return invalid_argument("PROGRESS takes a whole number of milliseconds from 1000 to 60000");
+        read.progress = *progress;
+    } else if (same_word(name, "PRIORITY")) {
+        read.priority = resp::parse_integer(value);
+        if (!read.priority || *read.priority > max_priority || *read.priority < -max_priority)
+            return invalid_argument("PRIORITY takes a whole number from -9*10^15 to 9*10^15");
+    } else if (same_word(name, "EPOCH")) {
+        read.epoch = parse_number(value);
+        if (!read.epoch || *read.epoch == 0 || *read.epoch > max_number)
+            return invalid_argument("EPOCH takes a whole number from 1 to 2^53-1");
+    } else if (same_word(name, "SCOPE")) {
+        if (!same_word(value, "CONNECTION")) return invalid_argument("SCOPE takes CONNECTION");
+        read.scoped = true;
+    } else if (same_word(name, "REASON")) {
+        read.reason = value;
+        return check_text({"REASON", value}, limits::reason_bytes);
+    } else if (same_word(name, "SESSION")) {
+        read.session = value;
+        return check_text({"SESSION", value}, limits::session_bytes);
+    } else if (same_word(name, "NAMESPACE")) {
+        read.name_space = value;
+        return check_namespace(value);
+    } else {
+        return invalid_argument("there is no option " + std::string(name.substr(0, 64)));
+    }
+    return {};
+}
+
+}  // namespace
+
+Error invalid_argument(std::string message) {
+    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+}
+
+Result<Duration> read_ms(std::string_view field, std::string_view text) {
+    const auto ms = parse_number(text);
+    if (!ms || *ms > max_duration_ms)
+        return invalid_argument(std::string(field) + " takes a whole number of milliseconds");
+    return Duration{std::chrono::milliseconds{*ms}};
+}
+
+Result<Token> read_token(std::string_view text) {
+    const auto token = parse_number(text);
+    if (!token || *token >= token_limit) return invalid_argument("a token is a whole number below 2^53");
+    return *token;
+}
+
+Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
+    AcquireArguments read;
+    read.resource = words[1];
+    read.holder = words[2];
+    const auto ttl = read_ms("ttl_ms", words[3]);
+    if (!ttl) return ttl.error();
+    read.ttl = *ttl;
+    if (const auto checked = check_holder(read.holder); !checked) return checked.error();
+    if (words.size() % 2 != 0) return invalid_argument("an option is without its value");
+    for (std::size_t i = 4; i < words.size(); i += 2)
+        if (const auto option = read_option(read, words[i], words[i + 1]); !option) return option.error();
+    return read;
+}
+
+Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
+                                  std::string& room) {
+    if (full == FullNames::allowed && resource.starts_with('@')) {
+        if (resource.size() > limits::resource_bytes + limits::namespace_bytes + 2)
+            return invalid_argument("resource is longer than a full name can be");
+        return resource;
+    }
+    std::string_view name = resource;
+    std::string normal;
+    if (!surely_normalised(resource)) {
+        auto made = normalised(resource);
+        if (!made) return made.error();
+        normal = std::move(*made);
+        name = normal;
+    }
+    // A name that is only looked up needs no check: one that is malformed is not found.
+    if (full == FullNames::refused || name.size() > limits::resource_bytes)
+        if (const auto checked = check_resource(name); !checked) return checked.error();
+    if (normal.empty() && (name_space.empty() || name_space == default_namespace)) return name;
+    room = full_name(name_space, name);
+    return std::string_view(room);
+}
+
+using namespace core;
+
+namespace {
+
+constexpr std::size_t max_page = 1000;
+
+void answer_verified(Exchange& exchange, const Answer<std::vector<VerifyAnswer>>& answer) {
+    auto reply = exchange.reply();
+    if (const auto* refused = std::get_if<Refused>(&answer)) {
+        put_refused(reply, *refused);
+    } else {
+        const auto& all = std::get<std::vector<VerifyAnswer>>(answer);
+        reply.array(all.size());
+        for (const VerifyAnswer& one : all)
+            put_verified(reply, one);
+    }
+    exchange.finish();
+}
+
+Result<LeaseName> read_name(std::string_view resource, std::string_view token_text) {
+    std::string room;
+    const auto name = one_name(resource, {}, FullNames::allowed, room);
+    if (!name) return name.error();
+    const auto token = read_token(token_text);
+    if (!token) return token.error();
+    return LeaseName{std::string(*name), *token};
+}
+
+/// Which leases to list, as views of the command's words.
+Result<ListQuery> read_list(std::span<const std::string_view> words) {
+    ListQuery query;
+    if (words.size() % 2 == 0) return invalid_argument("an option is without its value");
+    for (std::size_t i = 1; i < words.size(); i += 2) {
+        const std::string_view value = words[i + 1];
+        if (same_word(words[i], "HOLDER")) {
+            query.holder = value;
+        } else if (same_word(words[i], "PREFIX")) {
+            query.prefix = value;
+        } else if (same_word(words[i], "NAMESPACE")) {
+            query.name_space = value;
+        } else if (same_word(words[i], "LIMIT")) {
+            const auto limit = parse_number(value);
+            if (!limit || *limit == 0 || *limit > max_page) return invalid_argument("LIMIT takes 1 to 1000");
+            query.limit = *limit;
+        } else if (same_word(words[i], "AFTER")) {
+            query.after = value;
+        } else {
+            return invalid_argument("there is no option " + std::string(words[i].substr(0, 64)));
+        }
+    }
+    return query;
+}
+
+}  // namespace
+
+void verify_command(Exchange& exchange) {
+    const auto words = exchange.words();
+    if (same_word(words[1], "HOLDER") && words.size() == 3)
+        return exchange.authority().verify_all(
+            std::string(words[2]), {},
+            [&exchange](const Answer<std::vector<VerifyAnswer>>& answer) { answer_verified(exchange, answer); });
+    if (words.size() % 2 == 0) return fail(exchange, invalid_argument("a resource is without its token"));
+    if (words.size() / 2 > limits::leases_per_request)
+        return fail(exchange, invalid_argument("at most 1000 leases can be named in one command"));
+    std::vector<LeaseName> names;
+    for (std::size_t i = 1; i < words.size(); i += 2) {
+        auto name = read_name(words[i], words[i + 1]);
+        if (!name) return fail(exchange, name.error());
+        names.push_back(std::move(*name));
+    }
+    exchange.authority().verify(std::move(names), [&exchange](const Answer<std::vector<VerifyAnswer>>& answer) {
+        answer_verified(exchange, answer);
+    });
+}
+
+void get_command(Exchange& exchange) {
+    const auto words = exchange.words();
+    if (words.size() > 3) return fail(exchange, invalid_argument("LEASE.GET takes a resource and perhaps a token"));
+    const bool one = words.size() == 3;
+    auto name = read_name(words[1], one ? words[2] : std::string_view{"0"});
+    if (!name) return fail(exchange, name.error());
+    std::vector<LeaseName> names{std::move(*name)};
+    exchange.authority().verify(std::move(names), [&exchange, one](const Answer<std::vector<VerifyAnswer>>& answer) {
+        auto reply = exchange.reply();
+        const auto* found = std::get_if<std::vector<VerifyAnswer>>(&answer);
+        if (found == nullptr) {
+            put_refused(reply, std::get<Refused>(answer));
+        } else if (!one) {
+            const VerifyAnswer& told = found->front();
+            reply.array(told.verified.current.size());
+            for (const Lease& lease : told.verified.current)
+                put_lease(reply, told.name.resource, lease, told.at);
+        } else if (found->front().verified.state == LeaseState::unknown) {
+            put_error(reply, Code::unknown_lease);
+        } else {
+            put_verified(reply, found->front());
+        }
+        exchange.finish();
+    });
+}
+
+void list_command(Exchange& exchange) {
+    const auto query = read_list(exchange.words());
+    if (!query) return fail(exchange, query.error());
+    exchange.authority().list(*query, [&exchange](const Answer<ListPage>& answer) {
+        auto reply = exchange.reply();
+        if (const auto* refused = std::get_if<Refused>(&answer)) {
+            put_refused(reply, *refused);
+            return exchange.finish();
+        }
+        const ListPage& page = std::get<ListPage>(answer);
+        reply.map(2);
+        reply.bulk("leases");
+        reply.array(page.leases.size());
+        for (const NamedLease& named : page.leases)
+            put_lease(reply, named.resource, named.lease, exchange.authority().now());
+        reply.bulk("next");
+        if (page.next.empty())
+            reply.null();
+        else
+            reply.bulk(page.next);
+        exchange.finish();
+    });
+}
 
 using namespace core;
 

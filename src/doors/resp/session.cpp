@@ -9,6 +9,7 @@
 
 #include "authority/store_call.h"
 #include "base/assert.h"
+#include "doors/resp/exchange.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/redis_call.h"
 #include "doors/resp/slot.h"
