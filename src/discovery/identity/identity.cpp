@@ -1,15 +1,40 @@
 #include "discovery/identity/identity.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <memory>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
+#include <pwd.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/encodings.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "base/result.h"
 #include "discovery/identity/curve_point.h"
-#include "discovery/identity/key.h"
 
 namespace holdfast {
+
+struct FreeKey {
+    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
+
+/// A key's file is PEM, PKCS #8, as `openssl genpkey -algorithm ed25519` writes it too. Errors as Identity has them.
+Result<Key> load_key(const std::string& file);
+Result<void> save_new_key(EVP_PKEY& key, const std::string& file);
+
 namespace {
 
 constexpr std::string_view id_purpose = "holdfast identity v1";
@@ -138,6 +163,142 @@ bool Verifier::verify(std::string_view purpose, std::string_view content, std::s
     HOLDFAST_ASSERT(EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, impl_->key.get()) == 1);
     return EVP_DigestVerify(context.get(), raw(signature), signature.size(), raw(std::string_view(message)),
                             message.size()) == 1;
+}
+
+namespace {
+
+constexpr std::size_t max_file_bytes = 16 * 1024;
+
+struct FreeBio {
+    void operator()(BIO* bio) const { BIO_free(bio); }
+};
+using Bio = std::unique_ptr<BIO, FreeBio>;
+
+/// Forgotten when it goes.
+struct Secret {
+    ~Secret() { OPENSSL_cleanse(text.data(), text.size()); }
+    std::string text{};
+};
+
+Error corrupt(const std::string& file, const std::string& why) {
+    return {"identity_corrupt", file + " is not an identity: " + why};
+}
+
+Error not_saved(const std::string& file, int error) {
+    return {"identity_not_saved", "the identity cannot be written to " + file + ": " + std::strerror(error)};
+}
+
+Result<void> check_owner_only(int fd, const std::string& file) {
+    struct stat about {};
+    if (::fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return corrupt(file, "it is not a file");
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return Error{"identity_exposed", "others than its owner can use " + file +
+                                             ", and with it this identity; `chmod 600 " + file +
+                                             "` mends that, if nobody has read it"};
+    return {};
+}
+
+Result<void> read_all(int fd, const std::string& file, std::string& text) {
+    text.resize(max_file_bytes + 1);
+    std::size_t have = 0;
+    while (have < text.size()) {
+        const ssize_t got = ::read(fd, text.data() + have, text.size() - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return corrupt(file, std::strerror(errno));
+        if (got == 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    text.resize(have);
+    if (have > max_file_bytes) return corrupt(file, "it is too large");
+    return {};
+}
+
+/// Nobody is asked for the password of a key that has one.
+int no_password(char*, int, int, void*) {
+    return -1;
+}
+
+Result<void> write_durably(const std::string& path, std::string_view text) {
+    const File file(path, O_WRONLY | O_CREAT | O_EXCL);
+    if (!file.is_open() || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return not_saved(path, errno);
+    return {};
+}
+
+/// Gives the new file its name, unless there is one of that name, and makes that durable.
+Result<void> put_in_place(const std::string& fresh, const std::filesystem::path& file) {
+    if (::link(fresh.c_str(), file.c_str()) != 0) {
+        const int error = errno;
+        if (error == EEXIST)
+            return Error{"identity_exists", file.string() + " is there already, and was left as it is"};
+        return not_saved(file, error);
+    }
+    const File directory(file.parent_path().empty() ? "." : file.parent_path().string(), O_RDONLY | O_DIRECTORY);
+    if (!directory.is_open() || ::fsync(directory.get()) != 0) return not_saved(file, errno);
+    return {};
+}
+
+void make_directories(const std::filesystem::path& directory) {
+    if (directory.empty() || std::filesystem::exists(directory)) return;
+    make_directories(directory.parent_path());
+    ::mkdir(directory.c_str(), 0700);  // what is missing shows when the file is written
+}
+
+std::string home() {
+    if (const char* given = std::getenv("HOME"); given != nullptr && *given != '\0') return given;
+    const passwd* user = ::getpwuid(::getuid());
+    return user != nullptr && user->pw_dir != nullptr ? user->pw_dir : "/";
+}
+
+}  // namespace
+
+Result<Key> load_key(const std::string& file) {
+    const File opened(file, O_RDONLY | O_NONBLOCK);
+    if (!opened.is_open() && errno == ENOENT)
+        return Error{"identity_missing", "there is no identity in " + file + "; `holdfast identity new` makes one"};
+    if (!opened.is_open()) return corrupt(file, std::strerror(errno));
+    if (auto checked = check_owner_only(opened.get(), file); !checked) return checked.error();
+    Secret secret;
+    if (auto read = read_all(opened.get(), file, secret.text); !read) return read.error();
+    const Bio bio{BIO_new_mem_buf(secret.text.data(), static_cast<int>(secret.text.size()))};
+    Key key{bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr};
+    ERR_clear_error();
+    if (!key) return corrupt(file, "no private key in PEM, without a password");
+    if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519) return corrupt(file, "the key is not of Ed25519");
+    return key;
+}
+
+Result<void> save_new_key(EVP_PKEY& key, const std::string& file) {
+    const Bio bio{BIO_new(BIO_s_mem())};
+    char* text = nullptr;
+    HOLDFAST_ASSERT(bio && PEM_write_bio_PKCS8PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
+    const long size = BIO_get_mem_data(bio.get(), &text);
+    const std::filesystem::path path{file};
+    make_directories(path.parent_path());
+    const std::string fresh = file + "." + random_hex(8);
+    auto saved = write_durably(fresh, {text, static_cast<std::size_t>(size)});
+    if (saved) saved = put_in_place(fresh, path);
+    ::unlink(fresh.c_str());
+    return saved;
+}
+
+std::string default_identity_file() {
+    if (const char* given = std::getenv("HOLDFAST_IDENTITY"); given != nullptr && *given != '\0') return given;
+    const char* configured = std::getenv("XDG_CONFIG_HOME");
+    const std::string directory = configured != nullptr && *configured != '\0' ? configured : home() + "/.config";
+    return directory + "/holdfast/identity.pem";
+}
+
+Result<FoundIdentity> load_or_make_identity(const std::string& file) {
+    auto loaded = Identity::load(file);
+    if (loaded) return FoundIdentity{std::move(*loaded)};
+    if (loaded.error().code != "identity_missing") return loaded.error();
+    Identity fresh = Identity::generate();
+    const auto saved = fresh.save_new(file);
+    if (saved) return FoundIdentity{std::move(fresh), true};
+    if (saved.error().code != "identity_exists") return saved.error();
+    auto of_another = Identity::load(file);  // who was quicker
+    if (!of_another) return of_another.error();
+    return FoundIdentity{std::move(*of_another)};
 }
 
 }  // namespace holdfast

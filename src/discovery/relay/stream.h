@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "discovery/relay/traffic_share.h"
+#include "discovery/relay/token_bucket.h"
 
 namespace holdfast::relay {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "discovery/relay/traffic_share.h"
+#include "discovery/relay/token_bucket.h"
 
 namespace holdfast::relay {
 

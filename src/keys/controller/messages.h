@@ -8,7 +8,6 @@
 #include "authority/requests.h"
 #include "keys/controller/backends.h"
 #include "keys/controller/orders.h"
-#include "keys/controller/spawn.h"
 
 namespace holdfast::core {
 

@@ -2,22 +2,49 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <poll.h>
+#include <string>
 
 #include "base/clock.h"
+#include "client/http_connection.h"
+#include "client/http_link.h"
 #include "client/server_address.h"
 #include "keys/drone/backend_processes.h"
 #include "keys/drone/caller.h"
 #include "keys/drone/drone_core.h"
 #include "keys/drone/drone_state.h"
 #include "keys/drone/messages.h"
+#include "keys/drone/orders.h"
 #include "keys/drone/own_address.h"
 #include "keys/drone/ports.h"
-#include "keys/drone/probe.h"
 #include "supervise/signals.h"
 
 namespace holdfast::drone {
+
+/// True if what listens there answers: takes a connection, or says 2xx or 3xx to a GET. Blocks for some seconds at
+/// most.
+bool answers(const std::string& host, std::uint16_t port, const Readiness& ready);
+
+namespace {
+
+constexpr Duration max_connect = 1s;
+constexpr Duration max_answer = 3s;
+
+}  // namespace
+
+bool answers(const std::string& host, std::uint16_t port, const Readiness& ready) {
+    const auto server = parse_server("http://" + address_of(host, port));
+    if (!server) return false;
+    HttpLink link;
+    link.aim(*server);
+    if (!link.connect(max_connect)) return false;
+    if (ready.by == Readiness::By::tcp) return true;
+    const auto answer = link.send({.method = "GET", .target = ready.path}, max_answer);
+    return answer && answer->status >= 200 && answer->status < 400;
+}
+
 namespace {
 
 /// The longest sleep: a machine that was suspended must not sleep on.

@@ -139,4 +139,152 @@ std::string address_of(const std::string& host, std::uint16_t port) {
     return (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t max_words = 1000;
+constexpr std::size_t max_order_bytes = 128 * 1024;
+
+/// One order; says in `problem` what is wrong with it.
+class OrderReader {
+ public:
+    OrderReader(JsonReader& reader, const json::object& order) : reader_(reader), order_(order) {}
+
+    Order read() {
+        Order order{.number = static_cast<std::uint64_t>(reader_.number(order_, "number")), .what = UnclearOrder{}};
+        const std::string kind = text(order_, "kind");
+        const std::string backend = text(order_, "backend");
+        if (!is_name(backend)) problem("'" + backend + "' is no name of a backend");
+        if (kind == "spawn")
+            order.what = spawn(backend);
+        else if (kind == "terminate")
+            order.what = TerminateOrder{backend, text(order_, "how") == "hard" ? How::hard : How::soft};
+        else
+            problem("there is no order '" + kind + "'");
+        if (!problem_.empty()) order.what = UnclearOrder{"order " + std::to_string(order.number) + ": " + problem_};
+        return order;
+    }
+
+ private:
+    void problem(const std::string& text) {
+        if (problem_.empty()) problem_ = text;
+    }
+
+    /// What must be there; a zero byte cannot be passed to a program.
+    std::string text(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        if (found == nullptr || !found->is_string()) return problem("no " + std::string(name)), std::string{};
+        return checked(std::string(found->get_string()));
+    }
+    std::string optional_text(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        return found == nullptr || found->is_null() ? std::string{} : text(in, name);
+    }
+    std::string checked(std::string value) {
+        if (value.find('\0') != std::string::npos) problem("a zero byte in a text");
+        bytes_ += value.size();
+        if (bytes_ > max_order_bytes) problem("more than 128 KiB of text");
+        return value;
+    }
+    std::int64_t number(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        json::error_code bad;
+        const auto value = found != nullptr ? found->to_number<std::int64_t>(bad) : 0;
+        if (found == nullptr || bad || value < 0 || value > (std::int64_t{1} << 53)) problem("no " + std::string(name));
+        return value;
+    }
+    HolderInstant instant(std::string_view name) {
+        const auto ms = number(order_, name);
+        return HolderInstant{std::chrono::milliseconds{std::min(ms, std::int64_t{1} << 42)}};
+    }
+    std::optional<Duration> seconds(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        if (found == nullptr || found->is_null()) return std::nullopt;
+        json::error_code bad;
+        const double value = found->to_number<double>(bad);
+        if (bad || !(value >= 0) || value > 1e9) return problem("no " + std::string(name)), std::nullopt;
+        return std::chrono::duration_cast<Duration>(std::chrono::duration<double>{value});
+    }
+    const json::object& object(const json::object& in, std::string_view name) {
+        const auto* found = in.if_contains(name);
+        if (found != nullptr && found->is_object()) return found->get_object();
+        return problem("no " + std::string(name)), nothing_;
+    }
+
+    SpawnOrder spawn(const std::string& backend) {
+        SpawnOrder read{.backend = backend};
+        const auto& key = object(order_, "key");
+        read.key = {optional_text(key, "namespace"), text(key, "name"), optional_text(key, "tag")};
+        read.token = static_cast<std::uint64_t>(number(order_, "token"));
+        read.ttl = std::chrono::milliseconds{std::min<std::int64_t>(number(order_, "ttl_ms"), 86'400'000)};
+        read.deadlines = {instant("renew_at_ms"), instant("soft_terminate_at_ms"), instant("hard_terminate_at_ms")};
+        const auto& what = object(order_, "spawn");
+        read.command = text(what, "command");
+        if (read.command.empty()) problem("no command");
+        read_words(what, read);
+        read.directory = optional_text(what, "cwd");
+        if (const auto* port = what.if_contains("port"); port != nullptr && !port->is_null()) read.port = port_of(what);
+        read.ready = readiness(what);
+        read.idle_max = seconds(what, "max_idle_s");
+        read.lifetime = seconds(what, "lifetime_s");
+        read.start_timeout = seconds(what, "start_timeout_s").value_or(read.start_timeout);
+        return read;
+    }
+
+    void read_words(const json::object& what, SpawnOrder& read) {
+        if (const auto* args = what.if_contains("args"); args != nullptr && args->is_array())
+            for (const auto& word : args->get_array()) {
+                if (!word.is_string()) return problem("an argument is no text");
+                read.args.push_back(checked(std::string(word.get_string())));
+            }
+        if (const auto* env = what.if_contains("env"); env != nullptr && env->is_object())
+            for (const auto& [name, value] : env->get_object()) {
+                const std::string variable{name};
+                if (!value.is_string() || variable.empty() || variable.find('=') != std::string::npos)
+                    return problem("'" + variable + "' is no variable");
+                read.environment.push_back(checked(variable + "=" + std::string(value.get_string())));
+            }
+        if (read.args.size() > max_words || read.environment.size() > max_words) problem("more than 1000 words");
+    }
+
+    std::uint16_t port_of(const json::object& what) {
+        const auto port = number(what, "port");
+        if (port < 1 || port > 65535) problem("no such port");
+        return static_cast<std::uint16_t>(port);
+    }
+
+    Readiness readiness(const json::object& what) {
+        const auto* found = what.if_contains("ready");
+        if (found == nullptr || !found->is_object()) return {};
+        const auto& ready = found->get_object();
+        const auto* http = ready.if_contains("http");
+        if (http != nullptr && http->is_string()) {
+            const std::string path = text(ready, "http");
+            if (path.empty() || path[0] != '/') problem("the path to probe must begin with /");
+            return {Readiness::By::http, path};
+        }
+        return JsonReader::flag(ready, "tcp") ? Readiness{Readiness::By::tcp} : Readiness{};
+    }
+
+    JsonReader& reader_;
+    const json::object& order_;
+    const json::object nothing_{};
+    std::string problem_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+Result<OrdersAnswer> read_orders(const HttpResponse& response) {
+    if (response.status != 200) return read_error(response);
+    JsonReader reader(response.body);
+    const auto& answer = reader.object(reader.document());
+    OrdersAnswer read{.controller = reader.text(answer, "controller")};
+    for (const auto& order : reader.array(answer, "orders"))
+        read.orders.push_back(OrderReader{reader, reader.object(order)}.read());
+    if (!reader.ok() || read.controller.empty()) return Error{"bad_answer", "the controller's answer makes no sense"};
+    return read;
+}
+
 }  // namespace holdfast::drone
