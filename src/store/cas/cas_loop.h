@@ -117,7 +117,7 @@ class CasLoop {
     void close(RecordWork& work);
     void remember(RecordWork& work, StoredRecord record);
 
-    // What is asked of the engine, and its answers (swaps_calls.cpp).
+    // What is asked of the engine, and its answers.
     void fetch(RecordWork& work, WorkPhase phase);
     void look(RecordWork& work, WorkPhase phase);
     void swap(RecordWork& work, WorkPhase phase);
