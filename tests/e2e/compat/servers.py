@@ -79,7 +79,7 @@ class Holdfast:
 
 def install(folder):
     """Installs the npm packages of a folder into the build directory. Returns where."""
-    here = os.path.join(SOURCE, "tests", "compat", folder)
+    here = os.path.join(SOURCE, "tests", "e2e", "compat", folder)
     there = os.path.join(BUILD, "compat", folder)
     os.makedirs(there, exist_ok=True)
     for name in os.listdir(here):
