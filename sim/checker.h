@@ -36,7 +36,7 @@ class Checker {
         Predicate predicate = Predicate::mutates;
         Token token = 0;
         TrueInstant asked_at;          ///< when the request was sent
-        TrueInstant told_at{};         ///< when the answer came
+        TrueInstant told_at{};         ///< when the answer arrived
         TrueInstant believed_until{};  ///< T3, in true time; not after `told_at` if it never believed
     };
 
@@ -56,7 +56,7 @@ class Checker {
     void allowed(const PolicySeen& before, const PolicySeen& after, const HeldLease& held);
     /// Something that should have happened by now has not.
     void overdue(const std::string& what) { fail("liveness", what); }
-    /// What others have found out. The first counts.
+    /// Reports a violation found elsewhere. The first one counts.
     void fail(const std::string& rule, const std::string& what);
 
     const std::optional<Violation>& violation() const { return violation_; }

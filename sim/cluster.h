@@ -22,7 +22,7 @@ class Cluster {
     Node& node(unsigned index) { return *nodes_[index]; }
     unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
 
-    /// Mends everything and starts who is down.
+    /// Repairs everything and starts the nodes that are down.
     void calm_down();
     /// As Node::close().
     void close();

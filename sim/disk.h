@@ -29,7 +29,7 @@ struct SavedAcceptor {
     Duration silent_for{};  ///< what was left of its own silence: what it lost before, it has not found since
 };
 
-/// What a node finds when it starts.
+/// The state that a node finds when it starts.
 struct OnDisk {
     BootNumber boot = 0;  ///< 0: never started
     Token ceiling = 0;

@@ -10,7 +10,7 @@
 
 namespace holdfast::sim {
 
-/// How much trouble there may be, and how far to look.
+/// Limits of the faults and of the search.
 struct SearchBounds {
     unsigned losses = 1;
     unsigned crashes = 1;
@@ -20,10 +20,10 @@ struct SearchBounds {
     std::function<bool()> stopped = {};  ///< asked at every state
 };
 
-/// What a search has seen.
+/// Statistics of a search.
 struct Searched {
     std::uint64_t states = 0;      ///< distinct: two orders of the same steps of each node are one
-    std::uint64_t executions = 0;  ///< that went to their end
+    std::uint64_t executions = 0;  ///< that ran to their end
     std::uint64_t steps = 0;       ///< taken, those of replays included
     std::size_t longest = 0;
     bool complete = true;  ///< false: there was more than max_states, or it was stopped

@@ -110,7 +110,7 @@ class Holder {
     PolicySeen policy_seen(unsigned node, const Authority& authority) const;
     unsigned any_node() { return static_cast<unsigned>(dice_.below(parts_.cluster.size())); }
     Duration local_now() const { return clock_.reading(parts_.events.now()); }
-    /// After so long on its own clock, and not before it wakes.
+    /// Runs the action after `delay` on its own clock, and not before it wakes.
     void later(Duration delay, std::function<void()> action);
     /// As later(), unless the round is another one by then.
     void in_round(Duration delay, std::function<void()> action);

@@ -8,7 +8,7 @@
 
 namespace holdfast::sim {
 
-/// What many worlds have done together.
+/// Totals over many worlds.
 struct Tally {
     std::uint64_t seeds = 0;
     Work work;
@@ -18,7 +18,7 @@ struct Tally {
     std::uint64_t handovers = 0;
     std::uint64_t events = 0;
     Duration simulated{};
-    bool stopped = false;  ///< before its end, because somebody said so
+    bool stopped = false;  ///< stopped early on request
 
     void add(const Outcome& outcome);
 };
@@ -36,7 +36,7 @@ struct Failure {
 /// Runs the world of a scenario. If it fails, it is run once more to see how.
 std::optional<Failure> hunt(const Scenario& scenario, Tally& tally);
 
-/// Why this world proves nothing: too little was done in it. Nothing if it is enough.
+/// Why this world proves nothing: too little happened in it. Nothing if enough did.
 std::optional<std::string> too_quiet(const Scenario& scenario, const Outcome& outcome);
 
 /// Makes a failing scenario smaller as long as it breaks the same rule: without most of its faults, holders, nodes and

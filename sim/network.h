@@ -24,7 +24,7 @@ class Network {
     enum class Doubles : std::uint8_t { never, sometimes };
     void carry(Place from, Place to, Doubles doubles, EventQueue::Action deliver);
 
-    /// Cuts add up: what is cut twice is healed by two heals.
+    /// Cuts nest: a link that was cut twice needs two heals.
     void cut(Place from, Place to) { ++links_[index(from, to)].cuts; }
     void heal(Place from, Place to) { --links_[index(from, to)].cuts; }
     void begin_storm() { ++storms_; }

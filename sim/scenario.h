@@ -9,7 +9,7 @@
 
 namespace holdfast::sim {
 
-/// What goes wrong.
+/// The kinds of faults.
 enum class FaultKind : std::uint8_t {
     crash,      ///< the node's process dies and starts again after `lasts`, with what was durable
     reboot,     ///< likewise with its machine: its clock starts anew, its wall clock may be wrong
@@ -47,10 +47,10 @@ struct Scenario {
     Duration ttl_least = 1s;
     Duration max_ttl = 10s;
     double rho = 0.01;
-    double late = 0.002;        ///< how many messages come seconds late
-    Duration max_late = 5s;     ///< and by how much at most
-    double doubled = 0.01;      ///< how many come twice
-    Duration turbulent = 60s;   ///< then the faults are over
+    double late = 0.002;        ///< fraction of messages that arrive seconds late
+    Duration max_late = 5s;     ///< the longest such delay
+    double doubled = 0.01;      ///< fraction delivered twice
+    Duration turbulent = 60s;   ///< the faults end after this
     std::vector<Fault> faults;  ///< by their time
 };
 

@@ -35,7 +35,7 @@ class SimClock {
         HOLDFAST_ASSERT(setting.ppm > -500'000 && setting.ppm < 500'000);
     }
 
-    /// What it shows.
+    /// The time it shows.
     Duration reading(TrueInstant at) const {
         const Duration passed = at.time_since_epoch();
         return setting_.offset + passed + passed * setting_.ppm / million;

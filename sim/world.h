@@ -12,7 +12,7 @@
 
 namespace holdfast::sim {
 
-/// What came of a world.
+/// The result of a world.
 struct Outcome {
     std::optional<Violation> violation;
     Work work;
@@ -40,7 +40,7 @@ class World {
 
  private:
     bool run_until(TrueInstant end);
-    /// Until it is true, or the time is up, which breaks a rule.
+    /// Runs until `done` is true. Running out of time is a violation.
     bool run_until(const std::function<bool()>& done, Duration within, const std::function<std::string()>& what);
     bool come_to_rest();
     bool all_agree() const;

@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-/// One resource of a lease, with its proof.
+/// One resource of a lease, with its fencing token.
 struct Grant {
     std::string id{};  ///< `resource#token`
     std::string resource{};
@@ -21,7 +21,7 @@ struct Grant {
         0;  ///< the fencing token: pass it on with every write, so that a stale one can be refused (G3)
 };
 
-/// What is left of a lease, by the holder's own clock, counted from the moment the last successful request was sent
+/// The time left of a lease, by the holder's own clock, counted from the moment the last successful request was sent
 /// (T3).
 struct Remaining {
     std::chrono::nanoseconds soft{0};  ///< until the work should be asked to stop
@@ -29,14 +29,14 @@ struct Remaining {
     std::chrono::nanoseconds end{0};   ///< until held() turns false
 };
 
-/// What was granted together, kept while this object lives. Move-only; the destructor releases.
+/// The grants of one acquire, kept while this object lives. Move-only; the destructor releases.
 ///
 /// A keeper in the background renews it in time. held() turns false on its own when the local deadline passes, even if
 /// this process was stopped, suspended or cut off, and always before the server may grant the resources to another
 /// (T3).
 ///
 /// All functions may be called from any thread. Callbacks run one at a time on a thread that the leases of a client
-/// share, so a slow one holds up other callbacks, but neither a renewal nor held(). A callback may call any function,
+/// share, so a slow callback delays other callbacks, but neither renewals nor held(). A callback may call any function,
 /// release the lease, destroy it, and acquire another. It must not throw: an exception ends the program.
 class [[nodiscard]] HOLDFAST_API Lease {
  public:
@@ -45,7 +45,7 @@ class [[nodiscard]] HOLDFAST_API Lease {
     Lease(Lease&&) noexcept;
     Lease& operator=(Lease&&) noexcept;
 
-    /// True while the work may go on. A local check of one deadline; no lock, no system call, well under 100 ns.
+    /// True while the work may continue. A local check of one deadline; no lock, no system call, well under 100 ns.
     [[nodiscard]] bool held() const noexcept;
 
     /// The time left until held() turns false; zero if it has.
@@ -61,24 +61,25 @@ class [[nodiscard]] HOLDFAST_API Lease {
     std::vector<Grant> grants() const&&;
 
     /// Called once, when the lease is lost for any reason but release(): expired, revoked, barred, the deadline passed.
-    /// If it is lost already, called by on_lost() itself. Throws std::system_error if there is no thread to call from.
+    /// If the lease is lost already, on_lost() itself calls it. Throws std::system_error if the callback thread cannot
+    /// be started.
     void on_lost(std::function<void(const Failure&)> callback);
 
-    /// Called after every renewal, and when a renewal failed and the lease became uncertain. If more than one of these
-    /// happens while callbacks are busy, the last is told. Not called after the loss. Throws likewise.
+    /// Called after every renewal, and when a renewal failed and the lease became uncertain. If several of these happen
+    /// while callbacks are busy, only the last is reported. Not called after the loss. Throws as on_lost() does.
     void on_change(std::function<void(Outcome)> callback);
 
-    /// How far the work has come: a number that rises, sent along with the renewals from now on. Under a policy with an
-    /// idle limit, a lease whose number stands still that long is not renewed (R6).
+    /// Reports the progress of the work: a number that rises, sent with every renewal from now on. Under a policy with
+    /// an idle limit, a lease whose number does not change for that long is not renewed (R6).
     void progress(std::uint64_t count);
 
-    /// Gives it back, waiting for the server's answer for a moment. Returns false if the server could not be told:
-    /// the lease then ends by itself. held() is false from the start of the call. A callback that is running is waited
-    /// for, unless this is called from a callback; none begins afterwards.
+    /// Releases the lease, and waits up to a second for the server's answer. Returns true if the server confirmed;
+    /// otherwise the lease ends, or has ended, by itself. held() is false from the start of the call. Waits for a
+    /// running callback, unless it is called from a callback; no callback begins afterwards.
     bool release();
 
-    /// Lets it go without giving it back: it is not renewed any more and ends by itself; held() is false from now on.
-    /// For a holder that restarts and resumes it (R5).
+    /// Stops renewing the lease without releasing it: it ends by itself, and held() is false from now on. For a holder
+    /// that restarts and resumes it (R5).
     void abandon();
 
     struct HOLDFAST_INTERNAL State;  ///< shared with the keeper

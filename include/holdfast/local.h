@@ -9,13 +9,13 @@
 namespace holdfast {
 
 /// An authority inside this process, with the same rules and the same API as a server, for tests and single programs.
-/// Nothing is written to disk and nothing listens. It lives as long as it or a client of it does. One that was moved
-/// from gives clients that are refused everything.
+/// It writes nothing to disk and opens no port. The authority lives until this object and all its clients are
+/// destroyed. The clients of a moved-from object are refused everything.
 class HOLDFAST_API Local {
  public:
     Local();
 
-    /// A client of this authority. Empty: a holder of its own.
+    /// Returns a client of this authority. An empty holder: a generated name.
     Client client(std::string holder = {}) const;
 
     struct HOLDFAST_INTERNAL Core;

@@ -9,13 +9,13 @@
 
 namespace holdfast {
 
-/// What a holder means to do with a resource (G2). A plain lock is `mutates`.
+/// What a holder intends to do with a resource (G2). A plain lock is `mutates`.
 enum class Predicate { provides, consumes, mutates, deletes, depends_on, renames };
 HOLDFAST_API const char* to_string(Predicate predicate);  ///< `DEPENDS_ON`
-/// Nothing if no predicate has this name.
+/// Returns nothing if no predicate has this name.
 HOLDFAST_API std::optional<Predicate> predicate_of(std::string_view name);
 
-/// A predicate as it is sent: by its name. Made of one of the enum, or of text that the server checks.
+/// A predicate as it is sent: by its name. Constructed from the enum, or from text that the server checks.
 class PredicateName {
  public:
     PredicateName(Predicate predicate) : text_(to_string(predicate)) {}

@@ -51,7 +51,7 @@ void AgreedState::append(std::uint64_t id, std::string entry, Done done) {
     parts_.append(std::move(entry), [this, id](const Result<void>& appended) {
         auto mine = under_way_.extract(id);
         if (mine.empty()) return;  // answered when this server stopped
-        deliver();                 // first, so that the answer finds in force what it tells of
+        deliver();                 // first, so that the change is in force when it is answered
         if (!appended) return mine.mapped().done(appended.error());
         mine.mapped().done(mine.mapped().outcome);
     });
@@ -67,7 +67,7 @@ void AgreedState::submit_policy(const std::optional<AuditEntry>& audit, const Po
                                 Callback<Result<void>> done) {
     submit(audit, change, [this, audit, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
         if (!outcome) return done(outcome.error());
-        // A snapshot that has it, has its audit; made anew it would be audited twice.
+        // A snapshot that contains the change contains its audit. A repeated change would be audited twice.
         if (!*outcome && audit && is_audited(*audit)) *outcome = CommandOutcome::applied;
         if (!*outcome || **outcome == CommandOutcome::conflict)
             return done(Error{"conflict", "the policy has been changed meanwhile"});
@@ -78,7 +78,7 @@ void AgreedState::submit_policy(const std::optional<AuditEntry>& audit, const Po
     });
 }
 
-/// From the newest on: what is looked for is one of the last.
+/// Searches from the newest on: the entry is one of the last.
 bool AgreedState::is_audited(const AuditEntry& audit) const {
     return std::find(state_.audit().rbegin(), state_.audit().rend(), audit) != state_.audit().rend();
 }
@@ -101,7 +101,7 @@ void AgreedState::forget_agent(const std::optional<AuditEntry>& audit, std::stri
     submit(audit, command,
            [this, id = std::move(id), done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
                if (!outcome) return done(outcome.error());
-               // It may be known here only, and then nobody told the authority.
+               // The agent may be known here only, and then no entry has notified the authority.
                if (authority_ != nullptr && !state_.agents().contains(id)) authority_->take_forgotten_agent(id);
                done({});
            });

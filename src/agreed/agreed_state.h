@@ -16,19 +16,19 @@ namespace holdfast::core {
 
 class Authority;
 
-/// What servers agree on besides leases (L3), between the log that carries it and the authority of this server.
-/// Changes go into the log; what comes out of it, from whichever server, is told to the authority before whoever asked
-/// for it is answered. Which log that is, is its owner's business.
+/// The state that servers agree on besides leases (L3), between the log that carries it and the authority of this
+/// server. Changes go into the log. Entries that come out of it, from any server, are passed to the authority before
+/// the caller that asked for them is answered. The owner chooses the log.
 class AgreedState {
  public:
     struct Parts {
-        /// Puts an entry at the end of the log. Answered when apply() was called for it, or a snapshot that has it was
-        /// installed; with an error if what becomes of it is not known.
+        /// Appends an entry to the log. `done` is called after apply() was called for it, or after a snapshot that
+        /// contains it was installed; with an error if the outcome is unknown.
         std::function<void(std::string entry, Callback<Result<void>> done)> append;
-        std::function<std::optional<Error>()> refusal;  ///< why nothing can be changed now
-        std::function<void()> on_policy;                ///< another one is agreed on: tell the authority
-        std::function<void(const Error&)> on_failure;   ///< what nobody waits for
-        std::uint64_t first_id = 1;                     ///< of commands: no other server, nor life, has the same
+        std::function<std::optional<Error>()> refusal;  ///< the reason if nothing can be changed now
+        std::function<void()> on_policy;                ///< another policy was agreed on: notify the authority
+        std::function<void(const Error&)> on_failure;   ///< failures that no caller waits for
+        std::uint64_t first_id = 1;                     ///< of commands; unique among all servers and incarnations
     };
     explicit AgreedState(Parts parts);
 
@@ -36,26 +36,26 @@ class AgreedState {
     void apply(LogIndex index, const std::string& entry) { state_.apply(index, entry); }
     Result<void> install(const std::string& snapshot) { return state_.install(snapshot); }
     std::string snapshot() const { return state_.snapshot(); }
-    /// Tells the authority of what has come. Never called from within the log, since the authority may want to append.
+    /// Passes new state to the authority. Never called from within the log, since the authority may append.
     void deliver();
-    /// What has come so far is known to the authority.
+    /// Marks all state so far as known to the authority.
     void delivered();
 
     // ---- for changes ----
     void use(Authority& authority) { authority_ = &authority; }
     std::uint64_t next_id() { return next_id_++; }
-    using Done = Callback<Result<std::optional<CommandOutcome>>>;  ///< nothing: known only to be in a snapshot
+    using Done = Callback<Result<std::optional<CommandOutcome>>>;  ///< nullopt if it is only known to be in a snapshot
     void append(std::uint64_t id, std::string entry, Done done);
     void submit(const std::optional<AuditEntry>& audit, const ClusterCommand& command, Done done);
-    /// A change of the policy that has this version and is `before`. Answers as Durable::save_policy().
+    /// Changes the policy `before`, which has this version. Answers as Durable::save_policy().
     void submit_policy(const std::optional<AuditEntry>& audit, const PolicyCommand& change,
                        Callback<Result<void>> done);
-    /// Of the policy that the authority was told last.
+    /// The version of the policy that was passed to the authority last.
     std::uint64_t shown_version() const { return shown_version_; }
     void save_agent(const SavedAgent& agent, Callback<Result<void>> done);
     void forget_agent(const std::optional<AuditEntry>& audit, std::string id, Callback<Result<void>> done);
     void note(const AuditEntry& audit);
-    /// Whoever waits is told the error.
+    /// Answers all waiting callers with the error.
     void stop(const Error& why);
 
     const ClusterState& state() const { return state_; }
@@ -71,11 +71,11 @@ class AgreedState {
     Parts parts_;
     std::uint64_t next_id_;
     std::map<std::uint64_t, UnderWay> under_way_;              // by id
-    std::vector<std::pair<SavedAgent, bool>> agents_changed_;  // true: forgotten
+    std::vector<std::pair<SavedAgent, bool>> agents_changed_;  // true if forgotten
     bool policy_changed_ = false;
     bool replaced_ = false;
     bool delivering_ = false;
-    std::uint64_t shown_version_ = 0;  // of the policy that the authority was told
+    std::uint64_t shown_version_ = 0;  // of the policy that was passed to the authority
     ClusterState state_;
     Authority* authority_ = nullptr;
 };

@@ -5,7 +5,8 @@
 
 namespace holdfast::core {
 
-/// Between the messages of proto/log.proto and what they stand for. Decoding gives nothing if a rule is broken.
+/// Conversions between the messages of proto/log.proto and the state's types. Decoding fails (false or nullopt) if a
+/// rule is violated.
 void encode(const Policy& policy, log::pb::PolicySettings& out);
 void encode(const std::string& holder, const Ban& ban, log::pb::Ban& out);
 void encode(const NameRuleKey& about, const NameRule& rule, log::pb::NameRule& out);

@@ -6,9 +6,9 @@
 
 namespace holdfast {
 
-/// What the authority of a node asks of the disk. In a cluster the store decides on tokens and has a durable ceiling
-/// for them (Q11, token_ceiling.h), so those that the authority suggests need none; and no policy goes beyond what the
-/// members have agreed on. All else is passed on.
+/// The durable state of a cluster node's authority. In a cluster the store decides on tokens and has a durable ceiling
+/// for them (Q11, token_ceiling.h), so tokens suggested by the authority need no reservation. A policy beyond the
+/// settings that the members have agreed on is refused. Everything else is passed on.
 class ClusterDurable final : public core::Durable {
  public:
     struct Parts {

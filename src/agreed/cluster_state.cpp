@@ -9,10 +9,10 @@
 namespace holdfast::core {
 namespace {
 
-// With what encoding adds, a snapshot has room where the log wants it to have.
+// With the overhead of encoding, a snapshot fits into the log's limit.
 static_assert(ClusterState::max_state_bytes + ClusterState::max_audit_bytes < ReplicatedLog::max_snapshot_bytes);
 
-/// What one of them takes in a snapshot, and a little more.
+/// The size in a snapshot, rounded up a little.
 std::size_t bytes_of(const SavedAgent& agent) {
     return agent.id.size() + 32;
 }
@@ -36,7 +36,7 @@ std::size_t bytes_of(const AuditEntry& entry) {
     return entry.who.size() + entry.what.size() + 24;
 }
 
-/// Between two characters of UTF-8.
+/// Cuts between two UTF-8 characters.
 void cut(std::string& text) {
     std::size_t end = std::min(text.size(), ClusterState::max_audit_text_bytes);
     while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)

@@ -30,8 +30,8 @@ struct PolicyCommand {
     const Policy& before;
     const Policy& after;
 };
-/// Stores an agent; one that is older than what is known of it has no effect. A life that has declared its end has not
-/// taken it back, whoever did not know of it yet (R5).
+/// Stores an agent. An agent older than the stored one has no effect. An epoch that has declared its end stays ended,
+/// even if the submitter did not know of that yet (R5).
 struct AgentCommand {
     SavedAgent agent;
 };
@@ -42,46 +42,47 @@ struct ForgetAgentCommand {
 struct MembersCommand {
     std::vector<std::string> members;
 };
-/// Nothing but its audit: of an admin's action that changes a lease, not this state.
+/// Only an audit entry, for an admin's action that changes a lease and not this state.
 struct AuditCommand {};
 
 using ClusterCommand = std::variant<PolicyCommand, AgentCommand, ForgetAgentCommand, MembersCommand, AuditCommand>;
 
-/// A command as an entry of the log. `id` is the submitter's: unique among its nodes and lives, and the same in every
-/// attempt at one change.
+/// A command as an entry of the log. `id` is chosen by the submitter: unique among all nodes and incarnations, and the
+/// same in every attempt at one change.
 struct SubmittedCommand {
     std::uint64_t id = 0;
     std::optional<AuditEntry> audit;
 };
 std::string encode_command(const SubmittedCommand& header, const ClusterCommand& command);
 
-/// What came of a command: it took effect; or what it was made from has changed since; or it would break a limit.
+/// The outcome of a command: it took effect; or the state that it was based on has changed since; or it would exceed a
+/// limit.
 enum class CommandOutcome : std::uint8_t { applied, conflict, refused };
 
-/// The state that the log carries (L3), made by its entries and nothing else: the same entries make the same state on
-/// every node. Policy with its bans (R7), agents (G5), the members, and the audit of admin actions.
+/// The state that the log carries (L3), determined by its entries alone: the same entries make the same state on every
+/// node. Policy with its bans (R7), agents (G5), the members, and the audit of admin actions.
 ///
-/// A change of the policy takes effect if nobody changed it since (by version), so that a change that is submitted
-/// twice takes effect once.
+/// A change of the policy takes effect only if the policy has not changed since (by version), so that a change that is
+/// submitted twice takes effect once.
 class ClusterState {
  public:
-    static constexpr std::size_t max_audit = 10'000;           ///< the oldest make room
-    static constexpr std::size_t max_audit_bytes = 1 << 20;    ///< likewise
-    static constexpr std::size_t max_audit_text_bytes = 1024;  ///< of one; what is longer is cut
-    static constexpr std::size_t max_state_bytes = 6 << 20;    ///< of bans and agents; what goes over it is refused
+    static constexpr std::size_t max_audit = 10'000;           ///< then the oldest are dropped
+    static constexpr std::size_t max_audit_bytes = 1 << 20;    ///< then the oldest are dropped
+    static constexpr std::size_t max_audit_text_bytes = 1024;  ///< of one entry; longer text is cut
+    static constexpr std::size_t max_state_bytes = 6 << 20;    ///< of bans and agents; commands beyond it are refused
 
-    /// Heard after each entry, once the state has changed; must not call the log.
+    /// Called after each entry, once the state has changed. Must not call the log.
     struct Listener {
         std::function<void(std::uint64_t id, CommandOutcome outcome)> command_done;
         std::function<void(const Policy& policy)> policy_changed;
         std::function<void(const SavedAgent& agent, bool forgotten)> agent_changed;
-        std::function<void()> replaced;  ///< by a snapshot: everything may be different
+        std::function<void()> replaced;  ///< by a snapshot; everything may differ
     };
     explicit ClusterState(Listener listener) : listener_(std::move(listener)) {}
 
     void apply(LogIndex index, const std::string& entry);
     std::string snapshot() const;
-    /// Error `state_corrupt`, with nothing changed, if it is no snapshot or breaks what this state promises.
+    /// Error `state_corrupt`, with nothing changed, if it is not a snapshot or violates an invariant of this state.
     Result<void> install(const std::string& snapshot);
 
     const Policy& policy() const { return policy_; }
@@ -89,13 +90,13 @@ class ClusterState {
     const std::map<std::string, SavedAgent, std::less<>>& agents() const { return agents_; }
     const std::vector<std::string>& members() const { return members_; }
     const std::deque<AuditEntry>& audit() const { return audit_; }
-    /// Those with numbers above `after`, by number.
+    /// The entries with numbers above `after`, by number.
     AuditPage audit(std::uint64_t after, std::size_t limit) const;
 
-    /// Error `members_differ`, naming both lists, if the cluster was made of others than these.
+    /// Error `members_differ`, naming both lists, if the cluster has other members.
     Result<void> check_members(const std::vector<std::string>& members) const;
-    /// Set for good by an entry that this version does not understand: this node cannot be trusted to have the same
-    /// state as the others.
+    /// Set permanently by an entry that this version does not understand: this node may not have the same state as the
+    /// others.
     const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
@@ -115,7 +116,7 @@ class ClusterState {
     std::vector<std::string> members_;
     std::deque<AuditEntry> audit_;
     std::size_t audit_bytes_ = 0;
-    std::uint64_t audit_count_ = 0;  ///< the number of the last
+    std::uint64_t audit_count_ = 0;  ///< the number of the last entry
     std::optional<Error> trouble_;
 };
 

@@ -65,7 +65,7 @@ void EngineDurable::stop() {
     agreed_.stop({"store_unavailable", "this front is stopping; what became of this is not known"});
 }
 
-/// How long leases may last is known to all before any is granted for so long (engine_watch.h).
+/// The longest TTL is recorded for all fronts before any lease is granted for that long (engine_watch.h).
 void EngineDurable::change_policy(std::optional<AuditEntry> audit, const Policy& policy, Callback<Result<void>> done) {
     struct Change {
         std::uint64_t version;

@@ -9,27 +9,27 @@
 
 namespace holdfast::core {
 
-/// What must last, for a front: in the engine's log, where all fronts read it. A change is in force here when it is
-/// answered, and with the others as soon as they have heard of it.
+/// Durable state of a front, kept in the engine's log, where all fronts read it. A change is in force here when it is
+/// answered, and on the other fronts as soon as they have read it.
 class EngineDurable final : public Durable {
  public:
     struct Parts {
         Engine& engine;
         std::function<WriteId()> next_write;
         EngineWatch& watch;
-        std::uint64_t first_id = 1;  ///< of commands: no other front, nor life, has the same
+        std::uint64_t first_id = 1;  ///< of commands; unique among all fronts and incarnations
         std::function<void(const Error&)> on_failure;
     };
     explicit EngineDurable(Parts parts);
     ~EngineDurable() override;
 
-    /// The engine may have lost what was agreed on: what is known here is written down again.
+    /// The engine may have lost the agreed state: writes the state known here again.
     void restore() { log_.save(); }
-    /// Reads what is there. Before anything else.
+    /// Reads the state. Call it before anything else.
     void load(Callback<Result<void>> done);
     Policy policy() const { return agreed_.state().policy(); }
     std::vector<SavedAgent> agents() const;
-    /// From now on it tells the authority what becomes of all this.
+    /// From now on all changes are passed to the authority.
     void use(Authority& authority);
 
     void advance(Instant now);
@@ -40,7 +40,7 @@ class EngineDurable final : public Durable {
     void on_reachable() { log_.on_notice(); }
     void stop();
 
-    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }  // the store's business
+    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }  // the store reserves tokens
     void save_policy(const Policy& policy, Callback<Result<void>> done) override;
     void save_policy_by(const AuditEntry& audit, const Policy& policy, Callback<Result<void>> done) override;
     void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override;

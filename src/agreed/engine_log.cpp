@@ -29,8 +29,8 @@ std::string entry_name(LogIndex index) {
 
 }  // namespace
 
-/// `END BELOW CHUNKS NAME`: the snapshot of that name has all entries up to and including END, in so many pieces, and
-/// entries before BELOW may be gone.
+/// `END BELOW CHUNKS NAME`: the snapshot NAME contains all entries up to and including END, in CHUNKS pieces; entries
+/// before BELOW may be deleted.
 struct EngineLog::Mark {
     LogIndex end = 0;
     LogIndex below = 0;
@@ -55,13 +55,13 @@ struct EngineLog::Mark {
     std::string chunk(std::uint64_t i) const { return name + "/" + std::to_string(i); }
 };
 
-/// One look at what is new.
+/// One pass of reading new entries.
 struct EngineLog::Looking {
-    std::size_t asked = 1;  ///< entries at a time: more while there are many
+    std::size_t asked = 1;  ///< entries per request; grows while there are many
     std::size_t missing = 0;
     std::vector<std::string> found;
     std::optional<Error> failure;
-    Mark mark{};  ///< of the snapshot that is loaded
+    Mark mark{};  ///< of the snapshot being loaded
 };
 
 struct EngineLog::Saving {
@@ -129,7 +129,7 @@ void EngineLog::saw_entries(const std::shared_ptr<Looking>& looking) {
     look_at_entries(looking);
 }
 
-/// There is no next entry: it was not written yet, or it was and is in a snapshot.
+/// The next entry does not exist: it was not written yet, or it is in a snapshot.
 void EngineLog::look_at_mark(const std::shared_ptr<Looking>& looking) {
     mark_.read(if_alive([this, looking](const Result<Reading>& found) {
         if (!found) return looked(found.error());
@@ -154,7 +154,7 @@ void EngineLog::load(const std::shared_ptr<Looking>& looking) {
                                 std::string whole;
                                 for (const std::string& chunk : looking->found) {
                                     if (chunk.empty())
-                                        return look_at_mark(looking);  // a newer one has taken its place meanwhile
+                                        return look_at_mark(looking);  // a newer snapshot has replaced it meanwhile
                                     whole += chunk;
                                 }
                                 if (const auto installed = parts_.install(whole); !installed)
@@ -201,10 +201,10 @@ void EngineLog::on_swapped(WriteId write, const Result<Swapped>& swapped) {
     if (swapped && (swapped->done || swapped->found.write == write)) return confirm();
     appending_now_ = false;
     if (!swapped) return finish(swapped.error());
-    look();  // somebody else's entry is there; then the next place
+    look();  // the index is taken by another front; read it and use the next
 }
 
-/// The place may have been free because its entry was taken out long ago.
+/// The index may have been free because its entry was deleted long ago.
 void EngineLog::confirm() {
     mark_.read(if_alive([this](const Result<Reading>& found) {
         appending_now_ = false;
@@ -252,7 +252,7 @@ void EngineLog::save_chunk(const std::shared_ptr<Saving>& saving) {
     swap.bytes = std::string_view(saving->bytes).substr(saving->written * parts_.chunk_bytes, parts_.chunk_bytes);
     parts_.engine.swap(swap, if_alive([this, saving](const Result<Swapped>& swapped) {
                            saving_ = swapped && swapped->done;
-                           if (!saving_) return;  // with one of the next entries
+                           if (!saving_) return;  // retried with one of the next entries
                            ++saving->written;
                            save_chunk(saving);
                        }));
@@ -280,7 +280,7 @@ void EngineLog::tidy(std::string prefix, IsOld is_old, const std::string& after)
     parts_.engine.scan(
         Kind::document, searched, after, 256,
         if_alive([this, prefix = std::move(prefix), is_old = std::move(is_old)](Result<Page> page) mutable {
-            if (!page) return;  // the next snapshot's business
+            if (!page) return;  // left to the next snapshot
             for (const NamedKept& entry : page->entries) {
                 if (!is_old(entry.name)) continue;
                 Swap swap;

@@ -13,15 +13,14 @@
 namespace holdfast::core {
 
 /// A log that all fronts of an engine append to and read, as documents of that engine: `log/N`, each written once. The
-/// engine is durable, so there is nothing to replicate and nobody leads; who finds the next place taken takes the one
+/// engine is durable, so there is no replication and no leader. A front that finds the next index taken uses the one
 /// after it.
 ///
-/// Now and then a front writes down what the entries came to so far, and takes the old ones out. A front that slept
-/// through that begins again from there; and one that wrote to a place below it, where an entry had been, finds out
-/// before it tells anybody.
+/// From time to time a front writes a snapshot and deletes old entries. A front that missed those entries continues
+/// from the snapshot. A front that wrote to an index below it, where an entry had been, detects that before it answers.
 class EngineLog {
  public:
-    /// How many entries are left in place before a snapshot, for those who are behind.
+    /// Number of entries kept before a snapshot, for fronts that are behind.
     static constexpr LogIndex kept_behind = 1000;
 
     struct Parts {
@@ -31,31 +30,31 @@ class EngineLog {
         std::function<std::string()> take_snapshot;
         std::function<Result<void>(const std::string& snapshot)> install;
         LogIndex entries_before_snapshot = 2000;
-        std::size_t chunk_bytes = 256 * 1024;  ///< of a snapshot: no engine takes more at once
+        std::size_t chunk_bytes = 256 * 1024;  ///< of a snapshot; no engine takes more at once
     };
     explicit EngineLog(Parts parts);
     ~EngineLog();
 
-    /// Reads what is there and new, one entry after the other; answers when there is no more.
+    /// Reads and applies the new entries in order. Answers when there are no more.
     void catch_up(Callback<Result<void>> done);
 
-    /// Answers once it was applied here, as all before it were. With an error, it may still be appended.
+    /// Answers once the entry and all before it were applied here. After an error it may still be appended.
     void append(std::string entry, Callback<Result<void>> done);
 
-    /// Looks for what others appended about once a second, and at once when told to by their notice.
+    /// Reads the entries of other fronts about once a second, and at once on their notice.
     void advance(Instant now);
     Instant next_due() const;
     static constexpr std::string_view notice = "log";
     void on_notice();
 
-    /// The engine may have lost entries: writes down what all that were applied here came to, for fronts that start
-    /// later and for those that had applied less.
+    /// The engine may have lost entries: writes a snapshot of all entries applied here, for fronts that start later and
+    /// for those that have applied fewer.
     void save();
 
     LogIndex applied() const { return applied_; }
 
  private:
-    struct Mark;  ///< what the document `snapshot` says
+    struct Mark;  ///< the contents of the document `snapshot`
     struct Looking;
     struct Saving;
     struct Appending {
@@ -81,11 +80,11 @@ class EngineLog {
     void save_if_long();
     void save_chunk(const std::shared_ptr<Saving>& saving);
     void save_mark(const std::shared_ptr<Saving>& saving);
-    /// Takes out the documents that begin with `prefix` and for which `is_old` says so.
+    /// Deletes the documents that begin with `prefix` and for which `is_old` returns true.
     using IsOld = std::function<bool(std::string_view name)>;
     void tidy(std::string prefix, IsOld is_old, const std::string& after);
 
-    /// Whatever the engine answers to one that is gone is not heard.
+    /// Drops answers of the engine that arrive after destruction.
     template <class Function>
     auto if_alive(Function function) {
         return [weak = std::weak_ptr(alive_), function = std::move(function)](auto&&... answer) mutable {
@@ -98,7 +97,7 @@ class EngineLog {
     Instant now_;
     Instant look_at_ = Instant::max();
     LogIndex applied_ = 0;
-    LogIndex saved_ = 0;  ///< where the last snapshot ends
+    LogIndex saved_ = 0;  ///< the last index in the latest snapshot
     bool looking_ = false, look_again_ = false;
     bool appending_now_ = false;
     bool saving_ = false;

@@ -30,7 +30,7 @@ void PolicyInForce::tell() {
     if (!behind_ || telling_ || now_ < not_before_) return;
     behind_ = false;
     telling_ = true;
-    // Once it is told of a shorter one, it may come down to that at any time.
+    // From the moment a shorter maximum is requested, the local state may hold it at any time.
     local_ttl_max_ = std::min(local_ttl_max_, agreed_.ttl_max);
     told_ttl_max_ = agreed_.ttl_max;
     local_.save_ttl_max(told_ttl_max_,

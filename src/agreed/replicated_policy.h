@@ -7,19 +7,19 @@
 
 namespace holdfast {
 
-/// Between the policy that the nodes agreed on and the one in force on this node.
+/// Derives the policy in force on this node from the policy that the nodes agreed on.
 ///
-/// They are the same but for the TTLs: a longer maximum is in force only once the local state has it, since a start
-/// after an unclean stop waits for as long as that says (S1). All the rest is in force at once, so that a disk that
-/// stalls never delays a ban (R7). The local state is told of every change of the maximum, one at a time, and of the
-/// newest again after a failure.
+/// They are the same except for the TTLs: a longer maximum is in force only once the local state has stored it, since
+/// that value sets the waiting time of a start after an unclean stop (S1). All the rest is in force at once, so that a
+/// disk that stalls never delays a ban (R7). Every change of the maximum is written to the local state, one at a time;
+/// after a failure the newest is written again.
 class PolicyInForce {
  public:
     struct Parts {
         core::LocalDurable& local;
-        Duration local_ttl_max;  ///< that the local state has
+        Duration local_ttl_max;  ///< as stored in the local state
         core::Policy agreed;
-        /// The local state has answered; the error, if it failed.
+        /// Called when a write to the local state has finished; with the error if it failed.
         std::function<void(const Result<void>& told)> on_told;
     };
     explicit PolicyInForce(Parts parts);
@@ -41,7 +41,7 @@ class PolicyInForce {
 
     core::LocalDurable& local_;
     Duration local_ttl_max_;
-    Duration told_ttl_max_;  ///< last
+    Duration told_ttl_max_;  ///< the last value written
     core::Policy agreed_;
     std::function<void(const Result<void>&)> on_told_;
     Instant now_{};

@@ -61,7 +61,7 @@ struct ReplicatedState::Impl {
         if (parts.on_failure) parts.on_failure(error);
     }
 
-    /// What the disk answers may have changed what the nodes agree on.
+    /// An answer of the disk may have changed the agreed state, so it is delivered afterwards.
     class Disk final : public core::LogDisk {
      public:
         explicit Disk(Impl& impl) : impl_(impl) {}
@@ -78,7 +78,7 @@ struct ReplicatedState::Impl {
     void save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& policy,
                      Callback<Result<void>> done);
 
-    // ---- what was agreed on reaches this node ----
+    // ---- delivery of the agreed state to this node ----
     void deliver();
     void on_local_told(const Result<void>& told);
 
@@ -140,7 +140,7 @@ ReplicatedState::Impl::Impl(Parts given)
     policy.emplace(
         PolicyInForce::Parts{.local = parts.local,
                              .local_ttl_max = parts.local_ttl_max,
-                             // Until a cluster's log is founded, what it will be founded with is as good as any.
+                             // Until a cluster's log is founded, the policy that it will be founded with is in force.
                              .agreed = state().members().empty() ? parts.first_policy : state().policy(),
                              .on_told = [this](const Result<void>& told) { on_local_told(told); }});
 }
@@ -183,7 +183,7 @@ void ReplicatedState::Impl::append(std::string entry, Callback<Result<void>> don
     });
 }
 
-/// Whoever waits is told now, since nothing is heard of the log any more.
+/// Answers all waiting callers now, since the log will not answer any more.
 void ReplicatedState::Impl::stop() {
     candidate.reset();
     if (std::exchange(stopped, true)) return;
@@ -196,7 +196,7 @@ void ReplicatedState::Impl::stop() {
 
 void ReplicatedState::Impl::save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& changed,
                                         Callback<Result<void>> done) {
-    // It was made from one with other TTLs than those agreed on.
+    // The change was made from a policy whose TTLs differ from those agreed on.
     if (!policy->complete()) {
         until_complete.push_back([done = std::move(done)](const Result<void>& told) mutable {
             done(told ? Result<void>(Error{"conflict", "the policy has been changed meanwhile"}) : told);
@@ -210,7 +210,7 @@ void ReplicatedState::Impl::save_policy(const std::optional<core::AuditEntry>& a
     });
 }
 
-// ---- what was agreed on reaches this node ----
+// ---- delivery of the agreed state to this node ----
 
 void ReplicatedState::Impl::deliver() {
     agreed.deliver();
@@ -227,7 +227,7 @@ void ReplicatedState::Impl::on_local_told(const Result<void>& told) {
 
 // ---- the first entries of a cluster's log ----
 
-/// Whoever leads next begins anew if this comes to nothing; to found twice has no effect.
+/// If this fails, the next leader founds the log again; founding twice has no effect.
 void ReplicatedState::Impl::found_if_needed() {
     if (stopped || !log->leads() || !state().members().empty() || founding_under_way > 0) return;
     for (FoundingEntry& entry : founding_entries({parts.first_policy, members}, state().policy_version(),
@@ -308,7 +308,8 @@ void ReplicatedState::receive(core::NodeIndex from, const core::LogMessage& mess
 }
 
 void ReplicatedState::on_peer(core::NodeIndex node, bool reachable) {
-    // So that changes are refused at once instead of after a while; the leader is known again as soon as it is heard.
+    // Changes are then refused at once instead of after a timeout. The leader is known again as soon as it is heard
+    // from.
     if (!reachable && node != impl_->parts.node && impl_->log->leader() == node) impl_->log->follow(std::nullopt);
 }
 

@@ -17,8 +17,8 @@ class ClusterState;
 
 namespace holdfast {
 
-/// The first entries of a log: the policy to begin with, and last the members. A log without members is not founded:
-/// what is there of it is founded once more, to the same effect.
+/// The first entries of a log: the initial policy, and last the members. A log without members is not founded: founding
+/// is then repeated, with the same effect.
 struct Founding {
     const core::Policy& policy;
     const std::vector<std::string>& members;
@@ -27,64 +27,68 @@ struct FoundingEntry {
     std::uint64_t id = 0;
     std::string value;
 };
-/// The members as they are written down: a single node may change its address.
+/// The members as recorded in the log: a single node may change its address.
 std::vector<std::string> recorded_members(const std::vector<std::string>& members);
 
 std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint64_t policy_version,
                                             const std::function<std::uint64_t()>& next_id);
 
-/// A single node's log is founded before anybody can change anything, whole or not at all: all of it in one write.
-/// `first_id` is of its commands.
+/// Founds the log of a single node before any change can be made, in one write: whole or not at all. `first_id` is the
+/// first id of its commands.
 core::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id);
 
-/// What every node of a cluster must agree on, through the replicated log (L3): policy with its bans (R7), agents (G5)
-/// and the audit of admin actions. A single node is a cluster of one: it leads from the start, and what its own disk
-/// has is committed.
+/// The state that every node of a cluster agrees on, through the replicated log (L3): policy with its bans (R7), agents
+/// (G5) and the audit of admin actions. A single node is a cluster of one: it leads from the start, and an entry on its
+/// own disk is committed.
 ///
-/// A change is answered once it is committed and has been told to this node's authority; `unavailable` if nobody leads
-/// or no majority is there: it is not in force then, though it may come to be. Error `conflict`: the policy has changed
-/// meanwhile, and the authority has been told; the change is to be made anew from that. Changes made through other
-/// nodes reach the authority as they are committed.
+/// A change is answered once it is committed and has been passed to this node's authority. Error `unavailable`: there
+/// is no leader or no majority; the change is not in force, though it may still come into force. Error `conflict`: the
+/// policy has changed meanwhile, and the authority has the new one; the change must be made again from that. Changes
+/// made through other nodes reach the authority as they are committed.
 ///
-/// Tokens are each node's own matter and go to the local state. So is how long a lease may live after an unclean stop
-/// (S1): a longer maximum TTL is in force here only once the local state has it; everything else at once.
+/// Tokens are local to each node and go to the local state. So does the longest time that a lease may last after an
+/// unclean stop (S1): a longer maximum TTL is in force here only once the local state has stored it; everything else at
+/// once.
 ///
-/// Who leads is decided by the lease `leader:log`, for which each node stands (L1).
+/// The leader is the holder of the lease `leader:log`, for which each node is a candidate (L1).
 ///
-/// Pure like the log itself: time, messages and the disk are given. A server has it in a file (replicated_file.h).
+/// Pure like the log itself: time, messages and the disk are passed in. A server keeps it in a file
+/// (replicated_file.h).
 class ReplicatedState final : public core::Durable {
  public:
     struct Parts {
         core::NodeIndex node = 0;
-        std::vector<std::string> members;  ///< each `id=host:port`, in the same order on all nodes; one: a single node
+        std::vector<std::string> members;  ///< each `id=host:port`, in the same order on all nodes; may be only one
         core::LocalDurable& local;
-        Duration local_ttl_max = core::Policy{}.ttl_max;  ///< that the local state has, so it is in force already
-        core::Policy first_policy = {};                   ///< founds a log that is empty
+        Duration local_ttl_max = core::Policy{}.ttl_max;  ///< as stored in the local state, so in force already
+        core::Policy first_policy = {};                   ///< founds an empty log
         std::unique_ptr<core::LogDisk> disk = nullptr;    ///< of the log
-        core::LogFound found = {};                        ///< on it; of a single node: what founding_alone() makes
+        core::LogFound found = {};  ///< its contents; for a single node, those made by founding_alone()
         std::function<void(core::NodeIndex to, core::LogMessage message)> send = {};  ///< must not call back
         std::function<void(const Error&)> on_failure = {};
-        std::function<void()> on_written = {};  ///< the disk of the log took something
+        std::function<void()> on_written = {};  ///< the log's disk has completed a write
         std::function<void(core::LogIndex index, const std::string& entry)> on_applied = {};  ///< must not call back
         std::size_t entries_before_snapshot = 1000;
-        Duration leader_ttl = 10s;  ///< of the lease `leader:log`; no longer than any lease of this cluster may be
-        std::uint64_t seed = 0;     ///< different in every life
+        Duration leader_ttl = 10s;  ///< of the lease `leader:log`; at most the longest TTL of this cluster
+        std::uint64_t seed = 0;     ///< different in every incarnation
     };
-    /// Errors: `members_differ` if the log is that of others than these; `state_too_new`, `state_corrupt`.
+    /// Errors: `members_differ` if the log belongs to other members; `state_too_new`, `state_corrupt`.
     static Result<std::unique_ptr<ReplicatedState>> make(Parts parts);
     ~ReplicatedState() override;
 
-    /// For the start of the authority, which is then to be told of all that changes. Stands for leadership from the
-    /// first advance() on. REQUIRES: stop() is called before the authority goes.
+    /// For the start of the authority. After use() the authority is notified of all changes, and this node is a
+    /// candidate for leadership from the first advance() on. REQUIRES: stop() is called before the authority is
+    /// destroyed.
     core::Policy policy() const;
     std::vector<core::SavedAgent> agents() const;
     void use(core::Authority& authority);
 
-    /// The time, before every call and whenever next_due() is reached. The authority's time comes first.
+    /// Sets the time. Call it before every other call and whenever next_due() is reached, after setting the authority's
+    /// time.
     void advance(Instant now);
     Instant next_due() const;
     void receive(core::NodeIndex from, const core::LogMessage& message);
-    /// A peer can be reached from now on, or no more.
+    /// A peer has become reachable or unreachable.
     void on_peer(core::NodeIndex node, bool reachable);
 
     void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
@@ -101,16 +105,16 @@ class ReplicatedState final : public core::Durable {
         core::LogIndex committed = 0;
         core::LogIndex applied = 0;
         bool leads = false;
-        std::optional<core::NodeIndex> leader;  ///< this node itself, or as it was last heard
-        core::LogBallot ballot;                 ///< that it leads or follows under
+        std::optional<core::NodeIndex> leader;  ///< this node itself, or the last known leader
+        core::LogBallot ballot;                 ///< under which it leads or follows
     };
     Status status() const;
-    /// As the entries up to status().applied have made it.
+    /// The state after the entries up to status().applied.
     const core::ClusterState& agreed() const;
 
-    /// Waits until what was asked of the disk is written, and its answer is posted.
+    /// Waits until all requested writes have finished and their answers are posted.
     void drain();
-    /// Gives the lease back, so that another may lead at once; waits for what is on its way to the disk. From now on
+    /// Releases the leader's lease, so that another node may lead at once, and waits for writes under way. From now on
     /// every change fails.
     void stop();
 

@@ -13,7 +13,7 @@
 
 namespace holdfast::core {
 
-/// Like std::optional, for what most requests never have: it takes a pointer's room when it is not there.
+/// Like std::optional, for rarely used members: takes only the size of a pointer when empty.
 template <class T>
 class Rare {
  public:
@@ -29,17 +29,17 @@ class Rare {
     std::unique_ptr<T> value_;
 };
 
-/// What an attempt needs besides its request.
+/// The state of an attempt, besides its request.
 struct Acquisitions::Attempt {
     AcquireRequest asked;
     Terms terms;
     Instant began_at;
-    std::vector<std::size_t> order;  // the intents by the name of their resource
-    std::vector<HeldLease> held;     // what was taken, by intent
-    ConflictReport standing;         // who was in the way
-    std::size_t missing = 0;         // answers, of those that were asked for at once
-    Callback<> then;                 // what comes after them
-    Rare<Refused> failure;           // of one of them
+    std::vector<std::size_t> order;  // indices of the intents, sorted by resource name
+    std::vector<HeldLease> held;     // the leases taken so far, by intent
+    ConflictReport standing;         // the conflicts found
+    std::size_t missing = 0;         // outstanding answers of a parallel step, plus one until all are sent
+    Callback<> then;                 // runs when all have arrived
+    Rare<Refused> failure;           // a failure of one of them
 
     void sort() {
         const auto& intents = asked.intents;
@@ -50,39 +50,39 @@ struct Acquisitions::Attempt {
     }
     const Intent& intent(std::size_t step) const { return asked.intents[order[step]]; }
     Steps all() const { return {0, order.size()}; }
-    /// True if everything before this step was taken.
+    /// True if the first `steps` intents in `order` were taken.
     bool holds(std::size_t steps) const {
         return std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(steps),
                            [this](std::size_t place) { return held[place].lease.token != 0; });
     }
 };
 
-/// One request, from the asking to the answer. There may be a hundred thousand that wait, so while it only waits it has
-/// no attempt, and what was asked is kept packed.
+/// One request, from arrival to answer. There may be a hundred thousand waiting requests, so a request that only waits
+/// has no attempt and its parameters are kept packed.
 struct Acquisitions::Request {
     std::uint64_t id = 0;
-    std::unique_ptr<Attempt> attempt;  // there from the asking to the queues, and whenever it tries again or leaves
+    std::unique_ptr<Attempt> attempt;  // present until it is queued, and whenever it retries or leaves the queues
     KeptRequest kept;                  // while it is in the queues
-    Priority priority = 0;  // of an agent fixed when it came (G5); of a plain request once it is queued: stands()
-    std::uint64_t takes_over = 0;  // its entry in the queues of before it moved to this node (G6)
+    Priority priority = 0;             // an agent's is fixed on arrival (G5), a plain request's once queued: stands()
+    std::uint64_t takes_over = 0;      // its entry in the queues from before it moved to this node (G6)
     Callback<AcquireAnswer> reply;
     std::function<bool()> reachable;
-    Instant received_at;                // the transmission that is answered
+    Instant received_at;                // when the transmission that will be answered arrived
     std::optional<Instant> wait_until;  // while it is in the queues
     bool agent = false;
     bool trying = false;          // an attempt is under way
-    bool again = false;           // its turn may have come during the attempt
-    Rare<AcquireAnswer> ending;   // its wait is over: answer this once the attempt under way has ended
-    Rare<AcquireAnswer> leaving;  // while it leaves the queues
+    bool again = false;           // it may have become due during the attempt
+    Rare<AcquireAnswer> ending;   // the wait is over: answer this when the current attempt has ended
+    Rare<AcquireAnswer> leaving;  // the answer to send once it has left the queues
 
-    /// It waits, and nobody is there to be told of a grant (G6).
+    /// True if it waits and its client can no longer be reached (G6).
     bool is_left() const { return wait_until && reachable && !reachable() && !mutant("granted_to_nobody"); }
 
-    /// Adds who was found in the way at one of its resources.
+    /// Adds the conflicts found at one of its resources.
     void stands(std::size_t step, ConflictReport found) {
         for (Conflict& conflict : found.conflicts)
             if (conflict.resource.empty()) conflict.resource = attempt->intent(step).resource;
-        // Its place is behind those that it found waiting, also when their node's clock is ahead of this one's (T1).
+        // It queues behind the waiters it found, even if their node's clock is ahead of this one's (T1).
         if (!agent && !wait_until && found.last_plain >= priority) priority = later_than(found.last_plain);
         attempt->standing.add(std::move(found));
     }
@@ -95,7 +95,7 @@ struct Acquisitions::Request {
         claim.token = token;
         return claim;
     }
-    /// Without the terms of a grant: enough to see how it stands.
+    /// Without the terms of a grant: enough to find conflicts.
     Claim claim_on(const Intent& intent, const AcquireRequest& asked) const {
         return {.holder = asked.holder,
                 .session = asked.session,
@@ -111,8 +111,8 @@ struct Acquisitions::Request {
     }
 };
 
-/// Some of its records are asked for at once: where the store is elsewhere, they take one way there and back together.
-/// `ask(step)` sees to it that arrived() is called once for each.
+/// Runs `ask` for several records in parallel, so that a remote store needs one round trip for all of them. `ask(step)`
+/// must cause exactly one call of arrived().
 template <class Ask>
 void Acquisitions::at_steps(const RequestPtr& request, Steps steps, const Ask& ask, Callback<> then) {
     request->attempt->missing = steps.end - steps.begin + 1;
@@ -127,7 +127,7 @@ inline AcquireBusy busy_answer(Code code, ConflictReport standing) {
     AcquireBusy busy{code, {}, standing.ahead + 1, standing.free_in};
     busy.conflicts.reserve(standing.conflicts.size());
     for (Conflict& conflict : standing.conflicts) {
-        // Where only others that wait are in the way, there is no lease whose end could be waited for.
+        // If only waiters conflict, no lease determines free_in; use the waiters' deadlines.
         if (standing.free_in == Duration::zero()) busy.retry_in = std::max(busy.retry_in, conflict.expires_in);
         std::string resource = conflict.resource;
         busy.conflicts.push_back({std::move(resource), std::move(conflict)});

@@ -18,7 +18,7 @@ bool is_queued(const Record& record, std::uint64_t request) {
 
 }  // namespace
 
-/// An answer that is given a second time (G7).
+/// An answer that is sent again (G7).
 struct Acquisitions::Retelling {
     Retelling(AcquireAnswer first, Callback<AcquireAnswer> to) : answer(std::move(first)), reply(std::move(to)) {}
 
@@ -68,9 +68,9 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     return requests_.contains(request->id) ? request->id : 0;
 }
 
-/// G2: the session that the request names; else that of its agent's epoch; else its key, so that a repeat through
-/// another node is not in its own way; else one of its own. That needs a name only if it takes several things, which
-/// must not be in each other's way.
+/// G2: the session that the request names; else that of its agent's epoch; else its idempotency key, so that a retry
+/// through another node does not conflict with itself; else a session of its own. The latter needs a name only if the
+/// request has several intents, which must not conflict with each other.
 std::string Acquisitions::session_of(const Request& request) {
     const AcquireRequest& asked = request.attempt->asked;
     if (!asked.session.empty()) return asked.session;
@@ -79,8 +79,8 @@ std::string Acquisitions::session_of(const Request& request) {
     return asked.intents.size() > 1 ? "own:" + std::to_string(random_.next()) : std::string{};
 }
 
-/// A grant is told as it stands now: its holder counts from when it asked again (T3), and an admin, or the holder
-/// itself, may have ended it since.
+/// Reports a grant in its current state: the holder counts from when it sent the retry (T3), and an admin or the holder
+/// itself may have ended the lease since.
 void Acquisitions::tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i) {
     auto* granted = std::get_if<AcquireGranted>(&retelling->answer);
     if (granted == nullptr || i == granted->leases.size()) return retelling->reply(std::move(retelling->answer));
@@ -129,8 +129,7 @@ void Acquisitions::try_again(const RequestPtr& request) {
         begin(request);
 }
 
-/// R6: a holder has no more leases than it may. A request for more than that can never be granted, whatever is
-/// released.
+/// R6: enforces the number of leases per holder. A request for more than the limit can never be granted.
 void Acquisitions::count(const RequestPtr& request) {
     const std::size_t most = request->attempt->terms.max_leases;
     const std::size_t asked = request->attempt->order.size();
@@ -193,8 +192,8 @@ void Acquisitions::looked(const RequestPtr& request) {
         busy(request);
 }
 
-/// The first by name alone, so that of two that want the same things one fails there and the other gets them all; then
-/// the rest.
+/// Takes the first by name alone, then the rest in parallel. So of two requests for the same resources one fails at the
+/// first, and the other gets them all.
 void Acquisitions::take(const RequestPtr& request) {
     if (request->ending) return busy(request);
     take_steps(request, {0, 1});
@@ -204,7 +203,7 @@ void Acquisitions::take_steps(const RequestPtr& request, Steps steps) {
     at_steps(
         request, steps, [this, request](std::size_t step) { take_at(request, step); },
         [this, request, taken = steps.end] {
-            // Nobody has been told yet, so it can be given back.
+            // The grant was not answered yet, so it can be rolled back.
             if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
             if (request->ending || !request->attempt->holds(taken)) return give_back(request);
             if (taken == request->attempt->order.size()) return grant(request);
@@ -230,7 +229,8 @@ void Acquisitions::take_at(const RequestPtr& request, std::size_t step) {
                 ruling.effect = Effect::changed;
                 if (outranked) *outranked = outranked_by(record, neighbours, claim);
             } else if (request->wait_until && !is_queued(record, request->id)) {
-                // A try of the store that came to nothing has granted it, and so taken it out of the queue.
+                // An earlier try of the store that did not take effect had granted the claim and so removed it from the
+                // queue.
                 enqueue(record, claim, *request->wait_until);
                 ruling.effect = Effect::changed;
             }
@@ -257,7 +257,7 @@ void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<Acq
     }
 }
 
-/// Gives back what was taken, keeping the request's place in the queues.
+/// Rolls back the grants taken so far; the request keeps its place in the queues.
 void Acquisitions::give_back(const RequestPtr& request) {
     at_steps(
         request, request->attempt->all(),
@@ -277,7 +277,7 @@ void Acquisitions::give_back(const RequestPtr& request) {
 }
 
 void Acquisitions::grant(const RequestPtr& request) {
-    // No store has begun to count before the attempt began.
+    // No store started a TTL before the attempt began.
     const Duration waited = surely_waited(request->attempt->began_at - request->received_at, parts_.rho);
     AcquireGranted granted{std::move(request->attempt->held), request->attempt->terms.ttl_cut, waited};
     for (std::size_t i = 0; i < granted.leases.size(); ++i) {
@@ -290,7 +290,7 @@ void Acquisitions::grant(const RequestPtr& request) {
     parts_.agents.granted(request->attempt->asked.holder);
     const std::string holder = request->attempt->asked.holder;
     answer(request, std::move(granted));
-    nudge(holder);  // its other requests may not wait as before, or need not any more
+    nudge(holder);  // its other requests may no longer be allowed to wait, or may no longer need to
 }
 
 }  // namespace holdfast::core

@@ -23,23 +23,22 @@
 
 namespace holdfast::core {
 
-/// Requests for leases, from the asking to the answer: all or nothing over several records (G1), and the waiting in
-/// between (G6).
+/// Processes acquire requests from arrival to answer: all or nothing over several records (G1), with waiting (G6).
 ///
-/// A request first looks at all its records, so that a refusal names everyone in the way. If the way is free it takes
-/// the first by name, then the others; should one have been taken in between, it gives all back. A request that
-/// waits has an entry in the queue of each of its records and tries again when the store says that its turn may have
-/// come. An agent that must not wait, or must not go on waiting, is told to die (G5).
+/// A request for several records first reads them all, so that a refusal lists all conflicts. If none conflicts, it
+/// takes the first by name, then the others. If one was taken in between, it rolls back all grants. A waiting request
+/// has an entry in the queue of each of its records and retries when the store reports that it may be due. An agent
+/// that must not wait, or must not continue to wait, is answered with `die` (G5).
 class Acquisitions {
  public:
-    /// On what terms a request may be granted now, by what can be said without looking at a record (S1, R7, G4).
+    /// The terms of a grant, as far as they do not depend on a record (S1, R7, G4).
     struct Terms {
         Duration ttl{};
         std::optional<TtlCut> ttl_cut;
         Duration wait{};
         Duration hold_max{}, ttl_min{};
-        std::size_t max_leases = 0;  ///< per holder (R6); zero: any number
-        bool full = false;           ///< no memory for requests that are not in the queues yet
+        std::size_t max_leases = 0;  ///< per holder (R6); zero: no limit
+        bool full = false;           ///< no memory for requests that are not queued yet
     };
     using Admit = std::function<std::variant<Terms, Refused>(const AcquireRequest&)>;
 
@@ -48,43 +47,43 @@ class Acquisitions {
         Events& events;
         Agents& agents;
         Admit admit;
-        std::function<Priority()> arrival;  ///< what a plain request is as old as: now, as a timestamp
+        std::function<Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
         std::uint64_t first_request = 1;
-        std::uint64_t seed = 0;  ///< of the names of sessions that belong to one request
-        double rho = 0;          ///< how far the rate of a clock may be wrong
+        std::uint64_t seed = 0;  ///< for the names of sessions that belong to one request
+        double rho = 0;          ///< the largest error of a clock's rate
     };
     explicit Acquisitions(Parts parts);
     ~Acquisitions();
 
     void use(Store& store) { store_ = &store; }
 
-    /// Returns the ticket for cancel(), or 0 if it was answered at once.
+    /// Returns the ticket for cancel(), or 0 if it was answered already.
     std::uint64_t start(AcquireRequest asked, Callback<AcquireAnswer> reply, Instant now);
     void cancel(std::uint64_t ticket, Instant now);
-    /// Answers everyone who waits.
+    /// Answers every request with `stopping`.
     void stop(Instant now);
 
-    /// Ends the waits that are over.
+    /// Ends the waits whose deadline has passed.
     void advance(Instant now);
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
     std::size_t waiter_bytes() const;
     std::uint64_t refused_for_memory() const { return refused_for_memory_; }
 
-    /// A number for a claim that is made past this queue, later than all before it.
+    /// A number for a claim that bypasses this class, higher than all before it.
     std::uint64_t next_number() { return next_id_++; }
     void number_from(std::uint64_t first) { next_id_ = first; }
 
-    /// True if the holder has a request that waits. And what its requests wait for, and whom.
+    /// True if the holder has a waiting request. survey() reports what its requests wait for, and their conflicts.
     bool waits(std::string_view holder) const { return by_holder_.contains(holder); }
     void survey(std::string_view holder, Callback<Answer<std::vector<WaitingRequest>>> reply);
 
-    /// Those agents' requests that a claim came before: some may have to die now (G5).
+    /// Judges requests of agents again after a claim was placed ahead of them: some may have to die (G5).
     void judge_again(const std::vector<std::uint64_t>& requests);
-    /// Lets the holder's requests that wait try again: something about the holder has changed.
+    /// Makes the holder's waiting requests retry after a change to the holder.
     void nudge(std::string_view holder);
-    /// Takes note of waiters whose turn may have come; serve() lets them try, up to a number: if there are more,
-    /// next_deadline() is now.
+    /// Records waiters that may be due. serve() lets a limited number of them retry; if more remain, next_deadline() is
+    /// now.
     void note_due(const std::vector<std::uint64_t>& waiters);
     void serve(Instant now);
 
@@ -98,11 +97,11 @@ class Acquisitions {
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     void count(const RequestPtr& request);
     void begin(const RequestPtr& request);
-    /// A place in a queue that nobody stands in any more.
+    /// A queue entry whose request is gone.
     struct Stranded {
         std::string resource;
         std::uint64_t request;
-        Instant until;  ///< then it ends by itself
+        Instant until;  ///< when the entry expires by itself
     };
     struct Steps {
         std::size_t begin = 0;
@@ -155,14 +154,14 @@ class Acquisitions {
     std::uint64_t next_id_;
     Random random_;
     std::map<std::uint64_t, RequestPtr> requests_;    // not answered yet
-    std::set<Request*, ByDeadline> deadlines_;        // of those that wait
+    std::set<Request*, ByDeadline> deadlines_;        // the waiting requests
     std::set<Request*, ByHolder> by_holder_;          // likewise
-    std::vector<std::unique_ptr<Attempt>> attempts_;  // for the next ones, with the memory they hold
+    std::vector<std::unique_ptr<Attempt>> attempts_;  // free list: reused with their memory
     std::deque<std::uint64_t> due_;
-    std::set<std::string, std::less<>> nudged_;  // holders whose requests are due after those
-    std::multimap<Instant, Stranded> stranded_;  // the store could not be told so; by when it is told again
+    std::set<std::string, std::less<>> nudged_;  // holders whose requests are due after those in due_
+    std::multimap<Instant, Stranded> stranded_;  // could not be removed from the store; by time of the next try
     bool serving_ = false;
-    std::size_t kept_bytes_ = 0;  // of those that wait, packed
+    std::size_t kept_bytes_ = 0;  // the packed waiting requests
     std::uint64_t refused_for_memory_ = 0;
 };
 

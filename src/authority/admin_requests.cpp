@@ -11,7 +11,7 @@ std::string text_of(const LeaseName& name) {
     return name.resource + " (token " + std::to_string(name.token) + ")";
 }
 
-/// What a change says, as an admin would.
+/// The text of a change for the audit.
 std::string text_of(const PolicyChange& change) {
     std::string text = "change policy:";
     const auto add = [&](const char* setting, const std::string& value) {
@@ -58,7 +58,7 @@ void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Call
 }
 
 void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by) {
-    // The publisher of a service would register the name anew as soon as the lease has run out (D5).
+    // The publisher of a service would register the name again as soon as the lease has expired (D5).
     if (const Owner owner = owner_of(name.resource); owner == Owner::directory) return reply(refused_by(owner));
     const auto barred = std::make_shared<const LeaseName>(std::move(name));
     apply_rule(

@@ -2,7 +2,8 @@
 
 namespace holdfast::core {
 
-/// Tells whether the agent neither holds nor waits for anything; else why that is in the way.
+/// Calls `then` with nullopt if the agent neither holds nor waits for anything; otherwise with a refusal, `otherwise`
+/// or a store failure.
 void Authority::Impl::if_idle(const std::string& id, Code otherwise, Callback<std::optional<Refused>> then) {
     if (acquisitions.waits(id)) return then(refused(otherwise));
     store->leases_of(id, Store::Which::active_or_reserved, 1,
@@ -84,7 +85,7 @@ void Authority::Impl::reserve_all(const std::shared_ptr<const std::string>& id, 
     const auto reserving = std::make_shared<Reserving>();
     reserving->answer.agent = *agents.find(*id);
     reserving->reply = std::move(reply);
-    // What belongs to a service is no agent's to mark, whatever the agent calls itself.
+    // An agent must not mark the leases of a service, even if it uses the same holder name.
     std::erase_if(held, [](const LeaseName& name) { return owner_of(name.resource) != Owner::nobody; });
     // Several leases of one record are marked together.
     std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.resource < b.resource; });

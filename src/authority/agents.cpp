@@ -98,13 +98,13 @@ void Agents::put(const AgentRequest& request, const Limits& limits, Instant now,
             return reply(storage_failure(saved.error()));
         }
         Entry* known = entry(request.id);
-        // Another node, or a later request, may have made something else of it since.
+        // Another node or a later request may have changed it since.
         if (known != nullptr && (!known->saved || known->agent.priority == put)) known->saved = put;
         reply(is_new);
     });
 }
 
-/// It is as it was before, or as another node has said meanwhile that it is.
+/// Restores the durable state, which another node may have changed meanwhile.
 void Agents::put_failed(const AgentRequest& request) {
     Entry* known = entry(request.id);
     if (known == nullptr) return;
@@ -125,7 +125,7 @@ void Agents::forget(const std::string& id, const AuditEntry& audit, Callback<Ans
     durable_.forget_agent_by(
         audit, id, [this, id, taken = taken_, reply = std::move(reply)](const Result<void>& forgotten) mutable {
             if (!forgotten) return reply(storage_failure(forgotten.error()));
-            // Where it was taken in, it may have been registered again since.
+            // If a take ran meanwhile, the agent may have been registered again since.
             if (taken == taken_) erase(id);
             reply(true);
         });
@@ -140,7 +140,7 @@ void Agents::take(const SavedAgent& saved, Instant now) {
     known->saved = saved.priority;
     Agent& agent = known->agent;
     agent.priority = saved.priority;
-    if (saved.epoch < agent.epoch) return;  // what was seen here is on its way
+    if (saved.epoch < agent.epoch) return;  // the newer epoch seen here is being saved
     const bool ends = saved.restarting && !agent.restarting;
     const bool begins = saved.epoch > agent.epoch;
     agent.epoch = saved.epoch;

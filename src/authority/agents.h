@@ -16,25 +16,25 @@
 
 namespace holdfast::core {
 
-/// The session of an agent's requests that name none (G2).
+/// The session of an agent's requests that do not name one (G2).
 std::string session_of_epoch(std::uint64_t epoch);
 
-/// The registered agents: how old each is, which of its lives was last seen, and how often it was told to die (G5).
+/// The registered agents: priority, latest epoch seen, and number of DIE answers (G5).
 ///
-/// A registration is durable before it is answered. That a newer life was seen is written down as well, but no request
-/// waits for that; if it fails, the agent's next request has it written once more.
+/// A registration is durable before it is answered. A newer epoch is saved as well, but no request waits for that; if
+/// saving fails, the agent's next request saves it again.
 ///
-/// Other nodes may register agents and see newer lives too. An epoch only goes up; a priority is that of whoever
-/// changed it last, and requests that wait keep the one they came with (G5). When an agent was seen, and how often it
-/// was told to die, is what this node knows.
+/// Other nodes may register agents and see newer epochs too. An epoch only increases. For a priority the last change
+/// wins, and waiting requests keep the priority they arrived with (G5). The time last seen and the DIE count are local
+/// to this node.
 class Agents {
  public:
     struct Parts {
         Durable& durable;
         std::vector<SavedAgent> saved;
-        Instant now;  ///< when those count as seen
+        Instant now;  ///< the time last seen of the saved agents
         Random random;
-        std::function<void(const std::string& id)> on_changed;  ///< a life has begun or declared its end
+        std::function<void(const std::string& id)> on_changed;  ///< a new epoch began, or the agent declared a restart
     };
     explicit Agents(Parts parts);
 
@@ -42,31 +42,31 @@ class Agents {
     std::size_t size() const { return by_id_.size(); }
     AgentPage page(std::string_view after, std::size_t limit) const;
 
-    /// Takes note of a request of this holder. Returns why it must be refused: an older epoch than the last seen. A
-    /// newer one begins a new life. Nothing is known of plain holders.
+    /// Records a request of this holder. Returns `stale_epoch` if the epoch is older than the latest seen; the request
+    /// must then be refused. A newer epoch replaces the latest. Ignores plain holders.
     std::optional<Code> see(std::string_view holder, std::optional<std::uint64_t> epoch, Instant now);
 
-    /// Registers an agent or brings it up to date; what the request leaves out stays, or is `priority_now`. Answers
-    /// whether it is new. The caller has checked that the priority may change. An agent that was unseen for `kept`
-    /// makes room for a new one.
+    /// Registers an agent or updates it. An omitted field keeps its value; an omitted priority of a new agent is
+    /// `priority_now`. The answer says whether the agent is new. REQUIRES: the caller has checked that the priority may
+    /// change. If the limit is reached, an agent not seen for `kept` is dropped for the new one.
     struct Limits {
         Priority priority_now = 0;
         Duration kept{};
     };
     void put(const AgentRequest& request, const Limits& limits, Instant now, Callback<Answer<bool>> reply);
 
-    /// R5: this life gets nothing more. REQUIRES: it is registered.
+    /// R5: the current epoch is granted nothing more. REQUIRES: the agent is registered.
     void declare_restart(std::string_view id);
     void forget(const std::string& id, const AuditEntry& audit, Callback<Answer<bool>> reply);
 
-    /// What has become of an agent, whoever changed it.
+    /// Applies a change of an agent, made through any node.
     void take(const SavedAgent& saved, Instant now);
     void take_forgotten(const std::string& id);
-    /// Likewise of all there are; others are forgotten.
+    /// Replaces all agents; those not in `saved` are forgotten.
     void take_all(const std::map<std::string, SavedAgent, std::less<>>& saved, Instant now);
 
-    /// Counts a DIE and says how long to stay away: twice as long each time, with a random part, so that those who were
-    /// told to die together do not come back together.
+    /// Counts a DIE and returns the backoff: it doubles each time, up to a limit, with jitter, so that agents that die
+    /// together do not retry together.
     Duration told_to_die(std::string_view id);
     void granted(std::string_view id);
 
@@ -74,10 +74,10 @@ class Agents {
     struct Entry {
         Agent agent;
         Instant seen;
-        std::optional<Priority> saved = {};  ///< its priority, as it is registered durably; none: it is not
-        bool unsaved = false;                ///< what was seen of it last could not be written down
+        std::optional<Priority> saved = {};  ///< the durable priority; none: not durable yet
+        bool unsaved = false;                ///< the last save failed
     };
-    using Entries = std::list<Entry>;  // the longest unseen first
+    using Entries = std::list<Entry>;  // least recently seen first
 
     Entry* entry(std::string_view id);
     void touch(std::string_view id, Instant now);

@@ -11,9 +11,9 @@
 
 namespace holdfast::core {
 
-inline constexpr Duration retry_when_full = 1s;  ///< of what is refused as memory_full
+inline constexpr Duration retry_when_full = 1s;  ///< for refusals with memory_full
 
-/// A lease as it is told to its holder: with its timeline at the moment of the answer (T4).
+/// A lease as reported to its holder, with its timeline as of the answer (T4).
 struct HeldLease {
     std::string resource;
     Lease lease;
@@ -26,8 +26,8 @@ struct TtlCut {
 struct AcquireGranted {
     std::vector<HeldLease> leases;  ///< in the order of the manifest
     std::optional<TtlCut> ttl_cut;
-    /// How long this very transmission of the request waited for its turn, as the holder's clock has surely counted: it
-    /// counts from its sending of that and this (T3).
+    /// How long this transmission of the request waited, as a lower bound on the holder's clock. The holder counts from
+    /// when it sent the request plus this (T3).
     Duration waited{};
 };
 struct NamedConflict {
@@ -35,12 +35,12 @@ struct NamedConflict {
     Conflict conflict;
 };
 struct AcquireBusy {
-    Code code = Code::busy;  ///< or wait_timeout, cancelled; or die (G5)
+    Code code = Code::busy;  ///< or wait_timeout, cancelled or die (G5)
     std::vector<NamedConflict> conflicts;
     std::size_t place = 1;  ///< in the queue: 1 is served next
     Duration retry_in{};
 };
-/// A refusal or failure: the code, a detail where the code's own text does not say enough, and when to ask again.
+/// A refusal or failure: the code, a detail if the code's own text is not enough, and when to retry.
 struct Refused {
     Code code;
     std::string detail;
@@ -50,7 +50,7 @@ inline Refused refused(Code code) {
     return {code, {}, {}};
 }
 
-/// A generic request on what belongs to a service.
+/// The refusal of a generic request on a resource that belongs to a service.
 inline Refused refused_by(Owner owner) {
     return {refusal_of(owner), std::string(advice_of(owner)), {}};
 }
@@ -68,7 +68,7 @@ struct RenewAnswer {
 
 struct RenewAllAnswer {
     std::vector<RenewAnswer> answers;
-    bool more = false;  ///< there are others, which were not renewed
+    bool more = false;  ///< the holder has further leases, which were not renewed
 };
 
 struct ReleaseAnswer {
@@ -83,13 +83,13 @@ struct VerifyAnswer {
     Instant at;                        ///< the store's time of the answer
 };
 
-/// An agent, as it is known (G5).
+/// A registered agent (G5).
 struct Agent {
     std::string id;
     Priority priority = 0;
     std::uint64_t epoch = 1;
-    bool restarting = false;  ///< this life has said that it restarts (R5)
-    unsigned deaths = 0;      ///< how often it was told to die since its last grant
+    bool restarting = false;  ///< this epoch has declared a restart (R5)
+    unsigned deaths = 0;      ///< number of DIE answers since its last grant
 };
 /// A request that waits.
 struct WaitingRequest {
@@ -102,7 +102,7 @@ struct WaitingRequest {
 struct AgentAnswer {
     Agent agent;
     std::size_t leases = 0;
-    std::vector<WaitingRequest> waiting;  ///< limits::named_per_record at most
+    std::vector<WaitingRequest> waiting;  ///< at most limits::named_per_record
     bool created = false;                 ///< by this very request
 };
 struct AgentPage {

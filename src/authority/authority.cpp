@@ -25,7 +25,7 @@ std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> r
     return gathering;
 }
 
-/// What is taken by the service that it belongs to and by nobody else. Anybody may stand for the lead of a group.
+/// Refuses a resource that only its service may acquire. Any caller may acquire the leadership of a group.
 std::optional<Refused> not_for(const Caller& caller, std::string_view resource) {
     const Owner owner = owner_of(resource);
     if (owner == Owner::nobody || owner == Owner::leaders || owner == caller.acts_for) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<Refused> not_for(const Caller& caller, std::string_view resource) 
 /// Only the leader knows the session that it leads in (R2).
 bool speaks_for_leader(const Record& record, const ReleaseRequest& request, Instant now) {
     const Lease* lease = record.find(request.name.token);
-    if (lease == nullptr || !lease->active(now)) return true;  // it has ended, and that may be told
+    if (lease == nullptr || !lease->active(now)) return true;  // it has ended; anyone may know that
     return !lease->session.empty() && lease->session == request.session;
 }
 
@@ -69,7 +69,8 @@ std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireR
     if (stopping) return refused(Code::stopping);
     if (const auto stale = agents.see(request.holder, request.epoch, now)) return refused(*stale);
     const Agent* agent = agents.find(request.holder);
-    // Anybody may register an agent under the name of a drone or a node; what is a service's own must not depend on it.
+    // Anyone may register an agent under the name of a drone or a node; a service's own request must not depend on
+    // that.
     const bool is_service = request.caller.acts_for != Owner::nobody;
     if (agent != nullptr && agent->restarting && !is_service) return refused(Code::agent_restarting);
     const Policy& policy = policy_for(request.caller);
@@ -165,7 +166,7 @@ void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> r
 
 namespace {
 
-/// How many of a holder's leases one heartbeat renews. The rest is for another one, which names them.
+/// The number of the holder's leases that one heartbeat renews. The others need a further heartbeat that names them.
 std::size_t renewed_at_once(const std::vector<LeaseName>& names) {
     std::size_t bytes = 0, count = 0;
     for (const LeaseName& name : names) {
@@ -232,7 +233,7 @@ void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> 
 
 namespace {
 
-/// About as much as it takes in an answer.
+/// Its approximate size in an answer.
 std::size_t bytes_of(const VerifyAnswer& answer) {
     constexpr std::size_t fields = 150;
     const auto bytes_of_lease = [&](const Lease& lease) {

@@ -11,19 +11,19 @@
 
 namespace holdfast::core {
 
-/// What the policy refuses; of a ban with the admin's reason, so that it reaches the one that it is about.
+/// A refusal by the policy. For a ban it includes the admin's reason, so that the banned holder sees it.
 inline Refused refused_under(const Policy& policy, Code code, std::string_view holder) {
     const auto ban = code == Code::banned ? policy.bans.find(holder) : policy.bans.end();
     if (ban == policy.bans.end() || ban->second.reason.empty()) return refused(code);
     return {code, std::string(advice_of(code)) + " (the admin's reason: " + ban->second.reason + ")", {}};
 }
 
-/// Answers that come one by one and are given together, in order.
+/// Collects answers that arrive one by one and replies with all of them, in order.
 template <class T, class Reply>
 struct Gathering {
     std::vector<T> answers;
     std::size_t missing = 0;
-    std::optional<Refused> failure;  // of the whole, where one part has no answer of its own for it
+    std::optional<Refused> failure;  // fails the whole request, if the answer type has no failure per part
     Callback<Reply> reply;
 
     void arrived() {
@@ -37,7 +37,7 @@ using Renewing = Gathering<RenewAnswer, std::vector<RenewAnswer>>;
 struct Verifying : Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>> {
     std::size_t bytes_left = 0;
 
-    /// Takes the answer in, if there is room for it.
+    /// Stores the answer if it fits within bytes_left; otherwise fails the whole request.
     void take(std::size_t i, VerifyAnswer answer);
 };
 
@@ -59,12 +59,12 @@ struct Authority::Impl {
           single_record(authority) {}
 
     const Policy& policy() const { return book.policy(); }
-    /// What the nodes agree on by a lease among themselves must not hang on a policy that can be changed only through
-    /// that: their own requests pass as if nobody had changed anything (L1).
+    /// The nodes' own lease must not depend on a policy that can be changed only through that lease. So the nodes' own
+    /// requests are judged by the default policy (L1).
     const Policy& policy_for(const Caller& caller) const { return caller.node ? unchanged : policy(); }
 
-    /// Keeps the durable ceiling ahead of the tokens (G3). If the disk refuses, tokens run out in the end and requests
-    /// are refused with `tokens_exhausted`; the disk is asked again, but not by every request.
+    /// Keeps the durable ceiling ahead of the tokens (G3). If the disk fails, tokens eventually run out and requests
+    /// are refused with `tokens_exhausted`. The reservation is retried after a pause, not on every request.
     static constexpr Duration pause_after_failure = 1s;
     void keep_tokens_ahead() {
         if (now < ask_for_tokens_at) return;
@@ -77,13 +77,14 @@ struct Authority::Impl {
         });
     }
 
-    /// What every request ends with: waiters whose turn has come try, and tokens are kept ahead.
+    /// Runs at the end of every request: serves due waiters and keeps the token ceiling ahead.
     void settle_accounts() {
         acquisitions.serve(now);
         keep_tokens_ahead();
     }
 
-    /// Now, as a priority: milliseconds on the wall clock of the start, which no clock step moves.
+    /// The current time as a priority: milliseconds of the wall clock at start plus the time since, so that clock steps
+    /// do not affect it.
     Priority timestamp() const { return to_ms(wall_at_zero + now.time_since_epoch()); }
 
     AuditEntry audited(const Caller& by, std::string what) const { return {by.address, timestamp(), std::move(what)}; }
@@ -111,13 +112,13 @@ struct Authority::Impl {
     Instant ask_for_tokens_at;
     Instant recovering_until;
     std::string recovering_why;
-    const Token issued_before;  // by earlier lives: none above it
+    const Token issued_before;  // no earlier incarnation issued a token above this
     Acquisitions acquisitions;
     SingleRecord single_record;
     Store* store = nullptr;
     bool stopping = false;
     bool memory_full = false;
-    std::uint64_t refused_for_memory = 0;  // on the short way
+    std::uint64_t refused_for_memory = 0;  // on the fast path
     std::function<void(Duration)> on_lateness;
 };
 

@@ -24,7 +24,7 @@ void CurrentPolicy::next() {
 
 void CurrentPolicy::saved(const Policy& changed, const Result<void>& outcome, std::uint64_t taken_before) {
     if (outcome) {
-        // Where it was taken in, others may have been after it.
+        // If take() ran meanwhile, policy_ already includes this change and perhaps newer ones.
         if (taken_ == taken_before) now_is(changed);
         return finish(policy_);
     }

@@ -10,26 +10,26 @@
 
 namespace holdfast::core {
 
-/// The policy in force. A change is checked, made durable, and only then takes effect; changes come one after the
-/// other. Where other nodes change it too, a change that one of theirs came before is made anew from what that came to.
+/// The policy in force. A change is checked, made durable, and only then takes effect. Changes are processed one at a
+/// time. If another node changed the policy first, the edit is retried on the newer policy.
 class CurrentPolicy {
  public:
     CurrentPolicy(Durable& durable, Policy policy) : durable_(durable), policy_(std::move(policy)) {}
 
     const Policy& policy() const { return policy_; }
 
-    /// `edit` changes a copy of the policy that is in force by then, or says why it cannot.
+    /// `edit` changes a copy of the policy in force at that time, or returns an error.
     using Edit = std::function<Result<void>(Policy&)>;
     void change(AuditEntry audit, Edit edit, Callback<Answer<Policy>> reply);
 
-    /// Called when another policy has come into force.
+    /// The observer is called when a new policy has come into force.
     void on_changed(std::function<void()> observer) { on_changed_ = std::move(observer); }
 
-    /// This one is in force from now on, whoever changed it.
+    /// Puts this policy in force, changed through any node.
     void take(Policy policy);
 
  private:
-    /// Each time another node was faster.
+    /// Limits the retries after a conflict with another node.
     static constexpr int max_tries = 100;
 
     struct Change {
@@ -47,7 +47,7 @@ class CurrentPolicy {
     Policy policy_;
     std::function<void()> on_changed_;
     std::uint64_t taken_ = 0;
-    int tries_ = 0;               // of the first
+    int tries_ = 0;               // of the change under way
     std::deque<Change> changes_;  // the first is under way
 };
 

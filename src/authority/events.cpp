@@ -45,7 +45,7 @@ void Events::publish(EventKind kind, std::string_view resource, const Lease& lea
         listener(event);
 }
 
-/// The ring is larger than a processor's own cache, and its slots are used again only after all the others.
+/// The ring exceeds the processor's cache, and a slot is reused only after all the others.
 void Events::prefetch(std::uint64_t sequence) const {
     const Event& soon = ring_[sequence % ring_.size()];
     __builtin_prefetch(soon.resource.data(), 1);

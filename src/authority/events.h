@@ -26,31 +26,32 @@ struct Event {
     std::string holder;
 };
 
-/// What happened, told to whoever listens, and the last of it kept for those who come back.
+/// Publishes events to listeners and keeps the latest for clients that reconnect.
 class Events {
  public:
     using Listener = std::function<void(const Event&)>;
     using Subscription = std::uint64_t;
 
-    /// Who tells of grants, renewals and ends by request: this authority of those that it carried out, or its store,
-    /// which sees those of other nodes as well.
+    /// The source of events for grants, renewals, releases and revocations: this authority for the requests it carried
+    /// out, or its store, which also sees those of other nodes.
     enum class Teller : std::uint8_t { authority, store };
 
     explicit Events(Teller teller = Teller::authority, std::size_t kept = 10'000);
 
     void publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at);
-    /// Of a request that this authority carried out: published unless the store tells of it.
+    /// For a request that this authority carried out: publishes unless the store does.
     void publish_own(EventKind kind, std::string_view resource, const Lease& lease, Instant at) {
         if (teller_ == Teller::authority) publish(kind, resource, lease, at);
     }
 
-    /// The listener is called for everything from now on, renewals too, until unsubscribe(). It must not subscribe or
-    /// unsubscribe while it is called.
+    /// The listener is called for every event from now on, including renewals, until unsubscribe(). It must not
+    /// subscribe or unsubscribe during a call.
     Subscription subscribe(Listener listener);
     void unsubscribe(Subscription subscription);
 
-    /// Hears of every change of a lease whose full name begins with `prefix`, with the lease as far as it is known; of
-    /// renewals only where the store tells of them. Costs nobody else a renewal's event, as subscribe() does.
+    /// The follower is called for every change of a lease whose full name begins with `prefix`, with the lease as far
+    /// as it is known; for renewals only if the store reports them. Unlike subscribe(), it does not make every renewal
+    /// build an event.
     using Follower = std::function<void(EventKind kind, std::string_view resource, const Lease& lease)>;
     Subscription follow(std::string prefix, Follower follower);
     void unfollow(Subscription subscription);
@@ -58,7 +59,7 @@ class Events {
     Teller teller() const { return teller_; }
     bool anyone_listens() const { return !listeners_.empty(); }
 
-    /// The sequence of the latest event; 0 if there was none.
+    /// The sequence of the latest event; 0 if none.
     std::uint64_t latest() const { return latest_; }
 
     /// True if everything after this sequence is still kept.
@@ -74,7 +75,7 @@ class Events {
     Teller teller_;
     std::vector<Event> ring_;  // by sequence modulo size; slots are reused, so that publishing allocates nothing
     std::uint64_t latest_ = 0;
-    Event passing_;  // renewals: told, not kept
+    Event passing_;  // renewals are published but not kept
     std::map<Subscription, Listener> listeners_;
     struct Following {
         std::string prefix;

@@ -19,7 +19,7 @@ bool worth_keeping(const AcquireAnswer& answer) {
     return std::holds_alternative<AcquireGranted>(answer);
 }
 
-/// About how much memory an answer takes: its text, and something for the rest.
+/// Approximate memory of an answer: its text plus a fixed overhead.
 std::size_t bytes_of(const AcquireAnswer& answer) {
     std::size_t bytes = 512;
     if (const auto* granted = std::get_if<AcquireGranted>(&answer))
@@ -37,7 +37,7 @@ std::size_t bytes_of(const AcquireAnswer& answer) {
 Idempotency::Idempotency(Random random)
     : first_key_{random.next(), random.next()}, second_key_{random.next(), random.next()} {}
 
-/// Holders cannot contain control characters, so no pair makes the text of another.
+/// Holders cannot contain control characters, so different pairs give different text.
 Idempotency::Name Idempotency::name_of(const AcquireRequest& request) const {
     const std::string text = request.holder + '\n' + request.idempotency_key;
     return {hash_text(first_key_, text), hash_text(second_key_, text)};

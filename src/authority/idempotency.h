@@ -14,28 +14,28 @@
 
 namespace holdfast::core {
 
-/// First answers, kept for those who ask again because they did not hear (G7).
+/// Keeps the first answers for clients that retry because they did not receive them (G7).
 class Idempotency {
  public:
     static constexpr std::size_t most = 100'000;
-    static constexpr std::size_t max_bytes = 64 << 20;  ///< of text in the answers; beyond either, the oldest go early
+    static constexpr std::size_t max_bytes = 64 << 20;  ///< of answers; beyond either limit the oldest are dropped
     static constexpr Duration kept = 5min;
 
-    /// What the names of requests are hashed with, which nobody must be able to guess.
+    /// `random` provides the keys for hashing request names. They must not be predictable.
     explicit Idempotency(Random random);
 
-    struct First {};  ///< not seen before: the request goes ahead
+    struct First {};  ///< not seen before: process the request
     using Seen = std::variant<First, AcquireAnswer>;
 
-    /// What to do with a request that carries a key. Every First must be followed by a finish(). A grant comes as it
-    /// was then: what it is worth now is for the caller to find out.
+    /// Looks up a request with a key. Every First must be followed by a finish(). A grant is returned as it was then;
+    /// the caller must check its current state.
     Seen look_up(const AcquireRequest& request, Instant now);
 
-    /// Remembers the answer. Refusals are not kept: they say that it is worth asking again.
+    /// Keeps the answer. Refusals are not kept: the request may be retried.
     void finish(const AcquireRequest& request, const AcquireAnswer& answer, Instant now);
 
  private:
-    /// Of a holder and its key, in 128 bits: there may be a hundred thousand that wait.
+    /// A 128-bit hash of a holder and its key. Compact, since there may be a hundred thousand waiting requests.
     struct Name {
         std::uint64_t first = 0, second = 0;
         auto operator<=>(const Name&) const = default;
@@ -55,7 +55,7 @@ class Idempotency {
 
     HashKey first_key_, second_key_;
     std::map<Name, Entry> entries_;
-    std::deque<Age> ages_;  // of the answered, oldest first
+    std::deque<Age> ages_;  // answered entries, oldest first
     std::size_t bytes_ = 0;
 };
 

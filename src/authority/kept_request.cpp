@@ -15,7 +15,7 @@ constexpr std::uint8_t kept_ttl = 0x08;
 
 class KeptWriter {
  public:
-    /// Seven bits to a byte, the lowest first; the highest bit says that there are more.
+    /// Varint: seven bits per byte, lowest first; the highest bit is set if more bytes follow.
     void put(std::uint64_t number) {
         for (; number >= 0x80; number >>= 7)
             bytes_ += static_cast<char>(number | 0x80);

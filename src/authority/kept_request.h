@@ -7,17 +7,17 @@
 
 namespace holdfast::core {
 
-/// What was asked, in one block of as few bytes as possible, for a request that only waits: there may be a hundred
-/// thousand of them. Whether its sender can be reached is no part of it.
+/// A packed AcquireRequest in one small block, for a request that only waits: there may be a hundred thousand of them.
+/// Does not include `reachable`.
 class KeptRequest {
  public:
     KeptRequest() = default;
     explicit KeptRequest(const AcquireRequest& asked);
 
     std::size_t bytes() const;
-    /// REQUIRES, like unpack(): something is kept.
+    /// REQUIRES: not empty. Likewise for unpack().
     std::string_view holder() const;
-    /// Writes all of it into `out`, reusing the memory it holds.
+    /// Writes the request into `out`, reusing its memory.
     void unpack(AcquireRequest& out) const;
 
  private:

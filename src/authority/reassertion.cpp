@@ -4,8 +4,8 @@
 
 namespace holdfast::core {
 
-/// S1: while nothing is granted, whoever holds what an earlier life granted may say so. A token above the ceiling that
-/// was found at the start was issued by nobody.
+/// S1: while nothing is granted, a holder may reassert a lease that an earlier incarnation granted. No token above the
+/// ceiling found at the start was ever issued.
 void Authority::reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply) {
     if (impl_->stopping) return reply(refused(Code::stopping));
     if (is_reserved(reassertion.resource)) return reply(refused(Code::reserved_namespace));

@@ -13,18 +13,18 @@
 
 namespace holdfast::core {
 
-/// Who sent a request, and over which connection. Carried through so that policy may come to depend on it.
+/// The sender of a request and its connection. Passed through so that policy can depend on it.
 struct Caller {
     std::string address;
     std::uint64_t connection = 0;
-    bool node = false;               ///< the node itself, for what the nodes agree on among themselves
+    bool node = false;               ///< the node itself, for agreement among the nodes
     Owner acts_for = Owner::nobody;  ///< the service whose own request this is; no door sets it
 };
 
 struct AcquireRequest {
     Caller caller;
     std::string holder;
-    std::optional<std::uint64_t> epoch;  ///< which life of an agent; none: the one last seen
+    std::optional<std::uint64_t> epoch;  ///< of an agent; none: the latest seen
     std::string session;
     std::vector<Intent> intents;  ///< full names
     std::optional<Duration> ttl;
@@ -33,7 +33,7 @@ struct AcquireRequest {
     std::string reason;
     std::string metadata;
     std::string idempotency_key;
-    std::function<bool()> reachable;  ///< whether whoever waits can still be told (G6); none: always
+    std::function<bool()> reachable;  ///< whether the client can still be answered (G6); none: always
 };
 
 struct LeaseToRenew {
@@ -45,7 +45,7 @@ struct RenewRequest {
     std::string holder;
     std::optional<std::uint64_t> epoch;
     std::vector<LeaseToRenew> leases;
-    std::optional<std::uint64_t> progress;  ///< for all of them, where it names none
+    std::optional<std::uint64_t> progress;  ///< for all of them, if the request names no leases
     std::optional<Duration> ttl;
 };
 
@@ -54,10 +54,10 @@ struct ReleaseRequest {
     LeaseName name;
     std::string holder;
     std::optional<std::uint64_t> epoch{};
-    std::string session{};  ///< that it was acquired in: what only the leader of a group can name (R2)
+    std::string session{};  ///< the session it was acquired in, which only the leader of a group knows (R2)
 };
 
-/// An agent registers, or says what has changed.
+/// Registers or updates an agent.
 struct AgentRequest {
     Caller caller;
     std::string id;
@@ -65,7 +65,7 @@ struct AgentRequest {
     std::optional<std::uint64_t> epoch;
 };
 
-/// What is to change in the policy; what is left out stays.
+/// A change of the policy; omitted settings keep their value.
 struct PolicyChange {
     std::optional<Duration> ttl_min, ttl_max, ttl_default, wait_max;
     std::optional<bool> reject_above_max;

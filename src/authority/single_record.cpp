@@ -7,7 +7,7 @@
 
 namespace holdfast::core {
 
-/// One request, from the call to the answer. Used again and again, with the memory it has gathered.
+/// One request, from the call to the answer. Objects are reused, with their memory.
 struct SingleRecordCall final : Update {
     explicit SingleRecordCall(SingleRecord& owner) : single_record(owner) {}
 
@@ -15,7 +15,7 @@ struct SingleRecordCall final : Update {
     void done(Result<void> outcome) override;
 
     Authority::Impl& authority() const { return *single_record.authority_.impl_; }
-    /// Anybody may register an agent under any name; what was signed for must not depend on it.
+    /// Anyone may register an agent under any name; a signed request must not depend on that.
     const Agent* agent() const { return signed_for ? nullptr : authority().agents.find(holder); }
     void forget();
     void note(EventKind kind, const Lease& lease);
@@ -31,7 +31,7 @@ struct SingleRecordCall final : Update {
     SingleRecord::Done tell;
     SingleRecordAnswer answer;
     Effect effect = Effect::none;
-    std::vector<Noted> noted;  // what to publish; the first `events` of them
+    std::vector<Noted> noted;  // events to publish: the first `events` entries
     std::size_t events = 0;
     std::vector<std::uint64_t> outranked;
     bool granted = false;
@@ -123,23 +123,23 @@ std::optional<Code> RecordTransaction::refuse(Code code) const {
     return code;
 }
 
-/// Names the verb that the service has for it.
+/// The detail names the service's own request for this.
 std::optional<Code> RecordTransaction::refuse_for(Owner of) const {
     call_.answer.detail = advice_of(of);
     return refuse(refusal_of(of));
 }
 
-/// No door reaches what only its publisher may change (D1), unless the request was signed.
+/// Only a signed request may change a resource that belongs to its publisher (D1).
 bool RecordTransaction::forbidden() const {
     return !call_.signed_for && is_reserved(call_.resource);
 }
 
-/// The service that is to be asked for it, if there is one.
+/// The service that owns the resource; nobody for a signed request.
 Owner RecordTransaction::owner() const {
     return call_.signed_for ? Owner::nobody : owner_of(call_.resource);
 }
 
-/// What Authority::Impl::admit() checks, in its order.
+/// The checks of Authority::Impl::admit(), in the same order.
 std::optional<Code> RecordTransaction::admitted() const {
     const Authority::Impl& impl = call_.authority();
     if (impl.stopping) return Code::stopping;
@@ -173,7 +173,7 @@ std::optional<Code> RecordTransaction::acquire(Predicate predicate, std::optiona
         return refuse(Code::tokens_exhausted);
     }
     const Agent* agent = call_.agent();
-    // G2. A key of Redis has no session: its value is all that its client says of itself.
+    // G2. A Redis key has no session: its value is the only identity of its client.
     const std::string session = agent != nullptr && !call_.exact ? session_of_epoch(agent->epoch) : std::string{};
     const Claim claim{.holder = call_.holder,
                       .session = session,
@@ -234,7 +234,7 @@ std::optional<Code> RecordTransaction::replace(Predicate predicate, std::optiona
         record_.end(lease.token, released ? Ending::released : Ending::revoked, now_);
         call_.effect = Effect::freed;
     }
-    // What ended is told of first.
+    // Publish the ends before the grant.
     const auto notes = call_.noted.begin();
     std::rotate(notes + note_of_grant, notes + note_of_grant + 1, notes + static_cast<std::ptrdiff_t>(call_.events));
     return std::nullopt;

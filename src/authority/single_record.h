@@ -20,66 +20,66 @@ namespace holdfast::core {
 class Authority;
 struct SingleRecordCall;
 
-/// Whom and what a request about one record is about. The text is copied: it need not outlive the call.
+/// The resource and the holder of a request on one record. The text is copied and need not outlive the call.
 struct SingleRecordSubject {
-    std::string_view resource;   ///< the full name
-    std::string_view holder{};   ///< who asks; empty if nobody in particular does
-    std::string_view extra{};    ///< for the rule's own use
-    bool takes = false;          ///< the rule may acquire: the holder's quota is looked at first (R6)
-    bool signed_for = false;     ///< may change what is reserved (is_reserved()); the holder is then no agent
-    bool by_connection = false;  ///< the connection that took it speaks for it, a leader's too (R8)
-    bool exact = false;          ///< TTLs as they are asked for, or a refusal: the holder is not told what it got
+    std::string_view resource;  ///< the full name
+    std::string_view holder{};  ///< the requester; empty if there is none in particular
+    std::string_view extra{};   ///< for the rule's own use
+    bool takes = false;         ///< the rule may acquire: the holder's quota is checked first (R6)
+    bool signed_for = false;  ///< may change reserved names (is_reserved()); the holder is then not treated as an agent
+    bool by_connection = false;  ///< the connection that took it may release it, also a leader's lease (R8)
+    bool exact = false;          ///< grant the exact TTL or refuse: the holder does not learn the granted TTL
 };
 
-/// The outcome of a request about one record. Lives until `done` returns.
+/// The outcome of a request on one record. Valid until `done` returns.
 struct SingleRecordAnswer {
-    std::string_view resource;         ///< as asked
-    std::optional<Code> refused;       ///< why not
-    std::optional<Duration> retry_in;  ///< when to ask again, if that helps
-    std::string detail;                ///< where the code does not say enough
-    Lease lease;                       ///< of acquire, renew and end: as it is, or was, then
+    std::string_view resource;         ///< as in the request
+    std::optional<Code> refused;       ///< the reason for a refusal
+    std::optional<Duration> retry_in;  ///< when to retry, if that helps
+    std::string detail;                ///< if the code alone is not enough
+    Lease lease;                       ///< of acquire, renew, release and end: as it is, or was at its end
     bool has_lease = false;
-    std::optional<Duration> cut_from;        ///< the TTL it would have had but for the policy
-    LeaseState state = LeaseState::unknown;  ///< of release: RELEASED by this very request if `has_lease`
-    ConflictReport standing;                 ///< of an acquire that was refused as `busy`: who is in the way
+    std::optional<Duration> cut_from;        ///< the requested TTL, if the policy cut it
+    LeaseState state = LeaseState::unknown;  ///< of release: if `has_lease`, released by this request
+    ConflictReport standing;                 ///< of an acquire refused with `busy`: the conflicts
     Instant at;                              ///< the store's time of the answer
-    std::int64_t number = 0;                 ///< the rule's own
+    std::int64_t number = 0;                 ///< for the rule's own use
     std::string text;                        ///< likewise
 };
 
-/// One record in a transaction, and what may be done with it. What is done takes effect with the record,
-/// all or nothing, and is published as events then.
+/// One record in a transaction, and the operations on it. The changes take effect together with the record, all or
+/// nothing, and are then published as events.
 class RecordTransaction {
  public:
     std::string_view resource() const;
     std::string_view holder() const;
     std::string_view extra() const;
 
-    /// The record, without what is past its time (T2). Rules change it by the functions below only.
+    /// The settled record (T2). Rules change it only by the functions below.
     const Record& record() const { return record_; }
     Instant now() const { return now_; }
     const Policy& policy() const;
     SingleRecordAnswer& answer();
 
-    /// Takes the resource for holder(), by all that acquire() of the authority checks, or says why not: then nothing is
-    /// changed. answer() has the lease, or who stands in the way. REQUIRES: the subject `takes`.
+    /// Acquires the resource for holder(), with all checks of Authority::acquire(). Returns the reason if refused;
+    /// nothing is then changed. answer() has the lease or the conflicts. REQUIRES: the subject has `takes` set.
     /// The metadata is a JSON object as text, or empty.
     std::optional<Code> acquire(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata = {});
 
-    /// As acquire(), in the place of whoever has it: what holder() had is released, what others had is revoked. If it
-    /// is refused, nothing has ended.
+    /// As acquire(), but replaces the current holders: the leases of holder() without a session are released, all
+    /// others are revoked. If it is refused, no lease has ended.
     std::optional<Code> replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata = {});
 
-    /// Extends a lease of holder() (R1); `holder` in its place for whoever acts for the holder.
+    /// Extends a lease of holder() (R1), or of `holder` if the caller acts for another holder.
     std::optional<Code> renew(Token token, std::optional<Duration> ttl);
     std::optional<Code> renew(Token token, std::optional<Duration> ttl, std::string_view holder);
 
-    /// Releases a lease of holder() (R2); a leader's only if extra() is the session it leads in. answer().state says
-    /// how it stood.
+    /// Releases a lease of holder() (R2). A leader's lease only if extra() is the session it leads in, or by_connection
+    /// is set. answer().state is its state.
     std::optional<Code> release(Token token);
 
-    /// Ends an active lease, whoever holds it: `released`, or `revoked` by somebody else's wish. REQUIRES: it is in the
-    /// record.
+    /// Ends an active lease of any holder: `released`, or `revoked` if requested by another party. REQUIRES: the lease
+    /// is in the record, `how` is not `expired`, and the resource belongs to no service.
     void end(Token token, Ending how);
 
  private:
@@ -99,22 +99,23 @@ class RecordTransaction {
     Instant now_;
 };
 
-/// The short way through the authority, for a request about one record that does not wait: it does what the long way
-/// does (admission, policy, tokens, events, waiters that have their turn), takes text as views, and allocates nothing
-/// once warm. Reached by Authority::single_record().
+/// The fast path through the authority, for a request on one record that does not wait. It does the same as the general
+/// path (admission, policy, tokens, events, serving waiters), takes text as views, and allocates nothing once warm.
+/// Obtained from Authority::single_record().
 ///
-/// A holder that is registered as an agent may be told to die rather than that the resource is busy (G5): that takes
-/// the long way; see Authority::is_agent().
+/// A registered agent may have to be answered with `die` instead of `busy` (G5). That needs the general path; see
+/// Authority::is_agent().
 ///
 ///     authority.single_record().update({.resource = name, .holder = who, .takes = true},
 ///         [](RecordTransaction& desk) { desk.acquire(Predicate::mutates, 30s); },
 ///         [&exchange](const SingleRecordAnswer& answer) { … exchange.finish(); });
 class SingleRecord {
  public:
-    /// Decides on the record. May run more than once, on fresher state; what it did before is then forgotten. Must not
-    /// call the authority. Captures of up to six words cost nothing; they must outlive the call, so no views of input.
+    /// Changes the record. May run more than once, on fresher state; its earlier effects are then discarded. Must not
+    /// call the authority. Captures of up to six words do not allocate. They must outlive the call, so do not capture
+    /// views of the input.
     using Rule = Callback<RecordTransaction&>;
-    /// Called once, before the call returns or later. May call the authority.
+    /// Runs once, before the call returns or later. May call the authority.
     using Done = Callback<const SingleRecordAnswer&>;
 
     explicit SingleRecord(Authority& authority);
@@ -122,16 +123,17 @@ class SingleRecord {
     SingleRecord(const SingleRecord&) = delete;
     SingleRecord& operator=(const SingleRecord&) = delete;
 
-    /// What will be asked for next, many at once: a hint to the store (Store::expect).
+    /// A hint to the store about the next requests (Store::expect).
     void expect(std::span<const Expected> coming);
 
-    /// Runs any rule on one record. `answer.refused` is what the rule set there, or storage_failed.
+    /// Runs any rule on one record. `answer.refused` is set by the rule, or is the code of a store failure
+    /// (storage_failure()).
     void update(const SingleRecordSubject& subject, Rule rule, Done done);
 
     void acquire(std::string_view resource, std::string_view holder, Predicate predicate, std::optional<Duration> ttl,
                  Done done);
     void renew(std::string_view resource, std::string_view holder, Token token, std::optional<Duration> ttl, Done done);
-    /// The session is asked for only of whoever leads a group.
+    /// The session is needed only for the lease of a leader.
     void release(std::string_view resource, std::string_view holder, Token token, Done done,
                  std::string_view session = {});
 

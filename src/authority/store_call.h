@@ -11,7 +11,7 @@
 
 namespace holdfast::core {
 
-/// What a failure of the store or of the disk is called.
+/// The code for a failure of the store or the disk.
 inline Code code_of_failure(const Error& error) {
     for (const Code code : {Code::unavailable, Code::store_unavailable, Code::invalid_argument, Code::invalid_policy,
                             Code::stale_epoch, Code::too_many_agents})
@@ -19,14 +19,14 @@ inline Code code_of_failure(const Error& error) {
     return Code::storage_failed;
 }
 
-/// The answer when the store could not.
+/// The answer to a request when the store or the disk failed.
 inline Refused storage_failure(const Error& error) {
     const Code code = code_of_failure(error);
     const bool passes = code == Code::unavailable || code == Code::store_unavailable;
     return {code, error.message, passes ? error.retry_in.value_or(Duration{1s}) : error.retry_in};
 }
 
-/// What a rule made of a record, and whether the record is to be written.
+/// The verdict of a rule, and its effect on the record.
 template <class Verdict>
 struct Ruling {
     using verdict_type = Verdict;
@@ -34,7 +34,7 @@ struct Ruling {
     Effect effect = Effect::none;
 };
 
-/// Calls a rule that looks at the neighbours, or one that does not.
+/// Calls a rule with or without the neighbours, as it requires.
 template <class Rule>
 auto call_rule(Rule& rule, Record& record, const Neighbours& neighbours, Instant now) {
     if constexpr (std::is_invocable_v<Rule&, Record&, const Neighbours&, Instant>)
@@ -44,7 +44,7 @@ auto call_rule(Rule& rule, Record& record, const Neighbours& neighbours, Instant
 }
 
 /// Runs a rule on one record: `rule(Record&, [const Neighbours&,] Instant) -> Ruling<Verdict>`, then
-/// `done(Result<Verdict>)` once the store has answered. Both live until then.
+/// `done(Result<Verdict>)` once the store has answered. Both are kept until then.
 template <class Rule, class Done>
 void apply_rule(Store& store, std::string_view resource, Rule rule, Done done) {
     using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),

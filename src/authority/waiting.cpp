@@ -6,12 +6,12 @@
 namespace holdfast::core {
 namespace {
 
-/// How many have their turn, or end their wait, before others are served: one release may free the way for all.
+/// The number of waiters that retry or time out per turn, before other work runs: one release may make all of them due.
 constexpr std::size_t waiters_per_turn = limits::waiters_per_record;
 
 }  // namespace
 
-/// Blocked: queue the request, tell the agent to die, or report the conflicts.
+/// Blocked: queue the request, answer the agent with `die`, or report the conflicts.
 void Acquisitions::busy(const RequestPtr& request) {
     request->trying = false;
     if (request->ending) {
@@ -43,13 +43,13 @@ void Acquisitions::judged(const RequestPtr& request, bool holds_something) {
 
 void Acquisitions::wait(const RequestPtr& request) {
     if (request->wait_until) {
-        // What the attempt found may be a hundred times as much as the request itself. The next one finds it anew.
+        // The conflicts found may take a hundred times the memory of the request. The next attempt finds them again.
         return rest(*request);
     }
     if (request->attempt->terms.wait <= Duration::zero())
         return answer(request, busy_answer(Code::busy, std::move(request->attempt->standing)));
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
-    // G6: not the place of another request that waits right here.
+    // G6: do not take the place of another request that waits on this node.
     if (const ConflictReport& found = request->attempt->standing;
         found.own_entry != 0 && !requests_.contains(found.own_entry) && !mutant("place_forgotten")) {
         request->takes_over = found.own_entry;
@@ -89,14 +89,14 @@ void Acquisitions::queue(const RequestPtr& request) {
     };
     at_steps(request, request->attempt->all(), ask, [this, request] {
         if (request->attempt->failure) return fail(request, *std::exchange(request->attempt->failure, {}));
-        // Between looking and queueing a place may have been freed without anyone to tell: look once more.
+        // A place may have been freed between reading and queueing, without a notification: try once more.
         request->trying = false;
         try_again(request);
     });
 }
 
-/// An older request has come before these. Those whose agent holds something may have to die (judge()); the others wait
-/// on and are not disturbed.
+/// An older request was placed ahead of these. Those whose agent holds something may have to die (judge()); the others
+/// continue to wait.
 void Acquisitions::judge_again(const std::vector<std::uint64_t>& requests) {
     for (const std::uint64_t id : requests) {
         const RequestPtr request = find(id);
@@ -113,10 +113,10 @@ void Acquisitions::fail(const RequestPtr& request, Refused refused) {
     leave(request, std::move(refused));
 }
 
-/// Takes a request that is not granted out of the queues, then answers it.
+/// Removes a request that is not granted from the queues, then answers it.
 void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
     if (!request->wait_until) return answer(request, std::move(answered));
-    request->trying = true;  // so that nobody lets it try while it leaves
+    request->trying = true;  // so that it does not retry while it leaves
     const auto ask = [this, request](std::size_t step) {
         take_out({request->attempt->intent(step).resource, request->id, *request->wait_until},
                  [this, request] { arrived(request); });
@@ -125,7 +125,7 @@ void Acquisitions::leave(const RequestPtr& request, AcquireAnswer answered) {
     at_steps(request, request->attempt->all(), ask, [this, request] { answer(request, std::move(*request->leaving)); });
 }
 
-/// If the store cannot do it now it is told again: whoever is behind this place would wait for nobody.
+/// If the store fails, this is retried: the waiters behind this entry would wait for a request that is gone.
 void Acquisitions::take_out(Stranded place, Callback<> then) {
     const std::string resource = place.resource;
     const std::uint64_t request = place.request;
@@ -176,7 +176,7 @@ std::unique_ptr<Acquisitions::Attempt> Acquisitions::make_attempt() {
     return attempt;
 }
 
-/// Gives a request that waits what it needs for an attempt.
+/// Gives a waiting request an attempt.
 void Acquisitions::resume(Request& request) {
     if (request.attempt) return;
     request.attempt = make_attempt();
@@ -184,7 +184,7 @@ void Acquisitions::resume(Request& request) {
     request.attempt->sort();
 }
 
-/// The request waits, or is answered: the next attempt of any may have the memory of this one.
+/// The request waits or is answered: its attempt is kept for reuse by any request.
 void Acquisitions::rest(Request& request) {
     constexpr std::size_t enough = 16;
     std::unique_ptr<Attempt> attempt = std::move(request.attempt);
@@ -243,7 +243,7 @@ void Acquisitions::advance(Instant now) {
         const RequestPtr request = find((*deadlines_.begin())->id);
         deadlines_.erase(deadlines_.begin());
         if (!request || request->ending) continue;
-        // The last look names those who stand in the way now; nothing can be taken any more.
+        // The last read reports the current conflicts; nothing can be taken any more.
         request->ending = AcquireBusy{Code::wait_timeout, {}, {}};
         if (request->trying) continue;
         request->trying = true;
@@ -263,7 +263,7 @@ void Acquisitions::nudge(std::string_view holder) {
     if (by_holder_.contains(holder)) nudged_.emplace(holder);
 }
 
-/// Once for all that was granted meanwhile: a holder may have thousands that wait.
+/// Once for all grants since the last call: a holder may have thousands of waiting requests.
 void Acquisitions::note_nudged() {
     for (const std::string& holder : nudged_) {
         const auto [first, last] = by_holder_.equal_range(holder);
@@ -273,7 +273,7 @@ void Acquisitions::note_nudged() {
     nudged_.clear();
 }
 
-/// What some requests wait for, gathered from all their records.
+/// The conflicts of several requests, collected from all their records.
 struct Acquisitions::Survey {
     std::vector<RequestPtr> requests;
     std::vector<AcquireRequest> asked;
@@ -300,7 +300,7 @@ void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<W
     const auto survey = std::make_shared<Survey>();
     survey->reply = std::move(reply);
     const auto [first, last] = by_holder_.equal_range(holder);
-    std::size_t intents = 0;  // as many as one request may have: each is a look at a record and all that is in its way
+    std::size_t intents = 0;  // limited as for one request: each reads a record and all its conflicts
     for (auto entry = first; entry != last && survey->requests.size() < limits::named_per_record; ++entry) {
         RequestPtr request = find((*entry)->id);
         if (!request) continue;

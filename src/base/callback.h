@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-/// A function to be called once, later. Move-only; captures of up to six words live inside it, so that answering a
-/// request costs no allocation. Larger ones go to the heap.
+/// A move-only function to be called later. Captures of up to six words are stored inside, so that answering a request
+/// does not allocate; larger ones are on the heap.
 template <class... Args>
 class Callback {
  public:
@@ -42,7 +42,7 @@ class Callback {
 
     explicit operator bool() const { return table_ != nullptr; }
 
-    /// REQUIRES: there is a function.
+    /// REQUIRES: *this holds a function.
     void operator()(Args... args) {
         HOLDFAST_ASSERT(table_ != nullptr);
         table_->call(space_, std::forward<Args>(args)...);

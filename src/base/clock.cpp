@@ -13,7 +13,8 @@ std::chrono::nanoseconds read(clockid_t clock) {
     return std::chrono::seconds{reading.tv_sec} + std::chrono::nanoseconds{reading.tv_nsec};
 }
 
-/// How far the wall clock is ahead of the store's. Nothing if this thread was held up between reading the two.
+/// The offset of the wall clock from the store's clock. Returns nullopt if this thread was delayed between the two
+/// readings.
 std::optional<std::chrono::nanoseconds> measured_wall_lead() {
     const auto before = read(CLOCK_BOOTTIME);
     const auto wall = read(CLOCK_REALTIME);
@@ -21,11 +22,11 @@ std::optional<std::chrono::nanoseconds> measured_wall_lead() {
     return wall - before;
 }
 
-/// The two clocks are never read at the same moment, so their distance comes out a little different each time. The one
-/// that was measured first is used for as long as it is about right: else one instant would be shown as two.
+/// The two clocks are never read at the same moment, so each measurement of the offset differs slightly. The first one
+/// is kept while it is about right; otherwise one instant would be shown as two times.
 std::chrono::nanoseconds wall_lead() {
     constexpr std::chrono::nanoseconds about = std::chrono::milliseconds{50};
-    static std::atomic<std::int64_t> kept_ns = 0;  // the same for all threads; zero: not measured yet
+    static std::atomic<std::int64_t> kept_ns = 0;  // shared by all threads; zero: not measured yet
     const std::chrono::nanoseconds kept{kept_ns.load(std::memory_order_relaxed)};
     const auto measured = measured_wall_lead();
     if (!measured) return kept.count() != 0 ? kept : read(CLOCK_REALTIME) - read(CLOCK_BOOTTIME);
@@ -47,7 +48,7 @@ HolderInstant holder_clock_now() {
 std::int64_t wall_clock_ms() {
     timespec reading{};
     clock_gettime(CLOCK_REALTIME, &reading);
-    return std::int64_t{reading.tv_sec} * 1000 + reading.tv_nsec / 1'000'000;  // whatever it was set to
+    return std::int64_t{reading.tv_sec} * 1000 + reading.tv_nsec / 1'000'000;  // never overflows, unlike nanoseconds
 }
 
 std::int64_t shown_wall_ms(Instant instant) {

@@ -4,16 +4,16 @@
 
 namespace holdfast {
 
-/// The operating system's clocks. Only the shell (doors, server, client, supervise) may read them; the core is told the
-/// time. Both run on CLOCK_BOOTTIME, which counts suspend and never steps (T3).
+/// The operating system's clocks. Only the shell (doors, server, client, supervise) may read them; the core gets the
+/// time as an argument. Both run on CLOCK_BOOTTIME, which counts suspend and never steps (T3).
 Instant store_clock_now();
 HolderInstant holder_clock_now();
 
 /// The wall clock in milliseconds since 1970. For display and for the first token only (G3): it may jump.
 std::int64_t wall_clock_ms();
 
-/// What the wall clock shows at an instant of the store's clock, in milliseconds since 1970. For display only. The same
-/// instant is always shown as the same time, until somebody sets the wall clock.
+/// The wall-clock time of an instant of the store's clock, in milliseconds since 1970. For display only. The same
+/// instant always gives the same time, until the wall clock is set.
 std::int64_t shown_wall_ms(Instant instant);
 
 }  // namespace holdfast

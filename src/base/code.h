@@ -7,7 +7,7 @@
 
 namespace holdfast::core {
 
-/// Why something was refused or failed: stable names that programs may match, listed in docs/http-api.md.
+/// The reasons for refusals and failures: stable names that programs may match, listed in docs/http-api.md.
 enum class Code : std::uint8_t {
     busy,
     wait_timeout,
@@ -91,7 +91,7 @@ inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::storage
 
 /// The name a program matches, such as `not_holder`.
 std::string_view name_of(Code code);
-/// Nothing if no code has this name.
+/// Returns nullopt if no code has this name.
 std::optional<Code> code_in(std::string_view name);
 
 /// What happened and what to do next, for people.

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view base32_digits = "abcdefghijklmnopqrstuvwxyz234567";
 constexpr std::string_view base64url_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Cuts the bytes into digits of so many bits, most significant first; the last is filled up with zeros.
+/// Splits the bytes into digits of `bits` bits, most significant first; the last digit is padded with zeros.
 std::string in_digits(std::string_view bytes, int bits, std::string_view digits) {
     std::string text;
     text.reserve((bytes.size() * 8 + static_cast<std::size_t>(bits) - 1) / static_cast<std::size_t>(bits));
@@ -54,7 +54,7 @@ std::optional<std::string> from_base64url(std::string_view text) {
         count -= 8;
         bytes += static_cast<char>(pending >> count & 0xff);
     }
-    // Six bits left over are a digit too many; other bits left over are filling, which is zero.
+    // Six leftover bits mean one digit too many. Fewer leftover bits are padding and must be zero.
     if (count >= 6 || (pending & ((1U << count) - 1)) != 0) return std::nullopt;
     return bytes;
 }

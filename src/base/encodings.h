@@ -6,19 +6,19 @@
 
 namespace holdfast {
 
-/// Bytes as text, as RFC 4648 has it; all without padding.
+/// Encodings of bytes as text, as in RFC 4648, without padding.
 
 /// Lower case: `a` to `z`, `2` to `7`.
 std::string to_base32(std::string_view bytes);
 
-/// The alphabet for URLs: `-` and `_` in the last places.
+/// The alphabet for URLs, with `-` and `_` as the last two digits.
 std::string to_base64url(std::string_view bytes);
-/// Nothing if it is not exactly what to_base64url() makes of some bytes.
+/// Returns nullopt if the text is not exactly an output of to_base64url().
 std::optional<std::string> from_base64url(std::string_view text);
 
 /// Lower case.
 std::string to_hex(std::string_view bytes);
-/// Nothing if it is not pairs of hexadecimal digits, of either case.
+/// Returns nullopt if the text is not pairs of hexadecimal digits, of either case.
 std::optional<std::string> from_hex(std::string_view text);
 
 }  // namespace holdfast

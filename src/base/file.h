@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-/// A descriptor that is closed at the end of the scope. What it creates only its owner can use.
+/// A file descriptor that is closed at the end of the scope. Files it creates are accessible to their owner only.
 class File {
  public:
     /// `flags` as for open(2).
@@ -21,7 +21,7 @@ class File {
     int fd_;
 };
 
-/// False, with errno, if not all of it could be written.
+/// Returns false and sets errno if not all of the text could be written.
 bool write_all(int fd, std::string_view text);
 
 }  // namespace holdfast

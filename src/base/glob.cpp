@@ -11,7 +11,7 @@ unsigned char byte(char c) {
     return static_cast<unsigned char>(c);
 }
 
-/// Reads a set, without its opening bracket, from the front of the pattern. Returns whether it has the byte.
+/// Consumes a set, without its opening bracket, from the front of the pattern. Returns true if it contains the byte.
 bool take_set(std::string_view& pattern, unsigned char wanted) {
     const bool negated = pattern.starts_with('^');
     if (negated) pattern.remove_prefix(1);
@@ -34,7 +34,7 @@ bool take_set(std::string_view& pattern, unsigned char wanted) {
     return found != negated;
 }
 
-/// Reads what stands for one byte from the front of the pattern. Returns whether it stands for this one.
+/// Consumes the pattern element for one byte from the front of the pattern. Returns true if it matches this byte.
 bool take_one(std::string_view& pattern, unsigned char wanted) {
     const char c = pattern.front();
     pattern.remove_prefix(1);
@@ -46,7 +46,7 @@ bool take_one(std::string_view& pattern, unsigned char wanted) {
     return byte(escaped) == wanted;
 }
 
-/// False, with nothing left, if there is not more than that.
+/// Subtracts `spent`, down to 0. Returns false if nothing is left.
 bool spend(std::uint64_t& steps, std::size_t spent) {
     steps -= std::min<std::uint64_t>(steps, spent);
     return steps > 0;
@@ -60,7 +60,8 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
 }
 
 bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps) {
-    // A later star makes every choice of the ones before it good: to go back to the last one is enough.
+    // Once a later star is reached, the choices of earlier stars no longer matter: backtracking to the last star is
+    // enough.
     std::string_view after_star;
     std::string_view text_at_star;
     bool starred = false;

@@ -5,16 +5,16 @@
 
 namespace holdfast::redis {
 
-/// True if the whole text matches the pattern, as Redis's KEYS and SCAN understand it, byte by byte: `*` any number of
-/// bytes, `?` one, `[abc]`, `[a-z]` and `[^a]` one of a set, `\` takes what follows as it is. A set that is not closed
-/// ends with the pattern. Takes at most as many steps as pattern times text has bytes, however many stars there are.
+/// True if the whole text matches the pattern, with the syntax of Redis's KEYS and SCAN, byte by byte: `*` matches any
+/// number of bytes, `?` one, `[abc]`, `[a-z]` and `[^a]` one of a set; `\` makes the next byte literal. An unclosed set
+/// ends with the pattern. Takes at most pattern bytes times text bytes steps, for any number of stars.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
-/// The same with a limit on the work: takes the bytes of the pattern that it reads off `steps`. If they do not suffice,
-/// `steps` is 0 and the answer false, which then means nothing.
+/// The same with a limit on the work: subtracts the number of pattern bytes read from `steps`. If the limit is reached,
+/// `steps` is 0 and the result is false and meaningless.
 bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t& steps);
 
-/// What every text that matches starts with.
+/// A prefix of every matching text.
 std::string_view glob_prefix(std::string_view pattern);
 
 }  // namespace holdfast::redis

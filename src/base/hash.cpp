@@ -43,7 +43,7 @@ struct Sip {
     }
 };
 
-/// Both halves of the product: every bit of it depends on all of both factors.
+/// Combines both halves of the product, so that every bit depends on all bits of both factors.
 std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a) * b;
@@ -62,11 +62,11 @@ std::uint64_t read(const char* at) {
 std::uint64_t hash_place(HashKey key, std::string_view text) {
     const char* at = text.data();
     const char* const end = at + text.size();
-    const std::uint64_t secret = key.second ^ 0xa076'1d64'78bd'642f;  // so that a key of few bits, as in a test, does
+    const std::uint64_t secret = key.second ^ 0xa076'1d64'78bd'642f;  // makes weak keys, as in tests, usable
     std::uint64_t state = key.first ^ 0xe703'7ed1'a0b4'28db ^ text.size();
     for (; end - at > 16; at += 16)
         state = folded_product(read<std::uint64_t>(at) ^ secret, read<std::uint64_t>(at + 8) ^ state);
-    // The last sixteen bytes, some of them a second time, or all of a shorter text.
+    // The last sixteen bytes, some of them for the second time, or all bytes of a shorter text.
     std::uint64_t first = 0, last = 0;
     if (text.size() >= 16) {
         first = read<std::uint64_t>(end - 16);

@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-/// A secret that makes the places of a hash table unguessable, so that a hostile client cannot crowd one of them.
+/// A secret key that makes hash values unpredictable, so that a hostile client cannot fill one bucket of a hash table.
 struct HashKey {
     std::uint64_t first = 0;
     std::uint64_t second = 0;
@@ -14,9 +14,9 @@ struct HashKey {
 /// SipHash-1-3 of the text.
 std::uint64_t hash_text(HashKey key, std::string_view text);
 
-/// The place of the text in a table that is in this process's memory: several times cheaper, and not as strong. That
-/// is enough there: the key is secret and random, so nobody can choose texts by which a product comes out as zero or
-/// as another's, and the hash itself is never shown to anyone.
+/// A hash for tables in this process's memory: several times cheaper than hash_text(), and not as strong. That is
+/// enough there: the key is secret and random, so a client cannot choose texts whose products are zero or collide, and
+/// the hash itself is never exposed.
 std::uint64_t hash_place(HashKey key, std::string_view text);
 
 }  // namespace holdfast

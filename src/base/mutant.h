@@ -4,13 +4,13 @@
 
 namespace holdfast {
 
-/// A rule that can be switched off, so that a test can be shown to notice. Each place asks by a name of its own; the
-/// names are listed in tests/scenarios/mutants_test.cpp with what must catch them.
+/// A switch that disables a rule, to show that a test detects it. Each place uses its own name; the names are listed in
+/// tests/scenarios/mutants_test.cpp with the tests that must detect them.
 ///
-/// Several at once are named with `+` between them: two rules may each be reason enough, and only without both does
-/// something go wrong.
+/// Several mutants are combined with `+`: two rules may protect against the same fault, which then appears only without
+/// both.
 ///
-/// In what users run this is the constant false and costs nothing. Only the test that hunts mutants is built with
+/// In normal builds this is the constant false and costs nothing. Only the mutant tests are built with
 /// HOLDFAST_MUTANTS.
 #ifdef HOLDFAST_MUTANTS
 inline std::string_view active_mutant;

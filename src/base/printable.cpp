@@ -11,7 +11,7 @@ namespace holdfast {
 namespace {
 
 struct Character {
-    std::int32_t value = 0;  ///< negative: a byte that is no text
+    std::int32_t value = 0;  ///< negative: a byte that is not UTF-8
     std::size_t length = 1;
 };
 
@@ -33,8 +33,7 @@ Character first_of(std::string_view text) {
     return {value, sequence.size()};
 }
 
-/// True for what a terminal obeys instead of showing it, and for what cannot be seen: joiners, soft hyphens, fillers,
-/// tags.
+/// True for characters that control a terminal and for invisible ones: joiners, soft hyphens, fillers, tags.
 bool steers(std::int32_t character) {
     const auto within = [character](std::int32_t first, std::int32_t last) {
         return character >= first && character <= last;
@@ -57,14 +56,14 @@ std::string escaped_character(std::int32_t character) {
     return as_hex(character < 0x80 ? "\\x%02x" : "\\u%04x", character);
 }
 
-/// JSON has two escapes, a surrogate pair, for a character beyond the first 65,536.
+/// JSON escapes a character above U+FFFF as a surrogate pair.
 std::string escaped_in_json(std::int32_t character) {
     if (character < 0x10000) return as_hex("\\u%04x", character);
     const std::int32_t rest = character - 0x10000;
     return as_hex("\\u%04x", 0xd800 + (rest >> 10)) + as_hex("\\u%04x", 0xdc00 + (rest & 0x3ff));
 }
 
-/// As nearly all texts are.
+/// True for nearly all texts.
 bool is_plain_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
@@ -89,7 +88,7 @@ std::string printable_json(std::string_view json) {
     shown.reserve(json.size());
     while (!json.empty()) {
         const Character first = first_of(json);
-        const bool escape = first.value >= 0x7f && steers(first.value);  // those below are escaped already
+        const bool escape = first.value >= 0x7f && steers(first.value);  // lower ones are already escaped in JSON
         shown += escape ? escaped_in_json(first.value) : std::string(json.substr(0, first.length));
         json.remove_prefix(first.length);
     }

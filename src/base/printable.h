@@ -5,13 +5,12 @@
 
 namespace holdfast {
 
-/// Text for people, on a terminal or in a log: what others wrote must not steer a terminal, nor show in another order
-/// than it has, nor pass for a line of its own or for another text. Control characters (C0, DEL, C1), line separators,
-/// marks of direction, invisible characters and bytes that are no text are shown as `\x1b`, `\u202e` and `\U000e0041`.
-/// Twice is the same as once.
+/// Makes untrusted text safe to show on a terminal or in a log: it must not control the terminal, reorder its display,
+/// fake a line of its own or look like another text. Control characters (C0, DEL, C1), line separators, direction
+/// marks, invisible characters and bytes that are not UTF-8 are shown as `\x1b`, `\u202e` and `\U000e0041`. Idempotent.
 std::string printable(std::string_view text);
 
-/// The same for JSON: it stays the same JSON.
+/// The same for JSON text; its meaning does not change.
 std::string printable_json(std::string_view json);
 
 }  // namespace holdfast

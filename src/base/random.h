@@ -28,7 +28,7 @@ class Random {
     std::uint64_t state_;
 };
 
-/// 64 bits from the operating system. For the shell: seeds, keys of hash tables, names that must not repeat.
+/// 64 bits from the operating system. For the shell: seeds, hash keys, names that must be unique.
 std::uint64_t random_seed();
 
 /// `bytes` random bytes from the operating system, in hexadecimal.

@@ -21,7 +21,7 @@ std::uint64_t fnv1a_from(std::uint64_t hash, std::string_view bytes) {
     return hash;
 }
 
-/// The bytes at the front as a number, least significant first.
+/// The leading bytes as a little-endian number.
 template <class Number>
 std::uint64_t take(std::string_view& bytes) {
     Number number = 0;

@@ -10,14 +10,14 @@
 
 namespace holdfast {
 
-/// A failure of the world, or of the input: a stable code for programs, a sentence for people.
+/// A failure of the environment or of the input: a stable code for programs, a sentence for people.
 struct Error {
     std::string code;
     std::string message;
-    std::optional<Duration> retry_in{};  ///< how long it is known to last, if it is
+    std::optional<Duration> retry_in{};  ///< how long the failure is known to last, if known
 };
 
-/// A value, or why there is none. Normal answers (granted, busy) are values; only failures are errors.
+/// A value or an error. Normal answers (granted, busy) are values; only failures are errors.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-/// As text.starts_with(), for a hot path: libstdc++ makes a call of that.
+/// As text.starts_with(), for a hot path: libstdc++ does not inline that.
 inline bool has_prefix(std::string_view text, std::string_view prefix) {
     return text.size() >= prefix.size() &&
            std::char_traits<char>::compare(text.data(), prefix.data(), prefix.size()) == 0;
@@ -22,10 +22,11 @@ bool is_utf8(std::string_view text);
 /// True if the text contains a control character (below U+0020, or U+007F): such text must not reach a table or a log.
 bool has_control_characters(std::string_view text);
 
-/// A whole decimal number without sign, blanks or leading plus; nothing if it is not one or does not fit.
+/// Parses a decimal integer without sign or blanks. Returns nullopt if it is malformed or does not fit.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-/// A duration as people write it: `1500ms`, `30s`, `5m`, `2h`, or a bare number of seconds, fractions allowed (`1.5s`).
+/// Parses a duration as people write it: `1500ms`, `30s`, `5m`, `2h`, or a bare number of seconds, fractions allowed
+/// (`1.5s`).
 Result<Duration> parse_duration(std::string_view text);
 
 /// A duration as people read it: `950ms`, `4.2s`, `1m05s`, `2h03m`.
@@ -37,7 +38,7 @@ std::string format_wall_time(std::int64_t wall_ms);
 /// Escapes everything but unreserved characters of a URL as %XX.
 std::string percent_encode(std::string_view text);
 
-/// Undoes %XX; nothing if an escape is malformed.
+/// Decodes %XX. Returns nullopt if an escape is malformed.
 std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace holdfast

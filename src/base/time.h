@@ -7,7 +7,7 @@ namespace holdfast {
 
 using namespace std::chrono_literals;
 
-/// Time as the core sees it. There is no now(): the caller says what time it is.
+/// Time as the core sees it. There is no now(): the caller passes the time.
 struct StoreClock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
@@ -28,7 +28,7 @@ struct HolderClock {
 };
 using HolderInstant = HolderClock::time_point;
 
-/// Whole milliseconds, rounded down: what JSON and people see. What is left of a lease is never said to be more.
+/// Whole milliseconds, rounded down, for JSON and for display. So the time left of a lease is never overstated.
 constexpr std::int64_t to_ms(Duration duration) {
     return std::chrono::floor<std::chrono::milliseconds>(duration).count();
 }

@@ -26,7 +26,7 @@ std::string count_or_any(const json::value& policy, std::string_view name) {
     return field_of(policy, name).is_null() ? "any" : std::to_string(number_of(policy, name));
 }
 
-/// Zero asks for no limit.
+/// Zero means no limit.
 json::value limit_of(std::int64_t limit) {
     if (limit == 0) return nullptr;
     return limit;
@@ -59,7 +59,7 @@ struct Verb {
     std::string done;
 };
 
-/// Does one thing to each lease; with --json all answers come as one object. Returns the worst exit code.
+/// Applies the verb to each lease; with --json all answers are printed as one object. Returns the worst exit code.
 int to_each(const Arguments& arguments, const Verb& verb) {
     const Screen screen{arguments.common};
     Api api{arguments.common};

@@ -21,7 +21,7 @@ Table::Row agent_row(const json::value& agent) {
 
 const std::vector<std::string> headings{"AGENT", "PRIORITY", "EPOCH", "STATE", "DEATHS"};
 
-/// What it waits for, and behind whom.
+/// The resources that the agent waits for, its place in the queue, and the conflicts.
 std::string describe_wait(const json::value& waiting) {
     std::string text = "waits for ";
     std::string separator;

@@ -34,7 +34,7 @@ std::string describe_conflict(const json::value& conflict) {
 
 Result<Answer> Api::get_all(const std::string& target, std::string_view items) {
     json::array gathered;
-    json::object whole;  // what else the first page says
+    json::object whole;  // the other fields of the first page
     std::string page = target;
     for (;;) {
         auto answer = get(page);

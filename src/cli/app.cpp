@@ -128,7 +128,7 @@ const char* environment(const std::string& name) {
     return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-/// The config file, less what the environment says otherwise: the parser would let the file win.
+/// The config file without the settings that the environment overrides: the parser would give the file precedence.
 class ConfigBelowEnvironment : public CLI::ConfigTOML {
  public:
     explicit ConfigBelowEnvironment(const CLI::App& app) : app_(app) {}
@@ -175,7 +175,7 @@ void set_footers(CLI::App& app) {
     }
 }
 
-/// An empty name would be a path of the API without its last part, as of `holdfast unban "$HOLDER"` without a HOLDER.
+/// An empty name, as in `holdfast unban "$HOLDER"` with HOLDER unset, would cut the last part off an API path.
 void refuse_empty_names(CLI::App& app) {
     for (CLI::Option* option : app.get_options())
         if (option->get_positional() && option->get_required())
@@ -207,7 +207,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
     return exit_usage;
 }
 
-/// What the parser cannot say: conditions on several options.
+/// Checks that the parser cannot express: conditions on several options.
 std::optional<std::string> what_is_missing(const Arguments& arguments, const Typed& typed) {
     const NamedOptions& named = arguments.named;
     if (arguments.command == "run" && typed.command.empty())
@@ -258,7 +258,7 @@ std::string parsed_command(const CLI::App& app) {
     return parsed.empty() ? "" : parsed.front()->get_name();
 }
 
-/// The parser says "A subcommand is required" of a misspelt one.
+/// Improves the parser's message for a misspelt subcommand, "A subcommand is required".
 std::string what_is_wrong(const CLI::Error& error, const CLI::App& app, const Typed& typed) {
     const bool is_command = app.get_subcommands().empty() && typed.subcommand < typed.options.size();
     return is_command ? "there is no command '" + typed.options[typed.subcommand] + "'" : error.what();
@@ -276,7 +276,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
         return parsed;
     }
     try {
-        std::vector<std::string> reversed{typed.options.rbegin(), typed.options.rend()};  // as the parser wants them
+        std::vector<std::string> reversed{typed.options.rbegin(), typed.options.rend()};  // as the parser requires
         app->parse(reversed);
     } catch (const CLI::Success& done) {
         parsed.exit = app->exit(done);

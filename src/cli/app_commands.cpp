@@ -46,7 +46,7 @@ CLI::Option* add_priority(CLI::App* command, std::string& target, const std::str
         ->envname("HOLDFAST_PRIORITY");
 }
 
-/// The parser itself takes -1 for a huge number.
+/// The parser itself would read -1 as a huge number.
 CLI::Option* add_number(CLI::App* command, const std::string& name, std::optional<std::uint64_t>& target,
                         const std::string& description) {
     const auto read = [&target](const std::string& text) {
@@ -65,8 +65,8 @@ CLI::Option* add_epoch(CLI::App* command, std::optional<std::uint64_t>& target) 
 CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& name, const std::string& description) {
     CLI::App* command = app.add_subcommand(name, description);
     const std::string full = app.get_parent() == nullptr ? name : app.get_name() + " " + name;
-    // Not the final callback: with that, the parser would read the environment for the options of every command, also
-    // of those that were not typed, and where two share a value the last of them would win over the command line.
+    // Not the final callback: with that, the parser would read the environment for the options of every command,
+    // including those not typed, and where two share a value the last one would override the command line.
     command->parse_complete_callback([&arguments, full] {
         if (arguments.command.empty()) arguments.command = full;  // the innermost comes first
     });

@@ -13,13 +13,13 @@
 
 namespace holdfast {
 
-/// Shows how a backend is and each change, over reconnects, until it has ended or SIGINT, SIGTERM or SIGHUP comes.
-/// Make it before any thread.
+/// Shows the state of a backend and each change, across reconnects, until it has ended or SIGINT, SIGTERM or SIGHUP
+/// arrives. REQUIRES: constructed before any thread is started.
 class BackendWatch {
  public:
     BackendWatch(const CommonOptions& options, std::string target);
 
-    /// The exit code: 0 once the backend has ended or a signal came.
+    /// Returns the exit code: 0 once the backend has ended or a signal arrived.
     int run();
 
  private:
@@ -167,7 +167,7 @@ bool BackendWatch::on_event(const StreamEvent& event) {
     ended_ = text_of(backend, "state") == "terminated";
     const std::string line = status_line(backend, screen_.colours());
     if (line != shown_) screen_.json() ? screen_.show(backend) : screen_.line(line);
-    shown_ = line;  // a reconnect says again how it is
+    shown_ = line;  // a reconnect repeats the state
     return !ended_;
 }
 
@@ -237,7 +237,7 @@ int show_backend(const Screen& screen, const Result<Answer>& answer) {
 void show_backends(const Screen& screen, const json::value& page) {
     const json::array& backends = array_of(page, "backends");
     const json::array& unreported = array_of(page, "unreported");
-    const json::value& complete_or_older = field_of(page, "complete");  // older servers do not say
+    const json::value& complete_or_older = field_of(page, "complete");  // older servers do not send it
     const bool complete = !complete_or_older.is_bool() || complete_or_older.as_bool();
     if (!backends.empty() || !unreported.empty())
         screen.show(backends_table(backends, unreported));

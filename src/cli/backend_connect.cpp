@@ -21,9 +21,9 @@
 
 namespace holdfast {
 
-/// The body of `POST /v1/connect` for a command line, without its wait. `spawn` is there only if there is something to
-/// start: --spawn, a line for the drone's shell, or --spawn-file; what was typed beside the file wins over it. Error
-/// `invalid_argument` for a file that is no JSON object, or options that describe nothing.
+/// The body of `POST /v1/connect` for a command line, without its wait. `spawn` is present only if there is something
+/// to start: --spawn, a line for the drone's shell, or --spawn-file; options override the file. Error
+/// `invalid_argument` for a file that is not a JSON object, or for spawn options without anything to start.
 Result<boost::json::object> connect_body(const BackendArguments& options);
 
 namespace {
@@ -50,7 +50,7 @@ Result<json::object> read_spawn(const std::string& path) {
     return std::move(value.as_object());
 }
 
-/// Rounded up: less than a second is not nothing.
+/// Rounded up, so that a fraction of a second does not become zero.
 std::int64_t whole_seconds(Duration duration) {
     return std::chrono::ceil<std::chrono::seconds>(duration).count();
 }
@@ -124,7 +124,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr Duration longest_wait_of_a_request = 20s;
-/// Between two looks at a key whose backend is on its way out.
+/// The interval of reading a key whose backend is terminating.
 constexpr Duration look_again_after = 200ms;
 
 bool is_ready(const json::value& connected) {
@@ -136,8 +136,8 @@ bool is_ending(const json::value& connected) {
     return status == "terminating" || status == "hard_terminating" || status == "terminated";
 }
 
-/// Asks for the backend of a key until there is one that is ready, or the time is over. It has one backend started at
-/// most: how that one ends is the answer.
+/// Requests the backend of a key until one is ready, or the time is over. At most one backend is started: if that one
+/// ends, its end is the result.
 class Connecting {
  public:
     Connecting(const Arguments& arguments, json::object body)
@@ -147,13 +147,13 @@ class Connecting {
           body_(std::move(body)),
           until_(holder_clock_now() + options_.wait) {}
 
-    /// The exit code; with 0, connected() is the server's answer.
+    /// Returns the exit code; after 0, connected() is the server's answer.
     int run();
     const json::value& connected() const { return connected_; }
 
  private:
     Duration left() const { return std::max(until_ - holder_clock_now(), HolderInstant::duration::zero()); }
-    /// An exit code if there is nothing more to do.
+    /// Returns an exit code if there is nothing more to do.
     std::optional<int> ask();
     bool may_ask_elsewhere();
     std::optional<int> judge();
@@ -168,8 +168,8 @@ class Connecting {
     HolderInstant until_;
     json::value connected_;
     std::size_t unanswered_ = 0;
-    std::string spawned_;        ///< the backend that was started for this
-    std::string spawned_drone_;  ///< where
+    std::string spawned_;        ///< the backend that was started by this command
+    std::string spawned_drone_;  ///< its drone
 };
 
 int Connecting::run() {
@@ -185,7 +185,7 @@ std::optional<int> Connecting::ask() {
     const auto answer = api_.send_and_wait("/v1/connect", body_, wait + 1s);
     if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
-        // Nobody has the key any more, and there is nothing to start: the one that was started for this is gone.
+        // The key has no backend any more, and there is nothing to start: the backend started by this command is gone.
         if (!spawned_.empty() && core::code_in(error_code_of(*answer)) == core::Code::nothing_to_start)
             return say_how_it_ended();
         const bool passing =
@@ -197,15 +197,15 @@ std::optional<int> Connecting::ask() {
     return judge();
 }
 
-/// After a server that did not answer. A request that names its key may be repeated at another server: the key has one
-/// backend, which every server knows (K1). Without time to wait, each server is asked once.
+/// Called after a server did not answer. A request that names its key may be repeated at another server: the key has
+/// one backend, which every server knows (K1). Without time to wait, each server is asked once.
 bool Connecting::may_ask_elsewhere() {
     ++unanswered_;
     const bool has_time = left() > Duration::zero() || unanswered_ < api_.connection().servers();
     return api_.has_several_servers() && api_.connection().perhaps_done() && body_.contains("key") && has_time;
 }
 
-/// From now on the key, a random one too, is only looked at.
+/// From now on the key, even a random one, is only read.
 void Connecting::note_spawned() {
     body_["key"] = field_of(connected_, "key");
     if (!flag_of(connected_, "spawned")) return;

@@ -6,10 +6,10 @@
 
 namespace holdfast {
 
-/// Lets one thread end the calls that another makes to the server.
+/// Lets one thread cancel the calls that another makes to the server.
 class Cancellation {
  public:
-    /// A connection that is ended with it, while this object lives.
+    /// Registers a connection to be cancelled, while this object lives.
     class Covers {
      public:
         Covers(Cancellation& cancellation, HttpConnection& connection) : cancellation_(cancellation) {

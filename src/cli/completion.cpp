@@ -115,7 +115,7 @@ std::string bash_completion(const CommandShape& root) {
 
 namespace {
 
-/// `'--ttl[how long]:value:(a b)'`, with what zsh reads specially made plain.
+/// `'--ttl[how long]:value:(a b)'`, with zsh's special characters escaped.
 std::string zsh_option(const OptionShape& option) {
     std::string description;
     for (const char c : option.description)
@@ -214,7 +214,7 @@ int completion_command(const Arguments& arguments) {
     if (screen.json())
         screen.show(boost::json::value{{"shell", arguments.shell}, {"script", script}});
     else
-        screen.text(std::string_view{script}.substr(0, script.size() - 1));  // text() ends it
+        screen.text(std::string_view{script}.substr(0, script.size() - 1));  // text() adds the line end
     return exit_ok;
 }
 

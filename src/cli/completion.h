@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-/// Completion scripts for what can be typed. In bash and fish the command after `--` is completed too.
+/// Completion scripts for all commands and options. In bash and fish the command after `--` is completed too.
 std::string bash_completion(const CommandShape& root);
 std::string zsh_completion(const CommandShape& root);
 std::string fish_completion(const CommandShape& root);

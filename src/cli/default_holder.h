@@ -4,8 +4,8 @@
 
 namespace holdfast {
 
-/// Who asks if nobody said: `user@host`. The same person on the same machine is the same holder in every command, so
-/// that a lease taken by one can be renewed and released by another.
+/// The default holder: `user@host`. The same user on the same machine is the same holder in every command, so that one
+/// command can renew and release a lease that another acquired.
 std::string default_holder();
 
 }  // namespace holdfast

@@ -56,7 +56,7 @@ Table services_table(const json::array& services) {
     return table;
 }
 
-/// Says what changes among the services, also what has changed while the stream was interrupted.
+/// Prints changes of the services, including those made while the stream was interrupted.
 class ServiceWatch {
  public:
     explicit ServiceWatch(const Screen& screen) : screen_(screen) {}

@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-/// `holdfast elect GROUP` without a command: shows who leads now, and every change as it happens, until a signal comes.
+/// `holdfast elect GROUP` without a command: shows the leader, and every change as it happens, until a signal arrives.
 class LeaderWatch {
  public:
     explicit LeaderWatch(const Arguments& arguments);
@@ -26,7 +26,7 @@ class LeaderWatch {
     int run();
 
  private:
-    /// Asks who leads. Nothing is shown if that is known already.
+    /// Reads the leader from the server. Prints nothing if it is known already.
     Result<Answer> look();
     void look_again();
     void on_event(const StreamEvent& event);
@@ -109,7 +109,7 @@ Result<Answer> LeaderWatch::look() {
     return answer;
 }
 
-/// The stream tells what happens from here on; what happened before it began is found by asking.
+/// The stream reports only events from here on; a read finds what happened before it began.
 void LeaderWatch::look_again() {
     const auto answer = look();
     if (follower_.stopped() || (answer && answer->ok())) return;
@@ -154,7 +154,7 @@ TakeOptions candidacy(const Arguments& arguments) {
     return take;
 }
 
-/// Stands until the command ends by itself, or a signal ends it. A term that is lost is followed by another try.
+/// Runs for election until the command ends by itself, or a signal ends it. After a lost term it runs again.
 int lead(const Arguments& arguments) {
     const std::string& group = arguments.elect.group;
     const Screen screen{arguments.common};

@@ -16,16 +16,16 @@ struct StreamEvent {
     std::string data;
 };
 
-/// Puts the lines of an event stream together and remembers where it got to, for a reconnect.
+/// Assembles events from the lines of a stream, and remembers the last id for a reconnect.
 class EventReader {
  public:
     /// Takes one line; returns an event when the line ends one.
     std::optional<StreamEvent> line(std::string_view text);
 
-    /// A new connection starts: half an event from the old one is of no use.
+    /// A new connection starts: drops the incomplete event of the old one.
     void restart();
 
-    /// The id of the last whole event that had one.
+    /// The id of the last complete event that had one.
     const std::string& last_id() const { return last_id_; }
 
  private:
@@ -34,25 +34,26 @@ class EventReader {
     std::string last_id_;
 };
 
-/// The stream of what happens to the leases that the filter lets through.
+/// The target of the event stream for the leases that match the filter.
 std::string events_target(const FilterOptions& filter);
 
-/// Follows an event stream over reconnects until SIGINT, SIGTERM or SIGHUP ends it. Make it before any thread.
+/// Follows an event stream over reconnects until SIGINT, SIGTERM or SIGHUP ends it. REQUIRES: constructed before any
+/// thread is started.
 class EventFollower {
  public:
     struct Reader {
         std::function<void(const StreamEvent&)> on_event;
-        /// The stream begins, for the first time or again: nothing is missed from here on.
+        /// Called when the stream begins, for the first time or again: no event is missed from here on.
         std::function<void()> on_connected{};
     };
     EventFollower(const CommonOptions& options, std::string target, Reader reader);
 
-    /// Returns the exit code: 0 once a signal came. Fails if the server refuses, or cannot be reached to begin with.
+    /// Returns the exit code: 0 after a signal. Fails if the server refuses, or cannot be reached at the start.
     int run();
 
-    /// Asks beside the stream; a signal ends that too. For the reader, and before run().
+    /// For requests beside the stream; a signal cancels them too. To be used in the callbacks and before run().
     Api& ask() { return ask_; }
-    /// True if a signal came.
+    /// True after a signal.
     bool stopped() const { return stop_.signal() != 0; }
 
  private:

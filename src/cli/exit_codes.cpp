@@ -12,7 +12,7 @@ namespace {
 
 using core::Code;
 
-/// Codes of the client itself and of streams through a relay, which are no answers of a server.
+/// Codes of the client itself and of streams through a relay, which no server answers with.
 constexpr std::array codes_elsewhere{
     std::pair{std::string_view{"unreachable"}, exit_unreachable},
     std::pair{std::string_view{"not_connected"}, exit_not_now},
@@ -41,12 +41,12 @@ int exit_code_of(Code code) {
         case Code::lease_expired:
         case Code::lease_released:
         case Code::lease_revoked:
-        case Code::stale_epoch:  // another life has taken over
+        case Code::stale_epoch:  // another incarnation has taken over
         case Code::stale_drone:
             return exit_lost;
         case Code::die:
             return exit_told_to_die;
-        // It passes by itself, or when somebody lets go.
+        // Temporary: it passes by itself, or when a holder releases something.
         case Code::priority_fixed:
         case Code::agent_busy:
         case Code::too_many_agents:

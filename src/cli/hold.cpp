@@ -17,12 +17,12 @@ namespace {
 
 namespace json = boost::json;
 
-/// What to ask for in one request when waiting for ever; the policy cuts it to its own maximum.
+/// The wait of one request when waiting for ever; the policy cuts it to its own maximum.
 constexpr Duration wait_slice = 10min;
-/// Between two tries at a server that recovers or restarts.
+/// The interval of retries while a server recovers or restarts.
 constexpr auto retry_pause = 500ms;
 
-/// As `mcp` and `guard` have it, so that what one takes in a work tree the others know.
+/// The same identity as in `mcp` and `guard`, so that they recognize each other's leases in a work tree.
 WorkTreeIdentity identity_here(const WorkTreeIdentity& said) {
     if (!said.holder.empty() && !said.name_space.empty()) return said;
     const auto repository = GitRepository::open();
@@ -43,7 +43,7 @@ json::object acquire_body(const TakeOptions& take) {
     std::string session = take.session.empty() ? random_hex(8) : take.session;
     for (const std::string& resource : take.resources) {
         intents.push_back({{"resource", resource}, {"predicate", take.predicate}});
-        const bool leads = core::owner_of(resource) == core::Owner::leaders;  // others must not show its proof (R2)
+        const bool leads = core::owner_of(resource) == core::Owner::leaders;  // its proof must stay private (R2)
         if (leads && take.session.empty() && !has_prefix(session, core::private_session))
             session.insert(0, core::private_session);
     }
@@ -55,8 +55,8 @@ json::object acquire_body(const TakeOptions& take) {
     return body;
 }
 
-/// Asks until it is granted, refused, or the wait is over. A server cuts long waits, so one wait may take several
-/// requests.
+/// Repeats the request until it is granted, refused, or the wait is over. A server cuts long waits, so one wait may
+/// take several requests.
 Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, const StopOnSignal& stop) {
     json::object body = acquire_body(take);
     body["idempotency_key"] = random_hex(16);
@@ -71,12 +71,12 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
             stop.signal() == 0) {
             screen.note("still waiting, through another server: " + answer.error().message);
             stop.sleep_for(retry_pause);
-            continue;  // with the same key: it keeps its place (G6)
+            continue;  // with the same key: the request keeps its place (G6)
         }
         if (!answer || answer->ok()) return answer;
         const std::string code = error_code_of(*answer);
         const auto known = core::code_in(code);
-        const bool pending = known == core::Code::idempotency_in_progress;  // of a call whose connection was lost
+        const bool pending = known == core::Code::idempotency_in_progress;  // from a call whose connection was lost
         const bool passes = answer->status >= 500 && exit_code_of(*answer) == exit_not_now;
         const bool helps = pending || passes || known == core::Code::wait_timeout;
         if (!pending) body["idempotency_key"] = random_hex(16);
@@ -113,20 +113,20 @@ json::array names(const NamedOptions& named) {
     return list;
 }
 
-/// Registers the holder as an agent, if it is to be one.
+/// Registers the holder as an agent, if a priority is given.
 Result<Answer> enrol(Api& api, const TakeOptions& take) {
     if (take.priority.empty()) return Answer{200, json::object{}};
     return register_agent(api, {take.holder, take.priority, take.epoch});
 }
 
-/// Everything the holder has, and what is reserved for it (R3).
+/// All leases that the holder has, and those reserved for it (R3).
 Result<Answer> names_of_all(Api& api, const NamedOptions& named) {
     json::object body{{"holder", named.holder}};
     if (named.epoch) body["epoch"] = *named.epoch;
     return api.send("POST", "/v1/verify", body);
 }
 
-/// What is left of a lease, or of what is kept for its agent (R5).
+/// The time left of a lease, or of its reservation for an agent (R5).
 std::string left_of(const json::value& result) {
     const std::string state = text_of(result, "state");
     if (state == "ACTIVE") return remaining_of(result);
@@ -134,7 +134,7 @@ std::string left_of(const json::value& result) {
     return "reserved for " + format_duration(std::chrono::milliseconds{number_of(result, "reserved_for_ms")});
 }
 
-/// Prints the results of a renewal of many. Returns the worst exit code.
+/// Prints the results of renewing several leases. Returns the worst exit code.
 int show_renewed(const Screen& screen, const json::value& body) {
     int exit_code = exit_ok;
     Table table{{"LEASE", "RESULT", "REMAINING"}};

@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-/// One holder's leading of a group. The token tells terms apart, and rises (G3).
+/// One term of a group's leader. The token identifies the term, and rises (G3).
 struct LeaderTerm {
     std::string leader;
     std::uint64_t token = 0;
@@ -14,11 +14,11 @@ struct LeaderTerm {
     bool operator==(const LeaderTerm&) const = default;
 };
 
-/// Who leads a group, put together from looks and events, which may cross on their way: an event that is older than
-/// what is known changes nothing. Each function returns true if it did.
+/// The leader of a group, from reads and events, which may arrive out of order: an event older than the known state
+/// changes nothing. Each function returns true if the view changed.
 class LeaderView {
  public:
-    /// The server was asked, and it is so; nothing: nobody leads.
+    /// The result of a read from the server; nothing: there is no leader.
     bool looked(std::optional<LeaderTerm> term);
     bool began(LeaderTerm term);
     bool ended(std::uint64_t token);
@@ -27,7 +27,7 @@ class LeaderView {
 
  private:
     bool known_ = false;
-    std::uint64_t newest_ = 0;  // of all terms heard of
+    std::uint64_t newest_ = 0;  // the highest token seen
     std::optional<LeaderTerm> term_;
 };
 

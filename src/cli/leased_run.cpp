@@ -20,7 +20,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::chrono::milliseconds for_ever = 24h * 365;
-/// Between two tries to register with a server that is away.
+/// The interval of attempts to register with an unreachable server.
 constexpr auto enrol_pause = 500ms;
 
 AcquireOptions acquire_options(const TakeOptions& take) {
@@ -42,7 +42,7 @@ Failure refusal_of(const Answer& answer) {
                             : std::nullopt};
 }
 
-/// The server answers, and cannot at the moment.
+/// True if the server answered that it cannot at the moment.
 bool passes(const Answer& answer) {
     return answer.status >= 500 && exit_code_of(answer) == exit_not_now;
 }
@@ -89,7 +89,7 @@ void Taking::acquire(const std::vector<Intent>& intents) {
     AcquireOptions options = acquire_options(take_);
     options.stop = stop_.get_token();
     answer_.emplace(client_.acquire(intents, options));
-    // Asking once without waiting tells whom we wait for.
+    // A first request without a wait reveals the holders to wait for.
     while (waits() && !*answer_ && may_pass(answer_->outcome())) {
         screen_.note("waiting: " + describe(answer_->failure()));
         options.wait = take_.wait_for_ever ? for_ever : std::chrono::ceil<std::chrono::milliseconds>(*take_.wait);
@@ -98,7 +98,7 @@ void Taking::acquire(const std::vector<Intent>& intents) {
     }
 }
 
-/// Registers the holder as an agent, if it is to be one; waits for a server that is away as for a turn.
+/// Registers the holder as an agent, if a priority is given; waits for an unreachable server as for a turn.
 std::optional<Failure> Taking::enrol() {
     if (take_.priority.empty()) return std::nullopt;
     const HolderInstant start = holder_clock_now();
@@ -120,7 +120,7 @@ std::optional<Failure> Taking::enrol() {
 
 namespace {
 
-/// Whoever interrupts the wait should neither leave a lease behind nor wait for a server that hangs.
+/// An interrupted wait should neither leave a lease behind nor wait for a server that hangs.
 constexpr auto last_answer = 1s;
 
 int exit_code_for(const Failure& failure) {
@@ -130,7 +130,7 @@ int exit_code_for(const Failure& failure) {
 }
 
 WorkDeadlines deadlines_of(const Lease& lease) {
-    const HolderInstant now = holder_clock_now();  // read first: rather early than late (T3)
+    const HolderInstant now = holder_clock_now();  // read first: errs on the early side (T3)
     const Remaining left = lease.timeline();
     return {now + left.soft, now + left.hard};
 }
@@ -149,7 +149,7 @@ std::vector<std::string> environment_of(const Lease& lease) {
     return {tokens, leases, resources};
 }
 
-/// Not for daemons that go on: they would be found in it for ever.
+/// None if daemons may keep running: they would stay in the cgroup for ever.
 Cgroup cgroup_of_the_command(const TakeOptions& take) {
     const auto parent = take.leave_daemons ? std::nullopt : writable_cgroup();
     return Cgroup{parent ? *parent + "/holdfast-run-" + std::to_string(getpid()) : ""};
@@ -158,7 +158,7 @@ Cgroup cgroup_of_the_command(const TakeOptions& take) {
 }  // namespace
 
 LeasedRun::Ending LeasedRun::run() {
-    // The guardian first: it must not inherit connections, and it should be there when the lease is granted.
+    // The guardian starts first: it must not inherit connections, and it should be running when the lease is granted.
     auto command = GuardedCommand::prepare({.command = parts_.take.command, .mask = parts_.signals.mask_before()});
     if (!command) return complain(command.error(), exit_failed);
     Taking taking{parts_.common, parts_.take, parts_.screen};
@@ -223,7 +223,7 @@ LeasedRun::Ending LeasedRun::work(GuardedCommand& command, Lease& lease) {
     return ending;
 }
 
-/// Every renewal moves the guardian's deadlines; a loss ends the work at once.
+/// Every renewal moves the guardian's deadlines; a loss ends the command at once.
 void LeasedRun::keep_told(GuardedCommand& command, Lease& lease) {
     const auto tell = [this, &command, &lease] {
         const std::lock_guard in_order{telling_};
@@ -234,7 +234,7 @@ void LeasedRun::keep_told(GuardedCommand& command, Lease& lease) {
         parts_.screen.note("a renewal failed; trying again until the lease runs out");
     });
     lease.on_lost([this, &command](const Failure& failure) {
-        // The server lets these run out on their timeline (R7), so the command keeps its time to finish.
+        // The server lets these leases run out on their timeline (R7), so the command keeps its time to finish.
         const auto code = core::code_in(failure.code);
         const bool runs_out = code == core::Code::renewal_barred || code == core::Code::banned;
         const std::string what = runs_out ? "the lease cannot be renewed: " : "the lease is lost: ";
@@ -243,7 +243,7 @@ void LeasedRun::keep_told(GuardedCommand& command, Lease& lease) {
         lost_ = true;
         command.lost();
     });
-    tell();  // what changed before anyone listened
+    tell();  // for changes before the callbacks were set
 }
 
 LeasedRun::Ending LeasedRun::cannot_run(int error) const {

@@ -19,11 +19,11 @@
 
 namespace holdfast {
 
-/// Takes leases for `run` and `elect` in a thread of its own, so that a signal can end the wait. Says whom it waits
+/// Acquires leases for `run` and `elect` on a separate thread, so that a signal can end the wait. Prints whom it waits
 /// for.
 class Taking {
  public:
-    /// The options and the screen must outlive it.
+    /// REQUIRES: the options and the screen outlive this object.
     Taking(const CommonOptions& common, const TakeOptions& take, const Screen& screen);
     ~Taking() { answer(); }
     Taking(const Taking&) = delete;
@@ -31,11 +31,11 @@ class Taking {
 
     /// Readable when there is an answer.
     int fd() const { return done_.get(); }
-    /// True if there is one within this time.
+    /// Waits at most this long; true if there is an answer.
     bool wait(std::chrono::milliseconds time) const;
-    /// Waits for it, if fd() is not readable.
+    /// Blocks until there is an answer, if fd() is not readable.
     Acquired& answer();
-    /// Breaks the wait off: an answer comes soon, and leaves no lease behind unless it is one.
+    /// Cancels the wait: the answer comes soon, and unless it is a lease, no lease is left behind.
     void give_up() { stop_.request_stop(); }
 
  private:
@@ -67,9 +67,9 @@ class LeasedRun {
         std::function<void(const Lease&)> on_granted{};
     };
     struct Ending {
-        int exit_code = 0;                 ///< for the whole command
+        int exit_code = 0;                 ///< of the whole holdfast command
         bool lost = false;                 ///< the leases could not be kept, and the command was stopped for it
-        std::optional<int> told_to_end{};  ///< by this signal
+        std::optional<int> told_to_end{};  ///< the signal that ended it
     };
 
     explicit LeasedRun(Parts parts) : parts_(std::move(parts)) {}

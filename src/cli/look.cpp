@@ -36,7 +36,7 @@ std::string shown_resource(const json::value& lease) {
     return name_space == "default" || name_space.empty() ? resource : "@" + name_space + "/" + resource;
 }
 
-/// By resource, then by age, so that the same leases always print the same.
+/// By resource, then by age, so that the output is deterministic.
 void sort(json::array& leases) {
     std::sort(leases.begin(), leases.end(), [](const json::value& one, const json::value& other) {
         const auto key = [](const json::value& lease) {

@@ -26,7 +26,7 @@ constexpr std::size_t max_names_per_call = 1'000;
 constexpr std::size_t max_names = 1'000'000;
 constexpr std::size_t max_scans = 100'000;
 
-/// What is on the store: keys of a prefix without it, and what each holds for how long.
+/// Keys of one prefix in the store, named without the prefix, with their values and remaining TTLs.
 struct Held {
     std::string value;
     std::int64_t left_ms = 0;
@@ -56,7 +56,7 @@ class Store {
         return found;
     }
 
-    /// Those that are free are not in it.
+    /// Free names are not in the result.
     Result<Keys> read(std::string_view prefix, const std::set<std::string>& names) {
         Keys keys;
         for (auto at = names.begin(); at != names.end();) {
@@ -97,7 +97,7 @@ class Store {
     RespConnection connection_;
 };
 
-/// All that is shown.
+/// All data to show.
 struct Picture {
     Keys nodes;
     std::set<std::string> live;

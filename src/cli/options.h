@@ -11,14 +11,14 @@
 
 namespace holdfast {
 
-/// What every command can be told.
+/// Options of every command.
 struct CommonOptions {
-    std::string server;  ///< one, or several with commas; checked; never empty after parsing
+    std::string server;  ///< one, or several separated by commas; checked; never empty after parsing
     bool json = false;
     bool quiet = false;  ///< no notes on standard error, only errors
 };
 
-/// What `run` and `acquire` take leases with.
+/// How `run` and `acquire` acquire leases.
 struct TakeOptions {
     std::vector<std::string> resources;
     std::string predicate = "MUTATES";
@@ -27,12 +27,12 @@ struct TakeOptions {
     bool wait_for_ever = false;
     std::string reason;
     std::string name_space;
-    std::string holder;                  ///< empty: identity.h
-    std::string session;                 ///< empty: a fresh one, so that two commands of one holder exclude each other
-    std::string priority;                ///< empty: a plain holder; `now` or a number: an agent, registered first
-    std::optional<std::uint64_t> epoch;  ///< which life of the agent asks
+    std::string holder;    ///< empty: default_holder(); for `acquire` work_tree_identity()
+    std::string session;   ///< empty: a generated one, so that two commands of one holder exclude each other
+    std::string priority;  ///< empty: a plain holder; `now` or a number: an agent, registered first
+    std::optional<std::uint64_t> epoch;  ///< of the agent
     std::vector<std::string> command;    ///< for `run` and `elect`
-    bool leave_daemons = false;          ///< processes that left the command's group go on when it has ended
+    bool leave_daemons = false;          ///< processes that left the command's group keep running after it has ended
 };
 
 /// Leases named on the command line, for `renew`, `release`, `verify`, `revoke` and `bar`.
@@ -46,7 +46,7 @@ struct NamedOptions {
     std::optional<std::uint64_t> progress;  ///< for `renew`
 };
 
-/// What `list` and `watch` show.
+/// The filter of `list` and `watch`.
 struct FilterOptions {
     std::string holder;
     std::string prefix;
@@ -72,10 +72,10 @@ struct BanOptions {
     std::string reason;
 };
 
-/// What `service deny`, `reserve` and `allow` are told.
+/// Options of `service deny`, `reserve` and `allow`.
 struct ServiceRuleOptions {
     std::string name;
-    std::string identity;  ///< empty: everybody
+    std::string identity;  ///< empty: every identity
     std::string reason;
 };
 
@@ -84,39 +84,39 @@ struct DiscoverOptions {
     bool watch = false;
 };
 
-/// For `agent register` and its like.
+/// Options of the `agent` commands.
 struct AgentArguments {
     std::string id;
-    std::string priority;  ///< empty or `now`: the server's to choose
+    std::string priority;  ///< empty or `now`: the server chooses
     std::optional<std::uint64_t> epoch;
 };
 
-/// What `mcp` is told about its model and its files.
+/// Options of `mcp`.
 struct McpOptions {
-    std::string holder;      ///< empty: work_tree_identity.h
-    std::string name_space;  ///< empty: work_tree_identity.h
+    std::string holder;      ///< empty: work_tree_identity()
+    std::string name_space;  ///< empty: work_tree_identity()
     std::string root;        ///< empty: the work tree it is started in
     std::string priority;    ///< empty: a plain holder
 };
 
-/// What `guard` is told about the committer.
+/// Options of `guard`.
 struct GuardOptions {
-    std::string holder;      ///< empty: work_tree_identity.h
-    std::string name_space;  ///< empty: work_tree_identity.h
+    std::string holder;      ///< empty: work_tree_identity()
+    std::string name_space;  ///< empty: work_tree_identity()
     bool allow_offline = false;
-    std::string hook = "pre-commit";  ///< what to check, as that hook of git does
-    bool force = false;               ///< for `guard install`: hooks that were there do not run any more
+    std::string hook = "pre-commit";  ///< the git hook whose check is run
+    bool force = false;               ///< for `guard install`: existing hooks no longer run
 };
 
-/// What `own` and `nodes` are told about the sessions and where instances meet.
+/// Options of `own` and `nodes`.
 struct OwnOptions {
-    std::string redis;     ///< checked; empty: HOLDFAST_REDIS is not set either
+    std::string redis;     ///< checked; empty: neither given nor set by HOLDFAST_REDIS
     std::string sessions;  ///< a file, or `-`
     bool any_id = false;
     Duration interval = 1s;
-    std::size_t jobs = 16;  ///< polls at one time
-    Duration grace = 10s;   ///< for polls in hand, when told to stop
-    Duration ttl = 30s;     ///< of leases; the rest is in proportion unless given
+    std::size_t jobs = 16;  ///< limit on concurrent polls
+    Duration grace = 10s;   ///< for polls in progress, on a stop
+    Duration ttl = 30s;     ///< of leases; other timings are in proportion unless given
     std::optional<Duration> renew_every;
     std::optional<Duration> node_ttl;
     std::optional<Duration> heartbeat_every;
@@ -127,25 +127,25 @@ struct OwnOptions {
     std::string hash = "xxh64";        ///< or fnv1a
 };
 
-/// What `elect` is told; how to take the lease is in TakeOptions.
+/// Options of `elect`; those of acquiring the lease are in TakeOptions.
 struct ElectOptions {
     std::string group;
 };
 
-/// What `drone` and its like are told.
+/// Options of `drone` and its subcommands.
 struct DroneArguments {
     std::string controllers;  ///< checked; empty: the server of CommonOptions
     std::string pool = "default";
     std::string id;
     std::size_t capacity = 100;
     std::string state_dir;
-    std::string address;  ///< empty: not said
+    std::string address;  ///< empty: not given
     std::string log_level = "info";
     std::string named;  ///< for `drone drain`
     bool undo = false;
 };
 
-/// What `backend` and `key` are told.
+/// Options of `backend` and `key`.
 struct BackendArguments {
     std::string key;  ///< for `connect`: empty for a random one; for `key bar`
     std::string id;   ///< of a backend, for all but `connect` and `list`
@@ -163,7 +163,7 @@ struct BackendArguments {
     bool hard = false;
 };
 
-/// What `advertise` is told.
+/// Options of `advertise`.
 struct AdvertiseArguments {
     std::string name;
     bool unnamed = false;
@@ -177,7 +177,7 @@ struct AdvertiseArguments {
     std::size_t streams = 1000;
 };
 
-/// What `connect` is told.
+/// Options of `connect`.
 struct ServiceConnectArguments {
     std::string name;
     std::string listen;  ///< HOST:PORT; empty: standard input and output
@@ -191,7 +191,7 @@ struct QuorumOptions {
     Duration timeout = 10min;
 };
 
-/// A whole command line, understood.
+/// A parsed command line.
 struct Arguments {
     std::string command;  ///< `list`, `policy set`, …
     CommonOptions common;

@@ -28,8 +28,8 @@
 
 namespace holdfast {
 
-/// The polls in hand: commands that run each under a guardian of its own, which ends it before its session can go to
-/// another, also if this process is stopped or killed (T3).
+/// The polls in progress: each command runs under its own guardian, which ends it before another instance can own its
+/// session, even if this process is stopped or killed (T3).
 class OwnPolls {
  public:
     struct Setting {
@@ -37,7 +37,7 @@ class OwnPolls {
         std::string instance;
         sigset_t mask{};
         Duration ttl{};
-        bool leave_daemons = false;  ///< what left a poll's group goes on when the poll has ended
+        bool leave_daemons = false;  ///< processes that left a poll's group keep running after the poll has ended
     };
     struct Ended {
         std::string session;
@@ -51,11 +51,11 @@ class OwnPolls {
     std::size_t size() const { return polls_.size(); }
     bool has(const std::string& session) const { return polls_.contains(session); }
 
-    /// Nothing is started if there is no time left for it.
+    /// Starts nothing if no time is left.
     Result<void> start(const std::string& session, Poll poll);
-    /// Hears the guardians, tells them the deadlines that have moved since, and returns what has ended.
+    /// Reads the guardians' reports, sends them deadlines that have moved, and returns the polls that have ended.
     std::vector<Ended> attend();
-    /// Readable when a guardian has something to say.
+    /// Readable when a guardian has a report.
     std::vector<int> fds() const;
 
     void ask_to_stop();
@@ -65,7 +65,7 @@ class OwnPolls {
     struct One {
         Poll poll;
         GuardedCommand command;
-        HolderInstant end{};  ///< of ownership, as told last
+        HolderInstant end{};  ///< end of ownership, as last sent to the guardian
         bool lost_told = false;
         std::optional<HolderInstant> killed_at{};
     };
@@ -82,14 +82,14 @@ class OwnPolls {
 
 namespace {
 
-/// A guardian that has not reported this long after everything was killed is stopped, and is killed too.
+/// A guardian that has not reported this long after everything was killed is taken to be stopped, and is killed too.
 constexpr Duration guardian_patience = 1s;
-/// What moves less is not worth a message.
+/// A deadline that moved by less is not sent.
 constexpr Duration worth_telling = 1ms;
 
 }  // namespace
 
-/// Asked to stop a third of the TTL before the end, dead a twelfth before it (T4).
+/// A poll is asked to stop a third of the TTL before the end, and must be dead a twelfth before it (T4).
 WorkDeadlines OwnPolls::deadlines(HolderInstant end) const {
     return {end - setting_.ttl / 3, end - setting_.ttl / 12};
 }
@@ -103,7 +103,7 @@ std::vector<std::string> OwnPolls::command_for(const std::string& session) const
 }
 
 Result<void> OwnPolls::start(const std::string& session, Poll poll) {
-    const HolderInstant now = holder_clock_now();  // read first: rather early than late (T3)
+    const HolderInstant now = holder_clock_now();  // read first: errs on the early side (T3)
     const HolderInstant end = now + poll.remaining();
     if (now >= deadlines(end).soft) return {};
     auto command = GuardedCommand::prepare({.command = command_for(session), .mask = setting_.mask, .alone = false});
@@ -158,7 +158,7 @@ void OwnPolls::move_deadlines(One& one) const {
     }
 }
 
-/// The guardian kills at the hard deadline. If it is stopped it cannot, so this process does so as well.
+/// The guardian kills at the hard deadline. A stopped guardian cannot, so this process kills as well.
 std::optional<OwnPolls::Ended> OwnPolls::stand_in(const std::string& session, One& one) {
     const HolderInstant now = holder_clock_now();
     if (now < one.command.hard()) return std::nullopt;
@@ -192,9 +192,9 @@ namespace {
 
 namespace json = boost::json;
 
-/// The longest sleep: deadlines move while this thread waits.
+/// The limit on one sleep: deadlines move while this thread waits.
 constexpr Duration max_turn = 200ms;
-/// Between asking polls to stop and killing them, when told to stop.
+/// On a stop, the time between asking polls to stop and killing them.
 constexpr Duration kill_after = 10s;
 
 std::chrono::milliseconds ms(Duration duration) {
@@ -214,7 +214,7 @@ OwnershipTimings timings_of(const OwnOptions& own) {
     return timings;
 }
 
-/// What the manager's threads have to say, for the main thread to print.
+/// Notifications of the manager's threads, for the main thread to print.
 class Inbox {
  public:
     Inbox() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -274,7 +274,7 @@ class Own {
         file_.remember();
         const auto sessions = read_sessions(options_.sessions, options_.any_id);
         if (!sessions) return complain(sessions.error(), exit_usage);
-        // A command must not wait for input, least of all for what was meant to be the list of sessions.
+        // A command must not wait for input, and must not consume the list of sessions.
         const Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
         ::dup2(nothing.get(), STDIN_FILENO);
         auto problem = manager_.start();
@@ -327,7 +327,7 @@ class Own {
         stop();
     }
 
-    /// A list that cannot be read changes nothing.
+    /// An unreadable list changes nothing.
     void read_again() {
         file_.remember();
         const auto sessions = read_sessions(options_.sessions, options_.any_id);
@@ -344,7 +344,7 @@ class Own {
             if (!wanted.contains(session)) removed.push_back(session);
         for (const std::string& session : removed) {
             next_poll_.erase(session);
-            manager_.release(session);  // once its poll in hand has ended
+            manager_.release(session);  // once its poll in progress has ended
         }
         if (const auto problem = manager_.add(added)) screen_.complain(problem->message);
         for (const std::string& session : added)
@@ -360,7 +360,7 @@ class Own {
                          " added, " + std::to_string(removed) + " removed");
     }
 
-    /// Every event says when and by whom.
+    /// Every event carries its time and instance.
     void show(std::string_view event, const json::object& more, std::int64_t at_ms = wall_clock_ms()) const {
         json::object all{{"event", event}, {"at", format_wall_time(at_ms)}, {"instance", manager_.instance_id()}};
         for (const auto& [name, value] : more)
@@ -394,7 +394,7 @@ class Own {
         std::vector<std::pair<HolderInstant, std::string>> due;
         for (const auto& [session, at] : next_poll_)
             if (at <= now && manager_.is_owned(session) && !polls_.has(session)) due.emplace_back(at, session);
-        std::sort(due.begin(), due.end());  // who waits longest goes first
+        std::sort(due.begin(), due.end());  // the longest wait first
         for (const auto& [at, session] : due) {
             if (polls_.size() >= options_.jobs || stopping_since_) return;
             begin(session);
@@ -425,7 +425,7 @@ class Own {
         }
     }
 
-    /// It will not get better by itself.
+    /// A retry would not help.
     void cannot_run(int error) {
         if (exit_code_ != exit_ok) return;
         exit_code_ = error == ENOENT ? exit_not_found : exit_cannot_run;

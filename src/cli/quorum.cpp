@@ -57,7 +57,7 @@ Table members_table(const json::value& status) {
     return table;
 }
 
-/// Members that are connected and take part in decisions. A server of an earlier version knows only who is connected.
+/// The number of voting members. A server of an earlier version reports only which members are connected.
 std::int64_t voting(const json::value& status) {
     return number_of(status, field_of(status, "voting").is_number() ? "voting" : "reachable");
 }
@@ -112,13 +112,14 @@ void show(const Screen& screen, const json::value& status) {
     screen.line(describe_attempts(status));
 }
 
-/// The last answer before the timeout is over. A node that hangs is waited for no longer than that either.
+/// Returns the last answer before the timeout, which also bounds the wait for a node that hangs.
 Result<Answer> wait_until_all_vote(Api& api, Duration timeout) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (true) {
         const Duration left = deadline - std::chrono::steady_clock::now();
         auto answer = api.get_within(std::max<Duration>(left, least_time_to_answer), "/v1/quorum");
-        // A node that restarts is away for a moment; a server that is alone stays so.
+        // No answer: a restarting node is unreachable only for a moment. An error is final: the server is not in a
+        // cluster.
         const bool is_settled = answer && (!answer->ok() || all_vote(answer->body));
         if (is_settled || std::chrono::steady_clock::now() >= deadline) return answer;
         std::this_thread::sleep_for(ask_again_after);

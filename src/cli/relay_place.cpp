@@ -5,7 +5,7 @@
 namespace holdfast {
 namespace {
 
-/// As `serve` puts it.
+/// The offset that `serve` uses.
 constexpr int relay_above_http = 3;
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-/// Where the relays are, in the order in which they are tried: as given, or on the host of each server, three ports
-/// above it.
+/// The addresses of the relays, in the order in which they are tried: as given, or on the host of each server, at the
+/// server's port plus three.
 std::vector<ServerAddress> relay_places(const std::string& given, const CommonOptions& common);
 
 }  // namespace holdfast

@@ -15,9 +15,9 @@ class value;
 
 namespace holdfast {
 
-/// Where a command's answer goes: results to standard output, notes and errors to standard error with the prefix
-/// `holdfast: `. With --json the answer, also an error, is one JSON object on one line of standard output. What others
-/// wrote is escaped here (printable()), so that no command lets it reach a terminal.
+/// The output of a command: results to standard output, notes and errors to standard error with the prefix `holdfast:
+/// `. With --json the answer, also an error, is one JSON object on one line of standard output. Untrusted text is
+/// escaped here (printable()), so that no command lets control sequences reach a terminal.
 class Screen {
  public:
     explicit Screen(const CommonOptions& options);
@@ -28,14 +28,14 @@ class Screen {
 
     void show(const boost::json::value& answer) const;
     void show(const Table& table) const;
-    /// A line for people. What would steer a terminal is escaped, but for colours of coloured().
+    /// A line for people. Control sequences are escaped, except for the colours of coloured().
     void line(std::string_view text) const;
-    /// Text of this program alone, as it is.
+    /// Prints text unescaped. REQUIRES: the text is this program's own.
     void text(std::string_view text) const;
 
     /// For people; silent with --quiet.
     void note(std::string_view text) const;
-    /// Never silent.
+    /// Printed even with --quiet.
     void complain(std::string_view text) const;
     /// For `run`, whose standard output is its command's: with --json the error is an object on standard error.
     void complain(const Error& error, std::optional<std::chrono::milliseconds> retry_in = {}) const;

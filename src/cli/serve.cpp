@@ -5,7 +5,7 @@
 namespace holdfast {
 namespace {
 
-/// What makes a server a node of a cluster.
+/// The options of a cluster node.
 void add_cluster(CLI::App* serve, ServeOptions& options) {
     add_text(serve, "--node", options.node, "which member of a cluster this is")
         ->type_name("ID")
@@ -47,7 +47,7 @@ CLI::Option* add_size(CLI::App* serve, const std::string& name, std::uint64_t& t
     return serve->add_option(name, target, description)->transform(CLI::AsSizeValue(false))->type_name("BYTES");
 }
 
-/// The relay for services.
+/// The options of the relay.
 void add_relay(CLI::App* serve, ServeOptions& options) {
     add_text(serve, "--relay", options.relay,
              "address for publishers and consumers of services, or off; default three ports above --http: "

@@ -26,7 +26,7 @@
 namespace holdfast {
 
 /// Copies standard input to the socket and the socket to standard output until both have ended. The end of standard
-/// input is passed on, and the answer still comes. Error `stream_broken` if one of them broke.
+/// input is passed on, and the answer is still copied. Error `stream_broken` if one of them broke.
 Result<void> copy_standard_streams(Fd socket);
 
 namespace {
@@ -121,7 +121,7 @@ namespace json = boost::json;
 
 constexpr Duration connect_timeout = 15s;
 
-/// What may be done about it.
+/// What the user can do about the error.
 std::string_view advice(std::string_view code) {
     if (code == "unreachable") return "; start a server with 'holdfast serve' or say where its relay is with --relay";
     if (core::code_in(code) == core::Code::unknown_service) return "; 'holdfast discover' shows those that there are";
@@ -130,10 +130,10 @@ std::string_view advice(std::string_view code) {
 
 int fail_to_connect(const Screen& screen, const Error& error) {
     screen.complain(Error{error.code, error.message + std::string(advice(error.code))});  // stdout is the stream's
-    return error.code == "refused" ? exit_not_now : exit_code_of(error.code);  // by its publisher, which stays
+    return error.code == "refused" ? exit_not_now : exit_code_of(error.code);  // by its publisher, which is still there
 }
 
-/// Lets programs that know nothing of relays connect to a service: to a port here, each time a stream.
+/// Lets programs without relay support connect to a service: each connection to a local port becomes a stream.
 class Gateway {
  public:
     Gateway(const Arguments& arguments, const Screen& screen)
@@ -175,13 +175,13 @@ class Gateway {
             [this](const ServerAddress& relay) { ask_last(relay); });
     }
 
-    /// The next stream need not wait for it again.
+    /// Moves a failed relay to the end, so that the next stream need not wait for it.
     void ask_last(const ServerAddress& relay) {
         if (relays_.front().authority() == relay.authority())
             std::rotate(relays_.begin(), relays_.begin() + 1, relays_.end());
     }
 
-    /// Reset, not closed: an end without an error would look like an empty answer.
+    /// Reset, not closed: an orderly close would look like an empty answer.
     void turn_away(discovery::Socket& local, const std::string& why) {
         screen_.note("somebody who wants " + given_.name + " was turned away: " + why);
         boost::system::error_code ignored;
@@ -190,7 +190,7 @@ class Gateway {
     }
 
     const ServiceConnectArguments& given_;
-    std::vector<ServerAddress> relays_;  // the first is asked first
+    std::vector<ServerAddress> relays_;  // in the order in which they are asked
     const Screen& screen_;
     boost::asio::io_context loop_{1};
     Listener listener_;

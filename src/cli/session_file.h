@@ -11,21 +11,21 @@
 
 namespace holdfast {
 
-/// Reads session ids, one per line, from a file or from standard input (`-`). Empty lines and those that begin with `#`
-/// are passed over, blanks around an id too. An id that is named twice counts once. The error names the line.
+/// Reads session ids, one per line, from a file or from standard input (`-`). Empty lines, lines that begin with `#`,
+/// and blanks around an id are ignored. Duplicate ids count once. The error names the line.
 Result<std::vector<std::string>> read_sessions(const std::string& path, bool any_id);
 
-/// Notices that a file of sessions was changed or replaced. Standard input (`-`) never changes.
+/// Detects that a file of sessions was changed or replaced. Standard input (`-`) never changes.
 class SessionFile {
  public:
     explicit SessionFile(std::string path) : path_(std::move(path)) {}
 
-    /// True if it can be read again.
+    /// True if the file can be read again.
     explicit operator bool() const { return path_ != "-"; }
-    /// It is about to be read: what it is now is not a change.
+    /// To be called before the file is read: its present state does not count as a change.
     void remember();
-    /// True once for each change, when the file has stayed as it is for a second: whoever writes it may not be done. A
-    /// file that is gone has not changed.
+    /// True once for each change, when the file has been stable for a second, since its writer may not be done. A
+    /// missing file does not count as changed.
     bool look(HolderInstant now);
 
  private:
@@ -39,8 +39,8 @@ class SessionFile {
     std::optional<Mark> mark() const;
 
     const std::string path_;
-    std::optional<Mark> known_;  ///< as it was when it was read
-    std::optional<Mark> seen_;   ///< as it was at the last look
+    std::optional<Mark> known_;  ///< at the last read
+    std::optional<Mark> seen_;   ///< at the last check
     HolderInstant seen_since_{};
     HolderInstant next_look_{};
 };

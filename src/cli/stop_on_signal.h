@@ -12,8 +12,8 @@
 
 namespace holdfast {
 
-/// Calls a function from a thread of its own when SIGINT, SIGTERM or SIGHUP comes, so that a blocking call can be ended
-/// cleanly. Make it before any other thread.
+/// Calls a function on a separate thread on SIGINT, SIGTERM or SIGHUP, so that a blocking call can be ended cleanly.
+/// REQUIRES: constructed before any other thread is started.
 class StopOnSignal {
  public:
     explicit StopOnSignal(std::function<void()> stop)
@@ -29,9 +29,9 @@ class StopOnSignal {
     StopOnSignal(const StopOnSignal&) = delete;
     StopOnSignal& operator=(const StopOnSignal&) = delete;
 
-    /// The signal that came, or zero.
+    /// The signal received, or zero.
     int signal() const { return signal_; }
-    /// Sleeps so long, or until a signal comes.
+    /// Sleeps for this time, or until a signal arrives.
     void sleep_for(std::chrono::milliseconds time) const {
         pollfd waiting{inbox_.fd(), POLLIN, 0};
         if (signal_ == 0) ::poll(&waiting, 1, static_cast<int>(time.count()));

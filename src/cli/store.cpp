@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// What the first line says of a store.
+/// True for the fields that the first line shows.
 bool is_in_headline(std::string_view field) {
     static constexpr std::array<std::string_view, 5> fields{"engine", "address", "addresses", "reachable", "why"};
     return std::find(fields.begin(), fields.end(), field) != fields.end();
@@ -44,7 +44,8 @@ std::string value_text(std::string_view field, const json::value& value) {
     return json::serialize(value) + (field.ends_with("_us") ? " us" : "");
 }
 
-/// Whatever the server tells, also what this version does not know yet: a line each, nested ones further in.
+/// Prints all fields of the answer, including those that this version does not know: one line each, nested ones
+/// indented.
 void show_fields(const Screen& screen, const json::object& object, const std::string& indent) {
     for (const auto& [field, value] : object) {
         if (const auto* nested = value.if_object()) {
@@ -85,7 +86,7 @@ int store_status_command(const Arguments& arguments) {
     if (!store->ok()) return fail(screen, *store);
     const auto ready = api.get("/ready");
     if (!ready) return fail(screen, ready.error());
-    if (!field_of(ready->body, "ready").is_bool()) return fail(screen, *ready);  // it did not come to be asked
+    if (!field_of(ready->body, "ready").is_bool()) return fail(screen, *ready);  // refused before the check
     if (screen.json()) {
         json::object both = ready->body.as_object();
         both["store"] = store->body;

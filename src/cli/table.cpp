@@ -35,7 +35,7 @@ std::string_view escape_of(Colour colour) {
 
 struct Found {
     std::size_t at = std::string_view::npos;
-    std::string_view sequence;  ///< empty: there is none
+    std::string_view sequence;  ///< empty: none found
 };
 
 /// The first sequence of coloured() in the line.

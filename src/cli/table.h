@@ -10,7 +10,7 @@ namespace holdfast {
 
 enum class Colour { none, bold, dim, red, green, yellow };
 
-/// printable() for a line that may have colours of coloured() in it, which stay.
+/// As printable(), but keeps the colours of coloured().
 std::string printable_line(std::string_view line);
 
 /// The text in a colour, if `on`.

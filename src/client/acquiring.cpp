@@ -20,7 +20,7 @@ namespace {
 constexpr Duration wait_ceiling = 24h * 365;
 constexpr Duration pause_min = 20ms;
 constexpr Duration max_pause = 1s;
-/// A server that recovers says for how long, but it may be restarted cleanly meanwhile: look now and then.
+/// A recovering server says for how long, but it may be restarted cleanly meanwhile: retry now and then.
 constexpr Duration max_retry_in = 5s;
 
 Failure unreachable(std::string message) {
@@ -36,13 +36,14 @@ Duration bounded(std::chrono::milliseconds duration) {
                                                  std::chrono::floor<std::chrono::milliseconds>(wait_ceiling));
 }
 
-/// A wait that the policy cut short goes on at once; otherwise the server may have said when to come back.
+/// A wait that the policy cut short is resumed at once; otherwise the server may have said when to retry.
 Duration pause_after(const Failure& failure) {
     if (core::code_in(failure.code) == core::Code::wait_timeout) return pause_min;
     return std::min<Duration>(failure.retry_in.value_or(200ms), max_retry_in);
 }
 
-/// If it leads, its session proves it (R2), and the other leases of the manifest must not show that.
+/// A leader's session proves its leadership (R2). It is marked private, so that the other leases of the manifest do not
+/// reveal it.
 std::string session_of_its_own(const std::vector<Intent>& intents) {
     const bool leads = std::any_of(intents.begin(), intents.end(), [](const Intent& intent) {
         return core::owner_of(intent.resource) == core::Owner::leaders;
@@ -107,8 +108,8 @@ Acquired Acquiring::run() {
     }
 }
 
-/// Leaves nothing behind, as far as that can be known: a grant that crossed the stop is given back, and if an answer
-/// was lost, the ask is repeated once with its key and without a wait, to learn of a grant (G7).
+/// Best effort to leave no lease behind: a grant that crossed the stop is released, and if an answer was lost, the
+/// request is repeated once with its key and without a wait, to learn of a grant (G7).
 Acquired Acquiring::cancelled(AcquireReply reply) {
     const auto* nothing = std::get_if<NoAnswer>(&reply);
     const bool unknown = nothing != nullptr && (unanswered_ || !nothing->unsent);
@@ -138,8 +139,8 @@ bool Acquiring::may_ask_again(const Failure& failure) const {
     return !final && holder_clock_now() < give_up_at_ && goes_on(failure);
 }
 
-/// Asks until there is an answer, with one key. Once the wait is over it repeats an unanswered ask only once, to learn
-/// what came of it.
+/// Sends the request, with one key, until it is answered. Once the wait is over, an unanswered request is repeated only
+/// once, to learn its result.
 AcquireReply Acquiring::ask() {
     ask_.idempotency_key = random_hex(16);
     unanswered_ = false;
@@ -170,10 +171,10 @@ void Acquiring::pause(Duration at_most) {
     std::condition_variable_any().wait_for(lock, stop_, std::min(left, jittered), [] { return false; });
 }
 
-/// Makes a lease of a grant, if it is still of use. One that waited for long, so that the clocks may differ by much, or
-/// whose answer was slow, has used up much of its time by the holder's count: it is renewed first (T3).
+/// Makes a lease of a grant, if enough of it is left. After a long wait, in which the clocks may have drifted apart, or
+/// a slow answer, much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
 std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed) {
-    // Whatever the authority says of a wait, nothing was granted after its answer had come.
+    // No grant was made after its answer arrived, no matter how long the authority says the request waited.
     const HolderInstant now = holder_clock_now();
     const auto counted = [now](const TimedGrant& one) {
         return deadlines_of({std::min(one.counts_from, now), one.timing.timeline, one.timing.ttl});
@@ -198,7 +199,7 @@ std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& ti
     return Lease(std::move(state));
 }
 
-/// Renews at once. No answer changes nothing: the deadlines then stay as they were.
+/// Renews at once. Without an answer the deadlines stay as they were.
 std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, Deadlines& deadlines) {
     RenewalBatch batch(core_->holder, core_->epoch->get());
     batch.add(0, grants, HolderInstant::max());

@@ -17,18 +17,18 @@
 
 namespace holdfast {
 
-/// One call of Client::acquire: asks, and as long as there is time to wait asks again over lost connections, a server
-/// that recovers and one that restarts.
+/// One call of Client::acquire: sends the request, and retries until the wait is over if the connection is lost or the
+/// server recovers or restarts.
 ///
-/// An ask whose answer was lost is repeated with the same key, so that it cannot take a second lease (G7). If the
-/// answer stays away for good, what was perhaps granted ends by itself. A grant is handed out only if it is certain to
-/// be held, and only if nobody stopped the call before.
+/// A request whose answer was lost is repeated with the same idempotency key, so that it cannot acquire a second lease
+/// (G7). If no answer ever arrives, a lease that may have been granted ends by itself. A grant is returned only if the
+/// lease is certainly held, and only if the call was not stopped before.
 class Acquiring {
  public:
     Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options);
 
-    /// Observes retries: uses its own transport, so that it can be cancelled independently, and is called before each
-    /// retry; false gives up.
+    /// Observes retries. It has its own transport, so that the call can be cancelled independently. `goes_on` is called
+    /// before each retry; it returns false to give up.
     struct Observer {
         std::shared_ptr<Transport> transport;
         std::function<bool(const Failure&)> goes_on;
@@ -54,9 +54,9 @@ class Acquiring {
     const std::stop_token stop_;
     const bool keep_;
     AcquireAsk ask_;
-    bool unanswered_ = false;   ///< it was sent, and nobody said what came of it
-    HolderInstant give_up_at_;  ///< the wait is over
-    HolderInstant stop_at_;     ///< and with it the time for the last answer
+    bool unanswered_ = false;   ///< sent, but the result is not known
+    HolderInstant give_up_at_;  ///< the end of the wait
+    HolderInstant stop_at_;     ///< the deadline of the last answer
     Random random_;
 };
 

@@ -6,10 +6,11 @@
 
 namespace holdfast {
 
-/// The thread on which the callbacks of a client's leases run, one at a time, so that a slow one holds up no renewal.
+/// The thread on which the callbacks of a client's leases run, one at a time, so that a slow callback delays no
+/// renewal.
 ///
-/// A lease waits here at most once, whatever happened to it: it knows itself what is to be told, and of several changes
-/// it tells the last. So no more waits than there are leases, and nothing is ever turned away.
+/// A lease is queued at most once: it records its own pending notification, and of several changes it reports only the
+/// last. So the queue is never longer than the number of leases, and submit() never refuses.
 class Callbacks {
  public:
     Callbacks();
@@ -18,17 +19,17 @@ class Callbacks {
     Callbacks(const Callbacks&) = delete;
     Callbacks& operator=(const Callbacks&) = delete;
 
-    /// Starts the thread, unless it runs. Throws std::system_error if the system has none left.
+    /// Starts the thread, unless it is running. Throws std::system_error if the system has no thread left.
     void start();
 
-    /// REQUIRES: started, and the lease does not wait here.
+    /// REQUIRES: started, and the lease is not queued.
     void submit(std::shared_ptr<Lease::State> lease);
 
-    /// Drops what waits, and waits for the callback that is running. Does not wait inside of a callback: two that
-    /// destroy each other's client would wait for ever.
+    /// Drops the queue, and waits for the running callback. Does not wait when called from a callback: two callbacks
+    /// that destroy each other's client would deadlock.
     void stop();
 
-    /// True on the thread of this or another object of this class.
+    /// True on the callback thread of any Callbacks object.
     static bool is_this_thread() noexcept;
 
  private:

@@ -24,7 +24,7 @@ std::string fresh_holder() {
     return std::string(host.data()) + "-" + std::to_string(::getpid()) + "-" + random_hex(4);
 }
 
-/// A bad address is told by the first acquire: a constructor has no answer to give.
+/// A malformed address is reported by the first acquire, since a constructor returns no result.
 Client::Core::Config config_of(const ClientOptions& options) {
     const auto server = parse_servers(default_server(options.server));
     return {.transport = std::make_shared<HttpTransport>(server ? *server : "http://127.0.0.1:7400"),

@@ -14,17 +14,17 @@
 
 namespace holdfast {
 
-/// What copies of a Client share, and what its leases keep alive.
+/// The state that copies of a Client share and that its leases keep alive.
 struct Client::Core {
     struct Config {
         std::shared_ptr<Transport> transport;
-        std::string holder;  ///< empty: a fresh one
+        std::string holder;  ///< empty: a generated name
         Duration timeout{};
-        std::optional<Error> problem;  ///< why nothing can be acquired
+        std::optional<Error> problem;  ///< if set, every acquire fails with it
         std::optional<std::uint64_t> epoch{};
     };
 
-    /// In a child made by fork() it is not destroyed but left alone: its threads and connections are the parent's.
+    /// In a child made by fork() the core is leaked, not destroyed: its threads and connections belong to the parent.
     static std::shared_ptr<Core> make(Config config);
 
     explicit Core(Config config);
@@ -32,7 +32,7 @@ struct Client::Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    /// True if the authority was told of every one.
+    /// True if the authority confirmed the release of every grant.
     bool release(const std::vector<Grant>& grants, const std::string& session, Duration within) const;
 
     const std::string holder;

@@ -6,8 +6,7 @@
 
 namespace holdfast {
 
-/// When a holder should do what, on its own clock. renew < soft < hard < end, unless the lease was over before it
-/// began.
+/// A holder's deadlines, on its own clock. renew < soft < hard < end, unless the lease was over before it began.
 struct Deadlines {
     HolderInstant renew;
     HolderInstant soft;
@@ -17,18 +16,18 @@ struct Deadlines {
     bool operator==(const Deadlines&) const = default;
 };
 
-/// A request that was sent and the timeline its answer brought.
+/// When a request was sent, and the timeline in its answer.
 struct Grounds {
     HolderInstant sent_at;
     core::Timeline timeline;
     Duration ttl{};
 };
 
-/// Counts from the moment the request was *sent*, whenever the answer came (T3). A TTL so short that the margin eats
-/// into the server's timeline squeezes the other deadlines in proportion, so that their order holds.
+/// Counts from the moment the request was *sent*, no matter when the answer arrived (T3). If the TTL is so short that
+/// the margin cuts into the server's timeline, the other deadlines shrink in proportion, so that their order holds.
 Deadlines deadlines_of(const Grounds& grounds);
 
-/// What holds for both: the earlier of each.
+/// The earlier of each deadline.
 Deadlines earlier_of(const Deadlines& one, const Deadlines& other);
 
 }  // namespace holdfast

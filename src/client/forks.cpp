@@ -7,7 +7,7 @@ namespace holdfast {
 
 namespace {
 
-/// A fact about the process, and so the one variable here that belongs to no object.
+/// A property of the process, hence the only global variable here.
 std::atomic<std::uint32_t> count = 0;
 
 void count_one() {

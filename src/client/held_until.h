@@ -7,21 +7,21 @@
 
 namespace holdfast {
 
-/// The end of a holding by the holder's clock, read by any thread while one thread moves it. Once it was seen to have
-/// passed it never moves again: what turned false stays false, until that one thread begins another holding.
+/// The end of a lease by the holder's clock, read by any thread while one thread moves it. Once any thread has seen
+/// that it passed, it never moves again: held() stays false until the moving thread calls begin_another().
 class HeldUntil {
  public:
     /// Not held.
     HeldUntil() = default;
     explicit HeldUntil(HolderInstant end) : end_(end.time_since_epoch().count()) {}
 
-    /// Reads the clock after the end: a thread that is put to sleep in between then errs on the safe side.
+    /// Loads the end before it reads the clock: a thread that is suspended in between then errs on the safe side.
     template <class Clock>
     bool held_by(Clock clock) noexcept {
         std::int64_t end = end_.load(std::memory_order_acquire);
         while (end != over) {
             if (clock().time_since_epoch().count() < end) return true;
-            // Whoever sees the end first makes it final; if it was moved meanwhile, look again.
+            // The first thread to see the end makes it final; if the end was moved meanwhile, check again.
             if (end_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) return false;
         }
         return false;
@@ -30,7 +30,7 @@ class HeldUntil {
         return held_by([now] { return now; });
     }
 
-    /// Moves the end, if it has not passed; false if it has.
+    /// Moves the end if it has not passed; otherwise returns false.
     bool move(HolderInstant to, HolderInstant now) noexcept {
         std::int64_t end = end_.load(std::memory_order_acquire);
         while (end != over && now.time_since_epoch().count() < end)

@@ -13,13 +13,13 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// What a server gets to take a connection, and to answer a request that others may answer as well.
+/// Limits of the time for one server to accept a connection, and to answer a request that other servers can answer too.
 constexpr Duration max_connect = 2s;
 constexpr Duration answer_min = 250ms;
-/// How long a server that waits for a turn on behalf of a client may be silent.
+/// Bounds of the silence allowed to a server while a client's request waits for its turn.
 constexpr Duration silence_least = 300ms;
 constexpr Duration longest_silence = 5s;
-/// What all of them together get to take the connection of a stream.
+/// The time for all servers together to accept the connection of a stream.
 constexpr Duration max_stream_connect = 10s;
 
 bool is_repeatable(const HttpRequest& request) {
@@ -32,14 +32,14 @@ Duration left_until(SteadyTime deadline) {
 
 }  // namespace
 
-/// One request on its way round the servers.
+/// One request that is tried on each server in turn.
 struct HttpConnection::Attempts {
     HttpConnection& connection;
     SteadyTime deadline;
     std::size_t to_try = connection.servers_->size();
     std::string reasons{};
 
-    /// Connects to the server that is to be asked now, or to one after it. REQUIRES: to_try is not zero.
+    /// Connects to the selected server, or to one after it. REQUIRES: to_try is not zero.
     Result<void> connect() {
         for (;;) {
             connection.place_ = connection.servers_->current();
@@ -52,14 +52,14 @@ struct HttpConnection::Attempts {
         }
     }
 
-    /// How long to wait for an answer before the next server is asked.
+    /// The timeout for an answer before the next server is asked.
     Duration patience(const HttpRequest& request) const {
         const Duration left = left_until(deadline);
         if (to_try == 0 || !is_repeatable(request)) return left;
         return std::min(left, std::max(left / static_cast<std::int64_t>(to_try + 1), answer_min));
     }
 
-    /// Passes over the server that failed so. True if there is another one to ask, and time for it.
+    /// Passes over the server that failed with this error. True if there is another server to ask, and time for it.
     bool goes_on(const Error& error) {
         if (error.code == "cancelled") return false;
         connection.pass_over();
@@ -67,7 +67,7 @@ struct HttpConnection::Attempts {
         return to_try > 0 && left_until(deadline) > Duration::zero();
     }
 
-    /// The error that stands for all of them.
+    /// Replaces an error by one that names all servers tried.
     template <class T>
     Result<T> told(Result<T> result) const {
         if (result || result.error().code == "cancelled") return result;

@@ -12,49 +12,50 @@
 
 namespace holdfast {
 
-/// A connection to whichever of several servers serves, used by one thread at a time. Blocking, with a deadline on
-/// every call. Connects when first used and again after a failure.
+/// A connection to the first of several servers that is available, used by one thread at a time. Blocking, with a
+/// deadline on every call. Connects when first used and again after a failure.
 ///
-/// A server that cannot be reached, loses the connection, or says that it is stopping or unavailable is passed over:
-/// the next request goes to the next one. The same request goes there too, within its time and once to each server, if
-/// that does no harm: if nothing was sent, or nothing was done, or the request may be repeated. So with one server a
-/// request is sent at most once per call: whether a failed one took effect is for the caller to find out.
+/// A server that cannot be reached, loses the connection, or answers that it is stopping or unavailable is passed over:
+/// the next request goes to the next server. The failed request is retried there too, within its timeout and once per
+/// server, if that is safe: if nothing was sent, or nothing was done, or the request is repeatable. So with one server
+/// a request is sent at most once per call; the caller must find out whether a failed request took effect.
 class HttpConnection {
  public:
     /// REQUIRES: the servers were checked with parse_servers().
     explicit HttpConnection(std::string_view servers) : HttpConnection(std::make_shared<ServerList>(servers)) {}
     explicit HttpConnection(std::shared_ptr<ServerList> servers) : servers_(std::move(servers)) {}
 
-    /// Error code `unreachable` if there was no whole answer in time; the message names the servers and the reasons.
+    /// Error code `unreachable` if no complete answer arrived in time; the message names the servers and the reasons.
     Result<HttpResponse> send(const HttpRequest& request, Duration timeout);
 
     /// Reads a stream of Server-Sent Events until `on_line` returns false, the server closes (error `unreachable`), or
-    /// stop() is called (no error). `on_line` gets one line at a time, without its end. An answer other than 200 is
-    /// returned. A stream that has begun is not begun again elsewhere: that is for the caller, who knows how far it
-    /// got.
+    /// stop() is called (no error). `on_line` gets one line at a time, without its line end. An answer other than 200
+    /// is returned. A stream that has begun is not restarted on another server: the caller does that, since it knows
+    /// how far it got.
     Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
 
-    /// The answer that came last shows that its server does not serve, though it answers.
+    /// Passes over the last server: its answer shows that it cannot serve requests.
     void pass_over() { servers_->pass_over(place_); }
 
-    /// How long a server may be silent before another is asked for a lease of this TTL (zero: the default one), however
-    /// long the request may wait: a third of it, and a few seconds at most. Zero if there is no other.
+    /// How long a server may be silent before another is asked for a lease of this TTL (zero: the default TTL), no
+    /// matter how long the request may wait: a third of the TTL, and a few seconds at most. Zero if there is no other
+    /// server.
     Duration max_silence(Duration ttl) const;
 
     std::size_t servers() const { return servers_->size(); }
     bool has_several_servers() const { return servers() > 1; }
 
-    /// The server that was asked last, or is to be asked first.
+    /// The server that was asked last, or will be asked first.
     const std::string& server() const { return servers_->at(place_); }
 
-    /// Ends the call that is under way, from any thread, and every later one: send() then fails with `cancelled`.
+    /// Ends the current call, from any thread, and every later one: send() then fails with `cancelled`.
     void stop() { link_.stop(); }
 
     /// As HttpLink::cancel().
     void cancel() { link_.cancel(); }
     void resume() { link_.resume(); }
 
-    /// True if a server may have carried out the request that got no answer last.
+    /// True if a server may have executed the last request that got no answer.
     bool perhaps_done() const { return perhaps_done_; }
 
  private:
@@ -66,11 +67,10 @@ class HttpConnection {
     HttpLink link_;
 };
 
-/// Checks `http://HOST:PORT` (the port may be left out: 7400; a trailing slash is allowed). The error says what is
-/// wrong.
+/// Checks `http://HOST:PORT` (the default port is 7400; a trailing slash is allowed). The error says what is wrong.
 Result<std::string> parse_server(std::string_view url);
 
-/// Checks one such address, or several with commas between them. Returns them without repetitions.
+/// Checks one such address, or several separated by commas. Returns them without duplicates.
 Result<std::string> parse_servers(std::string_view urls);
 
 /// The servers to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.

@@ -33,11 +33,11 @@ using boost::system::error_code;
 using tcp = asio::ip::tcp;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// Cuts a stream of bytes into lines ending in LF or CR LF, however the pieces arrive. A line longer than 1 MiB is an
-/// overflow: the stream is then of no use.
+/// Cuts a stream of bytes into lines ending in LF or CR LF, however it is fragmented. A line longer than 1 MiB is an
+/// overflow: the stream is then unusable.
 class LineSplitter {
  public:
-    /// Hands every whole line, without its end, to `on_line`; false as soon as that returns false.
+    /// Passes every complete line, without its line end, to `on_line`; returns false as soon as `on_line` does.
     bool feed(std::string_view bytes, const std::function<bool(std::string_view)>& on_line) {
         rest_ += bytes;
         std::size_t from = 0;
@@ -65,9 +65,9 @@ constexpr auto idle_max = 25s;
 /// The server sends a comment every 15 s; after three missed ones the stream is dead.
 constexpr auto max_stream_silence = 50s;
 constexpr auto max_stream_start = 10s;
-/// How often a server is asked to show that a request still waits, in the time after which it is taken to hang.
+/// The number of progress signs requested from the server within the silence after which it is considered hung.
 constexpr int signs_per_silence = 4;
-/// How long a server has to say what came of a request that was broken off.
+/// The time a server has to answer a cancelled request with its result.
 constexpr auto max_last_word = 1s;
 
 std::string target_or_root(const std::string& target) {
@@ -94,7 +94,7 @@ HttpResponse to_response(http::response_parser<http::string_body>& parser, Holde
     return {static_cast<int>(parser.get().result_int()), std::move(parser.get().body()), sent_at};
 }
 
-/// A host that vanished without a word must not hold a waiting request for ever.
+/// A waiting request must not hang for ever if the host has vanished without closing the connection.
 void watch_the_peer(int descriptor) {
     const int on = 1, idle_seconds = 10, interval_seconds = 5, probes = 3;
     ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -143,8 +143,8 @@ struct HttpLink::Impl {
     tcp::resolver resolver{io};
     boost::beast::flat_buffer buffer;
     std::chrono::steady_clock::time_point last_used{};
-    HolderInstant sent_at{};  // the request that was sent last
-    bool sent = false;        // it is, or is being
+    HolderInstant sent_at{};  // of the last request
+    bool sent = false;        // the last request is sent, or is being sent
     std::optional<SteadyTime> last_word_by;
     std::atomic<bool> stopped = false;
     std::atomic<bool> cancelled = false;
@@ -165,8 +165,8 @@ Result<void> HttpLink::Impl::connect_by(SteadyTime deadline) {
 }
 
 /// Runs one asynchronous operation to its end, the deadline, stop() or cancel(). The result is shared with the handler,
-/// so that name resolution, which cannot be interrupted, may be left behind; socket operations end as soon as the
-/// socket closes.
+/// so that name resolution, which cannot be interrupted, may be abandoned; socket operations end as soon as the socket
+/// closes.
 template <class Start>
 error_code HttpLink::Impl::perform(SteadyTime deadline, Start start) {
     if (is_aborted()) return asio::error::operation_aborted;
@@ -187,7 +187,7 @@ error_code HttpLink::Impl::perform(SteadyTime deadline, Start start) {
     return is_aborted() ? error_code(asio::error::operation_aborted) : error_code(asio::error::timed_out);
 }
 
-/// Closes the sending half, once. Returns until when the server may answer.
+/// Closes the sending half, once. Returns the deadline for the server's answer.
 SteadyTime HttpLink::Impl::end_of_sending() {
     if (!last_word_by) {
         error_code ignored;
@@ -241,7 +241,7 @@ error_code HttpLink::Impl::connect(SteadyTime deadline) {
     return error;
 }
 
-/// An idle connection that the server has closed, or has written to unasked, is of no use.
+/// An idle connection is unusable if the server has closed it, or has sent bytes with no request outstanding.
 bool HttpLink::Impl::usable() {
     if (!socket.is_open() || std::chrono::steady_clock::now() - last_used > idle_max) return false;
     char byte = 0;
@@ -267,7 +267,7 @@ error_code HttpLink::Impl::write(const HttpRequest& request, SteadyTime deadline
     if (const error_code error = connect(deadline)) return error;
     const auto message = to_beast(request, address.authority());
     if (is_aborted()) return asio::error::operation_aborted;
-    sent = true;  // from here on the server may have it whole
+    sent = true;  // from here on the server may have received all of it
     sent_at = holder_clock_now();
     return perform(deadline, [&](auto done) { http::async_write(socket, message, done); });
 }

@@ -15,23 +15,23 @@ struct HttpRequest {
     std::string target;           ///< path and query, percent-encoded
     std::string body{};           ///< JSON, or empty
     std::string last_event_id{};  ///< for an event stream only
-    /// A POST that is answered without a wait and may be sent again when nobody knows whether it was carried out: it is
-    /// idempotent, or has an idempotency key (G7). For GET, PUT and DELETE that goes without saying.
+    /// A POST that is answered without a wait and may be repeated when it is not known whether it was executed: it is
+    /// idempotent, or has an idempotency key (G7). GET, PUT and DELETE are always repeatable.
     bool repeatable = false;
-    /// A server that says nothing for so long, not even that the request still waits, is taken to hang. Zero: only the
-    /// timeout counts.
+    /// A server that sends nothing for this long, not even a sign that the request still waits, is considered hung.
+    /// Zero: only the timeout applies.
     Duration max_silence{};
 };
 
 struct HttpResponse {
     int status = 0;
     std::string body{};
-    HolderInstant sent_at{};  ///< when the request that it answers was sent
+    HolderInstant sent_at{};  ///< when the answered request was sent
 };
 
 /// One keep-alive connection to one server at a time, used by one thread at a time. Blocking, with a deadline on every
-/// call. Connects when first used and again after a failure; a request is sent at most once per call: whether a failed
-/// one took effect is for the caller to find out.
+/// call. Connects when first used and again after a failure; a request is sent at most once per call. The caller must
+/// find out whether a failed request took effect.
 class HttpLink {
  public:
     HttpLink();
@@ -39,26 +39,27 @@ class HttpLink {
     HttpLink(HttpLink&&) noexcept;
     HttpLink& operator=(HttpLink&&) noexcept;
 
-    /// Which server the calls that follow go to. REQUIRES: it was checked with parse_server(); called before all else.
+    /// Sets the server for the calls that follow. REQUIRES: it was checked with parse_server(); called before any other
+    /// function.
     void aim(const std::string& server);
 
-    /// Success if there is a connection. Otherwise `unreachable`, and nothing was sent.
+    /// Connects, unless connected. Error code `unreachable`; then nothing was sent.
     Result<void> connect(Duration timeout);
 
-    /// Error code `unreachable` if there was no whole answer in time; the message names the server and the reason.
+    /// Error code `unreachable` if no complete answer arrived in time; the message names the server and the reason.
     Result<HttpResponse> send(const HttpRequest& request, Duration timeout);
 
     /// Reads a stream of Server-Sent Events until `on_line` returns false, the server closes (error `unreachable`), or
-    /// stop() is called (no error). `on_line` gets one line at a time, without its end. An answer other than 200 is
-    /// returned.
+    /// stop() is called (no error). `on_line` gets one line at a time, without its line end. An answer other than 200
+    /// is returned.
     Result<HttpResponse> stream(const HttpRequest& request, const std::function<bool(std::string_view)>& on_line);
 
-    /// Ends the call that is under way, from any thread, and every later one: send() then fails with `cancelled`.
+    /// Ends the current call, from any thread, and every later one: send() then fails with `cancelled`.
     void stop();
 
-    /// Breaks the request off that is under way, from any thread, and every later one until resume(). One that
-    /// was not begun to be sent fails with `cancelled`. One that was is ended by closing the sending half, so that the
-    /// server gives it up and still says what came of it; it has a second for that.
+    /// Cancels the current request, from any thread, and every later one until resume(). A request whose sending has
+    /// not begun fails with `cancelled`. Otherwise the sending half of the connection is closed, so that the server
+    /// gives the request up and still answers with its result; it has one second for that.
     void cancel();
     void resume();
 

@@ -11,7 +11,7 @@ namespace holdfast {
 
 namespace {
 
-/// One of many renewals that could not be made there, though perhaps elsewhere.
+/// True if this server could not renew the lease, though another may.
 bool is_absence(const RenewReply& reply) {
     const auto* error = std::get_if<Error>(&reply);
     return error != nullptr && absence_of(error->code);

@@ -12,8 +12,8 @@
 
 namespace holdfast {
 
-/// A server over HTTP (docs/http-api.md), or whichever of several serves. Each call takes a connection of its own from
-/// a pool, so that a waiting acquire holds up nothing else.
+/// The transport to a server over HTTP (docs/http-api.md), or to the first of several that is available. Each call
+/// takes its own connection from a pool, so that a waiting acquire delays nothing else.
 class HttpTransport final : public Transport {
  public:
     /// REQUIRES: the servers were checked with parse_servers().
@@ -30,7 +30,7 @@ class HttpTransport final : public Transport {
     void stop() override;
 
  private:
-    /// A connection out of the pool, for one call; goes back by itself.
+    /// A connection from the pool for one call; its destructor returns it.
     class Loan;
 
     std::unique_ptr<HttpConnection> take();

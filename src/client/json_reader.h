@@ -8,8 +8,8 @@
 
 namespace holdfast {
 
-/// Looks into JSON that somebody else wrote; remembers whether something that must be there was not. Keeps what it read
-/// alive. For .cpp files.
+/// Reads untrusted JSON, and records whether a required field was missing or malformed. Owns the parsed document. To be
+/// included in .cpp files only.
 class JsonReader {
  public:
     explicit JsonReader(std::string_view text) {
@@ -42,7 +42,7 @@ class JsonReader {
     std::string optional_text(const boost::json::object& in, std::string_view name) {
         return in.contains(name) ? text(in, name) : std::string{};
     }
-    /// False if it is not there.
+    /// False if the field is missing.
     static bool flag(const boost::json::object& in, std::string_view name) {
         const auto* found = in.if_contains(name);
         return found != nullptr && found->is_bool() && found->get_bool();
@@ -54,7 +54,7 @@ class JsonReader {
         if (found != nullptr && !bad) return number;
         return ok_ = false, 0;
     }
-    /// Not below zero.
+    /// At least zero.
     std::int64_t number(const boost::json::object& in, std::string_view name) {
         const auto number = any_number(in, name);
         if (number >= 0) return number;
@@ -67,7 +67,7 @@ class JsonReader {
     }
 
  private:
-    /// No duration an authority may give is longer; more would be nonsense, and could overflow.
+    /// An authority never sends a longer duration; a larger value is malformed, and could overflow.
     static constexpr std::int64_t max_duration_ms = std::int64_t{1000} * 60 * 60 * 24 * 365;
 
     bool ok_ = true;

@@ -10,7 +10,7 @@ namespace holdfast {
 
 namespace {
 
-/// Renewals due this soon go along with one that is due now: one message instead of many.
+/// Renewals due within this time are sent with one that is due now: one message instead of many.
 constexpr Duration company = 50ms;
 constexpr Duration renewal_pause_min = 20ms;
 constexpr Duration max_renewal_pause = 2s;
@@ -110,7 +110,7 @@ HolderInstant Keeper::first_try(const Deadlines& deadlines, HolderInstant now) {
     return deadlines.renew - std::chrono::duration_cast<Duration>(ahead * (random_.unit() / 5));
 }
 
-/// Twice as long after each failure, but always leaving time for more tries before the deadline.
+/// The backoff doubles after each failure, but always leaves time for more retries before the deadline.
 HolderInstant Keeper::next_try(const Entry& entry, HolderInstant now) {
     const Duration left = entry.deadlines.end - now;
     const Duration doubled = renewal_pause_min * (1 << std::min(entry.failures, 8U));

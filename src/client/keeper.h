@@ -16,7 +16,7 @@
 
 namespace holdfast {
 
-/// What came of one renewal.
+/// The result of one renewal.
 struct RenewalGranted {
     Deadlines deadlines;  ///< counted from when the renewal was sent (T3)
 };
@@ -26,11 +26,11 @@ struct RenewalRejected {
 struct RenewalUnanswered {};
 using RenewalAnswer = std::variant<RenewalGranted, RenewalRejected, RenewalUnanswered>;
 
-/// Decides when to renew what, and when a lease is lost. It reads no clock and sends nothing: whoever drives it says
-/// what time it is, sends what take_due() returns and brings the answers back.
+/// Decides when to renew each lease, and when a lease is lost. It reads no clock and sends nothing: its caller passes
+/// the time, sends the renewals that take_due() returns, and passes the answers to answer().
 ///
-/// A renewal that was rejected loses the lease at once. One that was not answered makes it uncertain and is repeated,
-/// with backoff, until the deadline. One that is barred is not repeated: the lease runs out (R7).
+/// If a renewal is rejected, the lease is lost at once. If it is not answered, the lease is uncertain, and the renewal
+/// is retried with backoff until the deadline. If it is barred, it is not retried: the lease runs out (R7).
 class Keeper {
  public:
     using Key = std::uint64_t;
@@ -40,20 +40,20 @@ class Keeper {
     struct Kept {
         Key key = 0;
         Deadlines deadlines;
-        bool renew = true;  ///< false: only its end is watched
+        bool renew = true;  ///< false: only its deadline is watched
     };
     /// REQUIRES: the key is not kept yet.
     void add(const Kept& lease, HolderInstant now);
     void remove(Key key);
 
-    /// The leases to renew now. They count as under way until answer() is called for each.
+    /// The leases to renew now. Their renewals count as in flight until answer() is called for each.
     std::vector<Key> take_due(HolderInstant now);
 
-    /// What the answer makes of the lease: granted, uncertain or lost. A lost one is kept no more; one that is not kept
-    /// any more stays lost. An answer past the deadline comes too late, whatever it says.
+    /// Returns the state of the lease after the answer: granted, uncertain or lost. A lost lease is removed; for a
+    /// lease that was removed before, the result is lost. An answer after the deadline is too late, whatever it says.
     Outcome answer(Key key, const RenewalAnswer& answer, HolderInstant now);
 
-    /// The leases whose deadline has passed. They are kept no more.
+    /// Removes and returns the leases whose deadline has passed.
     std::vector<Key> take_ended(HolderInstant now);
 
     /// The end of a kept lease. REQUIRES: it is kept.

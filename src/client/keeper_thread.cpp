@@ -17,7 +17,7 @@ namespace holdfast {
 
 namespace {
 
-/// So many messages may hang before the next one has to wait.
+/// The number of messages that may hang before the next one has to wait.
 constexpr std::size_t max_senders = 4;
 
 Failure lost_because(const Error& why) {
@@ -47,7 +47,7 @@ struct KeeperThread::Loop {
         std::shared_ptr<Lease::State> lease;
         Error why;  ///< why the last renewal failed, if it did
     };
-    /// Something to note, once no lock is held.
+    /// A change to record in the lease, once no lock is held.
     struct News {
         std::shared_ptr<Lease::State> lease;
         Outcome outcome;

@@ -16,7 +16,7 @@
 
 namespace holdfast {
 
-/// Which life of an agent a client speaks for, if for one. Set by one thread, read by all.
+/// The epoch of the agent that a client acts for, if any. Set by one thread, read by all.
 class Epoch {
  public:
     explicit Epoch(std::optional<std::uint64_t> epoch = {}) : number_(epoch.value_or(none)) {}
@@ -32,9 +32,9 @@ class Epoch {
     std::atomic<std::uint64_t> number_;
 };
 
-/// The thread that drives a Keeper: it watches deadlines, has due renewals sent by a few workers, and has the leases
-/// call back on another thread. It never waits for the network or the program itself, so that renewals go out on time,
-/// and so that a lease ends on time even if the server hangs.
+/// The thread that drives a Keeper: it watches deadlines, lets a few workers send the due renewals, and lets the leases
+/// run their callbacks on another thread. It never blocks on the network or on the program, so that renewals are sent
+/// on time, and a lease ends on time even if the server hangs.
 class KeeperThread {
  public:
     struct Config {
@@ -43,7 +43,7 @@ class KeeperThread {
         std::shared_ptr<const Epoch> epoch;
         Duration timeout{};  ///< for one renewal message at most
     };
-    /// Throws std::system_error if the system has no thread or descriptor left.
+    /// Throws std::system_error if the system has no thread or fd left.
     explicit KeeperThread(Config config);
     /// REQUIRES: the transport was stopped. May run on one of its own threads, in or after a callback.
     ~KeeperThread();
@@ -53,13 +53,14 @@ class KeeperThread {
     struct Task {
         std::shared_ptr<Lease::State> lease;
         Deadlines deadlines;
-        bool renew = true;  ///< false: only its end is told
+        bool renew = true;  ///< false: only its end is reported
     };
     void add(const Task& task);
-    /// By the key that add() gave the lease. After it the lease is neither renewed nor told of anything new.
+    /// Removes a lease by the key that add() gave it. Afterwards the lease is neither renewed nor notified.
     void remove(std::uint64_t key);
 
-    /// Before the first callback of a lease is set. Throws std::system_error if the system has no thread left.
+    /// To be called before the first callback of a lease is set. Throws std::system_error if the system has no thread
+    /// left.
     void start_callbacks() { callbacks_->start(); }
 
  private:

@@ -28,7 +28,7 @@ void Lease::State::set_soft_and_hard(const Deadlines& deadlines) noexcept {
     hard_.store(deadlines.hard.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-/// The deadlines first and the clock last, as in HeldUntil: what is left is never overstated.
+/// Loads the deadlines before it reads the clock, as HeldUntil does: the remaining time is never overstated.
 Remaining Lease::State::remaining() noexcept {
     const HolderInstant end = until_.end();
     const HolderInstant soft = instant(soft_.load(std::memory_order_relaxed));
@@ -74,14 +74,14 @@ void Lease::State::call_back() noexcept {
         (*on_lost)(*lost_);
     else
         (*on_change)(*change);
-    on_lost = nullptr;  // what it captured goes before release() goes on
+    on_lost = nullptr;  // destroys its captures before release() continues
     on_change = nullptr;
     lock.lock();
     caller_ = {};
     called_.notify_all();
 }
 
-/// In a child made by fork() nothing is called back, and whoever had the lock is not there.
+/// In a child made by fork() there are no callbacks, and the thread that held the lock does not exist.
 void Lease::State::on_lost(std::function<void(const Failure&)> callback) {
     if (born_ != forks() || !callback) return;
     std::unique_lock lock(mutex_);
@@ -104,8 +104,8 @@ void Lease::State::on_change(std::function<void(Outcome)> callback) {
     dropped = std::exchange(on_change_, std::move(kept));
 }
 
-/// Ends the lease for this process. Null if that was done before. Waits for a callback of the lease that is running,
-/// but not inside of one: two that release each other's lease would wait for ever.
+/// Ends the lease for this process. Returns null if that was done before. Waits for a running callback of the lease,
+/// unless called from a callback: two callbacks that release each other's lease would deadlock.
 std::shared_ptr<Client::Core> Lease::State::finish() {
     until_.finish();
     std::pair<decltype(on_lost_), decltype(on_change_)> dropped;
@@ -121,7 +121,8 @@ void Lease::State::abandon() {
     if (const auto core = finish()) core->keeper.remove(key);
 }
 
-/// Tells the authority if the lease was still held, or if it was lost for one of its grants and the others may live.
+/// Notifies the authority if the lease was still held, or if it was lost because of one grant and the others may be
+/// active.
 bool Lease::State::release() {
     if (born_ != forks()) return false;  // it is the parent's
     bool worth_telling = until_.held_by(holder_clock_now);

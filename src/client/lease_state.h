@@ -19,7 +19,8 @@
 
 namespace holdfast {
 
-/// What a Lease shares with the keeper: the keeper moves the deadlines and tells of loss, everybody else reads.
+/// The state that a Lease shares with the keeper: the keeper moves the deadlines and reports loss, all other threads
+/// read.
 struct Lease::State {
     State(std::vector<Grant> granted, std::string in_session, const Deadlines& deadlines,
           std::shared_ptr<Client::Core> owner);
@@ -31,7 +32,7 @@ struct Lease::State {
     void on_lost(std::function<void(const Failure&)> callback);
     void on_change(std::function<void(Outcome)> callback);
     bool release();
-    /// Lets the lease go without giving it back: it is not renewed any more, and ends by itself.
+    /// Stops renewing the lease without releasing it: it ends by itself.
     void abandon();
 
     void set_progress(std::uint64_t count) noexcept { progress_.store(count, std::memory_order_relaxed); }
@@ -40,19 +41,19 @@ struct Lease::State {
         return count == no_progress ? std::nullopt : std::optional(count);
     }
 
-    /// For the keeper. False if the lease was over before: it then stays over.
+    /// For the keeper. Returns false if the lease was already over: it stays over.
     bool move(const Deadlines& deadlines, HolderInstant now) noexcept;
-    /// For the keeper: notes a renewal that got through, or the first that did not. True if the lease is to be given to
-    /// Callbacks; so with lose().
+    /// For the keeper: records a successful renewal, or the first failed one. Returns true if the caller must submit
+    /// the lease to Callbacks.
     [[nodiscard]] bool change(Outcome outcome);
-    /// For the keeper: ends the lease, unless it was released or lost before.
+    /// For the keeper: ends the lease, unless it was released or lost before. Returns as change() does.
     [[nodiscard]] bool lose(Failure failure);
-    /// For Callbacks: tells what was noted. Nothing of it is left unless this is in the middle of a callback.
+    /// For Callbacks: runs the callback for the recorded loss or change; a loss takes precedence.
     void call_back() noexcept;
 
     const std::vector<Grant> grants;
-    const std::string session;  ///< they were acquired in
-    std::uint64_t key = 0;      ///< its name with the keeper, who sets it before anyone else sees the lease
+    const std::string session;  ///< in which they were acquired
+    std::uint64_t key = 0;      ///< its key in the keeper, which sets it before any other thread sees the lease
 
  private:
     static constexpr std::uint64_t no_progress = UINT64_MAX;
@@ -69,12 +70,12 @@ struct Lease::State {
 
     std::mutex mutex_;  ///< never held while a callback runs
     std::condition_variable called_;
-    std::thread::id caller_;              ///< that runs a callback: release() waits for it
+    std::thread::id caller_;              ///< the thread that runs a callback: release() waits for it
     std::shared_ptr<Client::Core> core_;  ///< until released
     std::optional<Failure> lost_;         ///< set once
-    std::optional<Outcome> untold_;       ///< the last change, until on_change_ was called with it
-    bool queued_ = false;                 ///< with Callbacks
-    bool told_ = false;                   ///< release() got through
+    std::optional<Outcome> untold_;       ///< the last change that on_change_ has not been called with
+    bool queued_ = false;                 ///< in Callbacks
+    bool told_ = false;                   ///< the server confirmed release()
     std::shared_ptr<const std::function<void(const Failure&)>> on_lost_;
     std::shared_ptr<const std::function<void(Outcome)>> on_change_;
 };

@@ -12,7 +12,7 @@ namespace holdfast {
 
 namespace {
 
-/// A child made by fork() has a copy of the records but nobody to end them: it is left alone there.
+/// A child made by fork() has a copy of the core but not its timer thread: the core is leaked there, not destroyed.
 std::shared_ptr<Local::Core> make_core() {
     const auto destroy_unless_forked = [](const Local::Core* core) {
         if (core->born == forks()) delete core;

@@ -53,7 +53,7 @@ void Local::Core::tick() {
     authority_.advance(now);
 }
 
-/// Wakes the timer if something is due sooner than it knows of. REQUIRES: the lock is held.
+/// Wakes the timer if something is due before the instant it is armed for. REQUIRES: the lock is held.
 void Local::Core::rearm() {
     const Instant due = std::min(store_.next_due(), authority_.next_deadline());
     if (due < armed_) alarm_.ring();

@@ -15,16 +15,16 @@
 
 namespace holdfast {
 
-/// The authority of this process. It is made for one thread at a time; here a mutex sees to that, not a thread of its
-/// own: a caller then runs its request itself and pays for no hand-over. A timer thread is there only for what happens
-/// without a caller: leases that end, and waiters whose turn comes by that.
+/// The authority of this process. An authority may be used by one thread at a time; a mutex ensures that here, not a
+/// dedicated thread, so that callers run their requests themselves without a hand-over. A timer thread handles only the
+/// events that have no caller: leases that end, and waiters whose turn comes by that.
 struct Local::Core {
     Core();
     ~Core();
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    /// One acquire that waits for its answer. Belongs to the thread that asks.
+    /// One acquire that waits for its answer. Owned by the requesting thread.
     struct Waiting {
         std::condition_variable answered;
         std::optional<core::AcquireAnswer> answer;
@@ -32,8 +32,8 @@ struct Local::Core {
         bool cancelled = false;
     };
 
-    /// Blocks until there is an answer, which the authority gives by the end of the request's wait.
-    /// `waiting` may be handed to cancel() by other threads, also before: then nothing is asked for.
+    /// Blocks until the authority answers, which happens by the end of the request's wait. Other threads may pass
+    /// `waiting` to cancel(), even before this call: then nothing is requested.
     core::AcquireAnswer acquire(core::AcquireRequest request, Waiting& waiting);
     void cancel(Waiting& waiting);
     std::vector<core::RenewAnswer> renew(core::RenewRequest request);
@@ -45,7 +45,7 @@ struct Local::Core {
     const std::uint32_t born = forks();
 
  private:
-    /// Nothing here outlives the process, so everything is as durable as it needs to be.
+    /// Confirms every write at once and saves nothing: no lease here outlives the process.
     struct Forgetful final : core::Durable {
         void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
         void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
@@ -53,7 +53,7 @@ struct Local::Core {
         void forget_agent(std::string_view id, Callback<Result<void>> done) override;
     };
 
-    /// One request to the authority, which answers before the call returns: nothing here is slow.
+    /// Runs one request that the authority answers before the call returns, since this store never blocks.
     template <class T, class Call>
     T run(Call call);
 

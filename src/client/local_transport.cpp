@@ -91,7 +91,7 @@ core::LeaseName name_of(const NamedLease& lease) {
     return core::parse_lease_name(lease.id).value_or(core::LeaseName{});
 }
 
-/// Checks form as the door does, and answers in the authority's words.
+/// Validates as the door does, with the authority's error codes.
 Result<core::AgentRequest> to_request(const AgentAsk& agent) {
     if (auto checked = core::check_holder(agent.id); !checked) return checked.error();
     core::AgentRequest request;

@@ -10,8 +10,8 @@
 
 namespace holdfast {
 
-/// The authority of this process. There is no network, so there is always an answer; form is checked as a door checks
-/// it.
+/// The transport to the authority of this process. There is no network, so every call is answered. Requests are
+/// validated as a door validates them.
 class LocalTransport final : public Transport {
  public:
     explicit LocalTransport(std::shared_ptr<Local::Core> local) : local_(std::move(local)) {}

@@ -98,7 +98,7 @@ Outcome outcome_of(std::string_view code, int status) {
         {Code::too_many_leases, Outcome::busy},
         {Code::too_many_waiters, Outcome::busy},
         {Code::memory_full, Outcome::busy},
-        {Code::recovering, Outcome::busy},  // somebody may still have it (S1)
+        {Code::recovering, Outcome::busy},  // another holder may still have it (S1)
         {Code::tokens_exhausted, Outcome::busy},
         {Code::too_many_agents, Outcome::busy},
         {Code::die, Outcome::die},
@@ -106,7 +106,7 @@ Outcome outcome_of(std::string_view code, int status) {
         {Code::request_timeout, Outcome::unreachable},
         {Code::stopping, Outcome::unreachable},
         {Code::too_many_connections, Outcome::unreachable},
-        // Of an acquire whose first answer was lost: what it granted has ended since (G7).
+        // For an acquire whose first answer was lost: its lease has ended since (G7).
         {Code::lease_expired, Outcome::lost},
         {Code::lease_released, Outcome::lost},
         {Code::lease_revoked, Outcome::lost},

@@ -10,33 +10,33 @@
 
 namespace holdfast {
 
-/// Requests and answers as JSON, as docs/http-api.md has them. What an answer says is checked before it is believed:
-/// one that lacks something or makes no sense is no answer.
+/// Requests and answers as JSON, as documented in docs/http-api.md. Answers are validated: a malformed answer counts as
+/// no answer.
 
 /// Metadata as compact JSON text. The error is `invalid_argument` if it is not a JSON object.
 Result<std::string> checked_metadata(const std::string& metadata);
 
-/// The error is about the caller's metadata, which is the one part given as JSON.
+/// Fails only if the caller's metadata is invalid, the one part that is given as JSON.
 Result<std::string> acquire_body(const AcquireAsk& ask);
 AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response);
 
 std::string renew_body(const NamedLeases& leases);
 Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const HttpResponse& response);
 
-/// The code and message of an answer that is an error; `bad_answer` if it does not even say that.
+/// The code and message of an error answer; `bad_answer` if it has none.
 Error read_error(const HttpResponse& response);
 
-/// The codes of a server that cannot serve, though another of its cluster may, and what it leaves unknown.
+/// Classifies the error codes of a server that cannot serve, though another of its cluster may: whether the request
+/// certainly had no effect, or may have had one.
 enum class Absence { nothing_done, unknown };
 std::optional<Absence> absence_of(std::string_view code);
-/// Nothing if it is an answer to go by.
+/// Returns nothing if the answer is valid.
 std::optional<Absence> absence_in(const HttpResponse& response);
 
-/// What a refusal with this code means to whoever asked for a lease.
+/// The outcome of an acquire that was refused with this code.
 Outcome outcome_of(std::string_view code, int status);
 
-/// What is said about agents, as JSON, as docs/http-api.md has it. As in messages.h, an answer that makes no sense is
-/// an error, `bad_answer`.
+/// The same for agents. A malformed answer is the error `bad_answer`.
 
 std::string register_body(const AgentAsk& agent);
 Result<AgentKnown> read_agent(const HttpResponse& response);

@@ -20,7 +20,7 @@ static_assert(core_predicate(Predicate::renames) == core::Predicate::renames);
 
 const char* to_string(Predicate predicate) {
     if (static_cast<std::size_t>(predicate) >= core::all_predicates.size()) return "UNKNOWN";
-    return core::to_string(core_predicate(predicate)).data();  // of a literal, so it ends with a zero
+    return core::to_string(core_predicate(predicate)).data();  // a literal, hence null-terminated
 }
 
 std::optional<Predicate> predicate_of(std::string_view name) {

@@ -10,12 +10,12 @@ namespace holdfast {
 
 namespace {
 
-/// Well under the server's limit of 1 MiB for a body, whatever JSON has to escape.
+/// Well under the server's limit of 1 MiB for a body, even with JSON escapes.
 constexpr std::size_t max_message_bytes = 400'000;
 constexpr std::size_t bytes_around_id = 50;
 constexpr Duration patience_min = 100ms;
 
-/// The worst of the grants decides: one that is gone takes the others with it (G1).
+/// The worst of the grants decides: if one is lost, all are (G1).
 RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies, HolderInstant sent_at) {
     Deadlines deadlines{HolderInstant::max(), HolderInstant::max(), HolderInstant::max(), HolderInstant::max()};
     const Error* why = nullptr;
@@ -63,7 +63,7 @@ std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector
         if (reply)
             answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), sent_at));
         else if (core::code_in(reply.error().code) ==
-                 core::Code::stale_epoch)  // of the whole message: a newer life is there
+                 core::Code::stale_epoch)  // for the whole message: a newer incarnation exists
             answers.push_back({part.key, RenewalRejected{reply.error().code}, reply.error()});
         else
             answers.push_back({part.key, RenewalUnanswered{}, reply.error()});

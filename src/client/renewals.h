@@ -19,14 +19,15 @@ class RenewalBatch {
         names_.epoch = epoch;
     }
 
-    /// False if it would make the message larger than a server accepts. The first always fits: it fitted when acquired.
+    /// Returns false if the message would become larger than a server accepts. The first lease always fits, since its
+    /// acquire request fitted.
     bool add(Keeper::Key key, const std::vector<Grant>& grants, HolderInstant end,
              std::optional<std::uint64_t> progress = {});
 
     bool empty() const { return parts_.empty(); }
     const NamedLeases& names() const { return names_; }
 
-    /// How long to wait for the answer: short enough to try again before the first of these leases ends.
+    /// The timeout for the answer: short enough to retry before the first of these leases ends.
     Duration patience(HolderInstant now, Duration most) const;
 
     struct Answer {
@@ -34,8 +35,8 @@ class RenewalBatch {
         RenewalAnswer answer;
         Error why;  ///< unless granted
     };
-    /// What the reply to this message, sent at `sent_at`, means for each key. A key is renewed if each of its grants
-    /// is.
+    /// The answer for each key, from the reply to this message, which was sent at `sent_at`. A key is renewed if all of
+    /// its grants are.
     std::vector<Answer> answers(const Result<std::vector<RenewReply>>& reply, HolderInstant sent_at) const;
 
  private:

@@ -7,19 +7,19 @@
 
 namespace holdfast {
 
-/// Where a server listens.
+/// The address at which a server listens.
 struct ServerAddress {
-    std::string host;  ///< a name or a number; an IPv6 number without its brackets
+    std::string host;  ///< a name or an IP address; an IPv6 address without its brackets
     std::uint16_t port = 7400;
 
-    /// As it stands in a Host header and in a URL.
+    /// HOST:PORT as in a Host header and in a URL.
     std::string authority() const;
 };
 
 /// REQUIRES: parse_server() (http_connection.h) accepted the URL.
 ServerAddress split_server(std::string_view url);
 
-/// The addresses between the commas, as they stand but for blanks around them; at least one.
+/// The addresses between the commas, with surrounding blanks removed; at least one.
 std::vector<std::string> split_servers(std::string_view urls);
 
 }  // namespace holdfast

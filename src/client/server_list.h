@@ -10,9 +10,9 @@
 
 namespace holdfast {
 
-/// Servers that give out the same leases, such as the nodes of a cluster, and which of them is asked: the first, until
-/// it fails; then the next, and after the last the first again. The one that works is kept to. What the connections of
-/// one client share, so that one failure is enough; may be used from any thread.
+/// Servers that grant the same leases, such as the nodes of a cluster, and the one to ask: the first until it fails,
+/// then the next, and after the last the first again. A server that works stays selected. The connections of one client
+/// share this list, so that one failure moves all of them on. May be used from any thread.
 class ServerList {
  public:
     /// REQUIRES: parse_servers() (http_connection.h) accepted them.
@@ -20,10 +20,10 @@ class ServerList {
 
     std::size_t size() const { return servers_.size(); }
     const std::string& at(std::size_t place) const { return servers_[place]; }
-    /// The place of the one to ask.
+    /// The index of the server to ask.
     std::size_t current() const { return current_; }
 
-    /// The server at this place did not serve. If it is still the one to ask, the next one is from now on.
+    /// The server at this index failed. If it is still selected, selects the next.
     void pass_over(std::size_t place) { current_.compare_exchange_strong(place, (place + 1) % size()); }
 
  private:

@@ -16,11 +16,11 @@
 
 namespace holdfast {
 
-/// Giving leases back, or breaking an acquire off, may take this long if the authority does not answer; leases end by
+/// The time limit for releasing leases or cancelling an acquire if the authority does not answer; leases end by
 /// themselves anyway.
 constexpr Duration max_release = 1s;
 
-/// As programs are told of durations, and never less.
+/// Converts a duration for the program, rounded up.
 inline std::chrono::milliseconds whole_ms(Duration duration) {
     return std::chrono::ceil<std::chrono::milliseconds>(duration);
 }
@@ -36,7 +36,7 @@ struct AcquireAsk {
     std::string reason{};
     std::string metadata{};
     std::string idempotency_key{};
-    std::optional<std::uint64_t> epoch{};  ///< which life of an agent asks
+    std::optional<std::uint64_t> epoch{};  ///< of the requesting agent
 };
 
 /// A grant or a renewal, as durations from the authority's reading of its clock (T4).
@@ -47,12 +47,12 @@ struct Timing {
 struct TimedGrant {
     Grant grant;
     Timing timing;
-    HolderInstant counts_from;  ///< when the transmission that was answered was sent, and what it then waited (T3)
+    HolderInstant counts_from;  ///< when the answered transmission was sent, plus the time it then waited (T3)
 };
-/// Granted; or the authority's no; or no answer that makes sense, and so nothing is known.
+/// The reply to an acquire: granted; or refused by the authority; or no valid answer, so that the result is unknown.
 struct NoAnswer {
     std::string message;
-    bool unsent = false;  ///< and so nothing came of it, for sure
+    bool unsent = false;  ///< it certainly had no effect
 };
 using AcquireReply = std::variant<std::vector<TimedGrant>, Failure, NoAnswer>;
 
@@ -65,12 +65,12 @@ struct NamedLeases {
     std::string holder{};
     std::vector<NamedLease> leases{};
     std::optional<std::uint64_t> epoch{};
-    std::string session{};  ///< they were acquired in: for a release, which a leader proves with it (R2)
+    std::string session{};  ///< in which they were acquired: proves a leader's release (R2)
 };
-/// For each lease: renewed, or why not.
+/// For each lease: renewed, or the error.
 using RenewReply = std::variant<Timing, Error>;
 
-/// An agent, to be registered; and as the authority knows it.
+/// An agent as a request names it, and as the authority knows it.
 struct AgentAsk {
     std::string id{};
     std::optional<std::int64_t> priority{};
@@ -80,9 +80,9 @@ struct AgentKnown {
     std::int64_t priority = 0;
     std::uint64_t epoch = 0;
     std::uint64_t deaths = 0;
-    bool created = false;  ///< by this very call
+    bool created = false;  ///< by this call
 };
-/// A lease of a holder, active or in grace, by the authority's word (R3).
+/// A lease of a holder, active or in grace, as the authority reports it (R3).
 struct VerifiedLease {
     std::string id{};
     std::string state{};  ///< `ACTIVE`, `GRACE`, …
@@ -90,37 +90,38 @@ struct VerifiedLease {
     Duration remaining{};  ///< until it ends, or is free for others
 };
 
-/// The way to an authority. Calls block, at most for `timeout` (for an acquire that includes its wait), and may come
-/// from any thread; a waiting acquire does not hold up a renewal.
+/// The connection to an authority. Calls block for at most `timeout` (for an acquire that includes its wait), and may
+/// come from any thread; a waiting acquire does not delay a renewal.
 class Transport {
  public:
     virtual ~Transport() = default;
 
-    /// A stop has the request leave the queue. The reply then says what came of it: a grant if it crossed the stop, the
-    /// code `cancelled` if there is none, and no answer if that is not known after max_release.
+    /// `stop` takes the request out of the queue. The reply then gives its result: a grant if it crossed the stop, the
+    /// code `cancelled` if nothing was granted, and NoAnswer if the result is not known after max_release.
     virtual AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) = 0;
 
-    /// One answer for each lease, in order; an error if there was none, or one for all (`stale_epoch`).
+    /// One answer for each lease, in order; an error if no answer arrived, or if one error applies to all
+    /// (`stale_epoch`).
     virtual Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) = 0;
 
-    /// Success if the authority was told of every one; which of them it still knew does not matter (R2).
+    /// Success if the authority answered for every lease; it does not matter which of them it still knew (R2).
     virtual Result<void> release(const NamedLeases& leases, Duration timeout) = 0;
 
-    /// Registers an agent, or brings it up to date (G5).
+    /// Registers an agent, or updates it (G5).
     virtual Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) = 0;
     /// DIE_RESTART (R5).
     virtual Result<void> declare_restart(const AgentAsk& agent, Duration timeout) = 0;
-    /// All that an agent has and all that is reserved for it (R3).
+    /// All leases that an agent holds or that are reserved for it (R3).
     virtual Result<std::vector<VerifiedLease>> verify_all(const AgentAsk& agent, Duration timeout) = 0;
 
-    /// Another way to the same authority, which can be stopped by itself.
+    /// Another transport to the same authority, which can be stopped independently.
     virtual std::shared_ptr<Transport> twin() const = 0;
 
-    /// Ends every call that is under way and every later one.
+    /// Ends every current call and every later one.
     virtual void stop() = 0;
 };
 
-/// One renewal message names no more than the authority accepts.
+/// The authority's limit on leases in one renewal message.
 inline constexpr std::size_t max_renewals_per_message = 1000;
 
 }  // namespace holdfast

@@ -19,7 +19,7 @@ int checked(int descriptor) {
 }
 
 timespec to_timespec(Duration since_boot) {
-    // Zero would disarm the timer; a nanosecond after the start of the clock is in the past just as well.
+    // Zero would disarm the timer; one nanosecond after the clock's epoch is in the past, too.
     since_boot = std::max(since_boot, Duration{1});
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
     return {static_cast<time_t>(seconds.count()), static_cast<long>((since_boot - seconds).count())};

@@ -4,8 +4,9 @@
 
 namespace holdfast {
 
-/// Lets one thread sleep until an instant, or until another thread rings. Counts suspend, as the
-/// clock does: after a resume it goes off at once and not later by the time slept, which a condition variable would.
+/// Lets one thread sleep until an instant, or until another thread calls ring(). The timer counts time in suspend, as
+/// the clock does: after a resume an overdue sleep ends at once, whereas a condition variable would be late by the time
+/// in suspend.
 class Wakeup {
  public:
     Wakeup();
@@ -13,10 +14,10 @@ class Wakeup {
     Wakeup(const Wakeup&) = delete;
     Wakeup& operator=(const Wakeup&) = delete;
 
-    /// Ends the sleep that is under way, or the next one. From any thread.
+    /// Ends the current sleep, or the next one. From any thread.
     void ring();
 
-    /// May also return early without a reason. The clock's max() sleeps until it rings.
+    /// May return spuriously early. The clock's max() sleeps until ring() is called.
     void sleep_until(HolderInstant instant) { sleep_until(instant.time_since_epoch()); }
     void sleep_until(Instant instant) { sleep_until(instant.time_since_epoch()); }
 

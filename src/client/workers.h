@@ -10,12 +10,12 @@
 
 namespace holdfast {
 
-/// A few threads for calls that block, started as they are needed: a call that hangs must not hold up the next.
-/// How much waits is bounded by whoever submits: a lease has at most one renewal under way.
+/// A few threads for blocking calls, started on demand: a call that hangs must not delay the next. The submitter bounds
+/// the queue: a lease has at most one renewal in flight.
 class Workers {
  public:
     explicit Workers(std::size_t most) : most_(most) {}
-    /// Waits for the tasks that have begun; drops the others.
+    /// Waits for the running tasks; drops the others.
     ~Workers();
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;

@@ -50,7 +50,7 @@ void LogEntries::commit(LogIndex index) {
 
 void LogEntries::install(LogSnapshot snapshot) {
     if (snapshot.index <= base()) return;
-    // What was on disk entry by entry need not wait for the snapshot to count.
+    // Entries already on disk count as durable without waiting for the snapshot.
     if (snapshot.index <= durable_to_) durable_base_ = snapshot.index;
     const auto covered = std::min<std::size_t>(snapshot.index - base(), entries_.size());
     entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(covered));

@@ -8,14 +8,14 @@
 
 namespace holdfast::core {
 
-/// What one acceptor has promised and accepted, as it stands in memory; the disk follows (log_writer.h).
+/// The promises and entries of one acceptor, in memory; the disk follows (log_writer.h).
 ///
-/// Entries have no gaps: after the snapshot, `base`, they go on to `last`. Three marks divide them:
-/// - `committed`: up to here each is the one that was chosen;
-/// - `held_to`: up to here each is committed or was accepted under the ballot promised last, so that the leader of that
-///   ballot has the same in these places. What lies beyond was accepted under older ballots: a new leader must hear
-///   of it, but it may not be what is chosen in the end;
-/// - `durable_to`: as `held_to`, and on disk. Never goes down while the promise stays, not even by a crash.
+/// Entries have no gaps: they start after the snapshot, at `base` + 1, and end at `last`. Three marks divide them:
+/// - `committed`: up to here each entry is the one that was chosen;
+/// - `held_to`: up to here each entry is committed or was accepted under the ballot promised last, so that the leader
+///   of that ballot has the same entries. Entries beyond were accepted under older ballots: a new leader must hear of
+///   them, but they may not be the ones that are chosen in the end;
+/// - `durable_to`: as `held_to`, and on disk. It never goes down while the promise stays, not even by a crash.
 class LogEntries {
  public:
     struct Entry {
@@ -35,7 +35,7 @@ class LogEntries {
     const std::optional<LogSnapshot>& snapshot() const { return snapshot_; }
     /// REQUIRES: base() < index <= last().
     const Entry& at(LogIndex index) const;
-    /// From an index on, under the ballots they were accepted with. REQUIRES: base() < from.
+    /// The entries from an index on, with the ballots under which they were accepted. REQUIRES: base() < from.
     std::vector<LogDecree> from(LogIndex from) const;
 
     /// REQUIRES: a ballot above the one promised before.
@@ -44,9 +44,9 @@ class LogEntries {
     void accept(std::string value);
     /// REQUIRES: index <= held_to().
     void commit(LogIndex index);
-    /// Puts a snapshot in place of what it covers. What was accepted beyond stays: it may have been chosen.
+    /// Replaces the entries that the snapshot covers. Entries accepted beyond it stay: they may have been chosen.
     void install(LogSnapshot snapshot);
-    /// This is on disk now.
+    /// Called once `write` is durable.
     void written(const LogWrite& write);
 
  private:

@@ -54,8 +54,8 @@ void ReplicatedLog::Impl::take_over_if_promised() {
     if (has_majority(takeover->promises())) take_over();
 }
 
-/// Completes what a majority may have accepted, under its own ballot (L1). Places for which nobody knows anything get
-/// an empty entry.
+/// Completes the entries that a majority may have accepted, under its own ballot (L1). An index for which no entry is
+/// known gets an empty one.
 void ReplicatedLog::Impl::take_over() {
     const LogTakeover learnt = std::move(*takeover);
     takeover.reset();
@@ -71,7 +71,7 @@ void ReplicatedLog::Impl::take_over() {
     }
     for (NodeIndex node = 0; node < parts.members; ++node)
         if (node != parts.node) followers.insert_or_assign(node, Follower{from, from, now, parts.resend_after});
-    // Chosen already, as one of them knew; and what was chosen is what was found here.
+    // Already chosen, as one of the nodes knew; and the chosen entries are the ones found here.
     commit(std::min(learnt.committed(), entries.held_to()));
     append_queued();
     resend(now);
@@ -106,7 +106,7 @@ void ReplicatedLog::Impl::append_queued() {
     }
     for (auto& [node, follower] : followers)
         bring_along(node, follower);
-    if (parts.members > 1) refuse_if_disks_fail();  // whoever is alone asks its own disk each time
+    if (parts.members > 1) refuse_if_disks_fail();  // a single member asks its own disk each time
 }
 
 bool ReplicatedLog::Impl::disks_fail() const {
@@ -116,8 +116,8 @@ bool ReplicatedLog::Impl::disks_fail() const {
     return !has_majority(parts.members - failing);
 }
 
-/// Nobody waits in vain for a majority of disks. Those who asked through another node hear it from that node, which is
-/// told so with the entries.
+/// Fails the submissions that wait in vain for a majority of disks. Submissions from another node are answered by that
+/// node, which is notified along with the entries.
 void ReplicatedLog::Impl::refuse_if_disks_fail() {
     if (role != Role::leading) return;
     const bool fail = disks_fail();
@@ -161,7 +161,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogFetch& message) {
     bring_along(from, follower);
 }
 
-/// L1: durable on a majority, this node counting like the others: once its own disk has it.
+/// L1: an entry is committed once it is durable on a majority. This node counts once its own disk has the entry.
 void ReplicatedLog::Impl::commit_what_a_majority_has() {
     std::vector<LogIndex> durable{durable_to()};
     for (const auto& [node, follower] : followers)
@@ -173,7 +173,7 @@ void ReplicatedLog::Impl::commit_what_a_majority_has() {
     append_queued();
 }
 
-/// Sends what is next for a follower, as much as may be in flight, and how far the log is committed.
+/// Sends a follower its next entries, up to the limit in flight, and the commit index.
 void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
     if (follower.next <= entries.base() && follower.installing == 0) {
         follower.installing = entries.base();
@@ -188,7 +188,7 @@ void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
     if (follower.told_committed < entries.committed()) send_entries(node, follower);
 }
 
-/// One message: the next entries that fit into it, or none.
+/// Sends one message with the next entries that fit into it, or none.
 void ReplicatedLog::Impl::send_entries(NodeIndex node, Follower& follower) {
     LogAccept message{entries.promised(), entries.committed(), {}, said_that_disks_fail};
     std::size_t bytes = 0;
@@ -205,7 +205,8 @@ void ReplicatedLog::Impl::send_entries(NodeIndex node, Follower& follower) {
     parts.send(node, std::move(message));
 }
 
-/// What was not answered in time is sent again, less and less often; a follower that has all hears who leads.
+/// Resends with backoff to followers that did not answer in time. A follower that has all entries gets an empty
+/// LogAccept, which announces the leader.
 void ReplicatedLog::Impl::resend(Instant at) {
     if (role == Role::preparing && prepare_again_at <= at) ask_for_promises();
     for (auto& [node, follower] : followers) {

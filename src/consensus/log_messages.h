@@ -20,7 +20,7 @@ namespace holdfast::core {
 /// The place of an entry in the log; the first is 1.
 using LogIndex = std::uint64_t;
 
-/// Who leads, and in which term: the token of the lease `leader:log`, which rises with every leader (L1, G3).
+/// A leader and its term. The term is the token of the lease `leader:log`, which rises with every leader (L1, G3).
 struct LogBallot {
     Token term = 0;
     NodeIndex node = 0;
@@ -37,7 +37,7 @@ struct LogDecree {
     bool operator==(const LogDecree&) const = default;
 };
 
-/// All that the entries up to an index have made of the state, in place of those entries.
+/// The state after all entries up to an index, in place of those entries.
 struct LogSnapshot {
     LogIndex index = 0;
     std::string state;
@@ -45,40 +45,40 @@ struct LogSnapshot {
     bool operator==(const LogSnapshot&) const = default;
 };
 
-/// What one node knows durably.
+/// The durable state of one node.
 struct LogFound {
     LogBallot promised;
-    LogIndex committed = 0;  ///< the decrees up to here are those that were chosen, as is the snapshot
+    LogIndex committed = 0;  ///< decrees up to here are chosen, as is the snapshot
     std::optional<LogSnapshot> snapshot;
-    std::vector<LogDecree> decrees;  ///< by index, without a gap, those after the snapshot
+    std::vector<LogDecree> decrees;  ///< after the snapshot, by index, without a gap
 };
 
-/// One step of what is written. Durable as a whole or not at all.
+/// One write. Durable as a whole or not at all.
 struct LogWrite {
     std::optional<LogBallot> promised;
     std::vector<LogDecree> decrees;
     std::optional<LogIndex> committed;
-    std::optional<LogSnapshot> snapshot;  ///< decrees up to its index go
+    std::optional<LogSnapshot> snapshot;  ///< decrees up to its index are deleted
 };
 
-/// The disk, as the log sees it: asynchronous, in order. A write that stalls delays those behind it and nothing else
-/// (L2, Q13). The log has one write under way at a time and writes the same again after a failure.
+/// The log's disk: asynchronous, in order. A write that stalls delays only the writes behind it (L2, Q13). The log has
+/// one write under way at a time and repeats the same write after a failure.
 class LogDisk {
  public:
     virtual ~LogDisk() = default;
-    /// Answers later, once it is durable, from the loop that runs the log; never from within this call. After an error
-    /// nothing of the write is durable.
+    /// Calls `done` once the write is durable, from the loop that runs the log; never from within this call. After an
+    /// error nothing of the write is durable.
     virtual void write(LogWrite write, Callback<Result<void>> done) = 0;
 
-    /// Waits until everything asked for has been written, or has failed, and its answer is on its way.
+    /// Waits until every requested write has succeeded or failed and its answer is on its way.
     virtual void drain() {}
-    /// As drain(), and from now on every write fails.
+    /// As drain(); all later writes fail.
     virtual void stop() {}
 };
 
-// ---- what the nodes say to each other ----
+// ---- messages between the nodes ----
 
-/// A new leader asks for a promise and for what was accepted from an index on. Answered once the promise is durable.
+/// A new leader asks for a promise and for the entries accepted from an index on. Answered once the promise is durable.
 struct LogPrepare {
     LogBallot ballot;
     LogIndex from = 1;
@@ -86,21 +86,22 @@ struct LogPrepare {
 struct LogPromise {
     LogBallot ballot;
     bool granted = false;
-    LogBallot promised;  ///< if not granted: who is in the way
+    LogBallot promised;  ///< if not granted: the ballot that caused the refusal
     LogIndex committed = 0;
-    std::optional<LogSnapshot> snapshot;  ///< if what was asked for is no longer there
-    std::vector<LogDecree> decrees;       ///< from the index asked for, or from after the snapshot
+    std::optional<LogSnapshot> snapshot;  ///< if the requested entries are already folded into it
+    std::vector<LogDecree> decrees;       ///< from the requested index, or from after the snapshot
 };
 
-/// Entries to keep, and how far the log is committed. Without entries it only tells that, and who leads. Entries that
-/// were chosen under an earlier ballot come under this one too: whatever a later ballot has there is the same (L1).
+/// Entries to accept, and the commit index. Without entries it only announces the commit index and the leader. Entries
+/// that were chosen under an earlier ballot are sent under this one too: whatever a later ballot has at that index is
+/// the same (L1).
 struct LogAccept {
     LogBallot ballot;
     LogIndex committed = 0;
     std::vector<LogDecree> decrees;  ///< without a gap, all under the ballot above
-    bool disks_fail = false;         ///< so many disks refuse that nothing can be committed
+    bool disks_fail = false;         ///< too many disks fail for anything to be committed
 };
-/// Answered once the entries are durable; and also whenever the disk refuses them, with how far it is then.
+/// Sent once the entries are durable, and also whenever the disk refuses them, with the index reached by then.
 struct LogAccepted {
     LogBallot ballot;
     bool granted = false;
@@ -109,25 +110,25 @@ struct LogAccepted {
     bool disk_fails = false;
 };
 
-/// A node that lacks entries asks whoever leads. The answer is LogAccepts, or a LogInstall with LogAccepts after it.
+/// A node that lacks entries asks the leader. The answer is LogAccepts, or a LogInstall followed by LogAccepts.
 struct LogFetch {
     LogIndex from = 1;
 };
-/// Answered like a LogAccept, once it is durable.
+/// Answered like a LogAccept, once durable.
 struct LogInstall {
     LogBallot ballot;
     LogSnapshot snapshot;
 };
 
-/// An entry that a node which does not lead wants appended; and what came of it, once it is committed. A leader that
-/// is deposed in between says nothing: nobody knows yet what becomes of it.
+/// An entry that a follower wants appended, and the outcome once it is committed. A leader that is deposed in between
+/// does not answer: the outcome is not known yet.
 struct LogSubmit {
-    std::uint64_t number = 0;  ///< among those of the asking node's life
+    std::uint64_t number = 0;  ///< unique in the incarnation of the asking node
     std::string value;
 };
 struct LogSubmitted {
     std::uint64_t number = 0;
-    LogIndex index = 0;  ///< 0: not appended, and never will be under this number
+    LogIndex index = 0;  ///< 0 if it was not appended and never will be under this number
 };
 
 using LogMessage =

@@ -9,13 +9,13 @@
 
 namespace holdfast::core {
 
-/// Entries that somebody waits for, from the asking to the answer: those of this node and, if it leads, those that
-/// other nodes sent it. Each has one answer, at the latest when its time is up. All have the same time, so the oldest
-/// is the first in each list.
+/// Submitted entries that wait for an answer: those of this node and, if it leads, those that other nodes sent to it.
+/// Each is answered once, at the latest at its deadline. All have the same timeout, so the oldest is the first in each
+/// list.
 class LogSubmissions {
  public:
     using Done = Callback<Result<LogIndex>>;
-    /// Who is told: this node, by a callback, or another, by the number it gave.
+    /// The recipient of the answer: this node, by a callback, or another, by the number it gave.
     struct Asker {
         Done done;
         NodeIndex node = 0;
@@ -29,42 +29,42 @@ class LogSubmissions {
     struct Answer {
         Asker asker;
         Result<LogIndex> outcome;
-        bool certainly_not = false;  ///< after an error: it will never be appended either
+        bool certainly_not = false;  ///< on an error: it will never be appended
     };
 
     explicit LogSubmissions(std::uint64_t first_number) : next_number_(first_number) {}
 
-    /// Nothing if one more of this size may wait, else why not.
+    /// Nullopt if one more of this size may wait, else the error.
     std::optional<Error> refusal(std::size_t bytes) const;
 
-    /// Waits to be appended here.
+    /// Queues an entry to be appended here.
     void queue(Waiting waiting);
     bool has_queued() const { return !queued_.empty(); }
     const std::string& first_queued() const { return queued_.front().value; }
-    /// The first in the queue is at this place in the log. Returns its value.
+    /// The first queued entry has been given this index. Returns its value.
     std::string place(LogIndex index);
 
-    /// Goes to the leader under the number returned.
+    /// Records an entry that is sent to the leader. Returns its number.
     std::uint64_t forward(Waiting waiting);
     void forwarded_is_at(std::uint64_t number, LogIndex index);
 
     void applied_to(LogIndex index);
     void give_up(Instant now);
-    /// This node does not lead any more: what is in the log may still be chosen, what is queued will not be.
+    /// This node no longer leads: its entries in the log may still be chosen, its queued ones will not be.
     void lost_leadership();
-    /// So many disks have refused that nothing that was placed here can be chosen.
+    /// Too many disks fail for the entries placed here to be chosen now. They may be once the disks recover.
     void disk_failed(const Error& why);
-    /// Likewise of what was placed by the leader, which has said so.
+    /// The leader has reported the same for the entries placed by it.
     void disks_fail_elsewhere();
     Instant due() const;
 
-    /// What is to be said, in order.
+    /// The next answer to deliver, in order.
     std::optional<Answer> take_answer();
 
  private:
     struct Forwarded {
         Waiting waiting;
-        LogIndex index = 0;  ///< once the leader told
+        LogIndex index = 0;  ///< once the leader has reported it
     };
 
     void answer(Asker asker, Result<LogIndex> outcome, bool certainly_not = false);
@@ -78,7 +78,7 @@ class LogSubmissions {
     std::deque<Answer> answers_;
 };
 
-/// What a leader says whose own disk is well.
+/// The error of a leader whose own disk works.
 Error disks_of_others_fail();
 
 }  // namespace holdfast::core

@@ -8,9 +8,9 @@
 
 namespace holdfast::core {
 
-/// What a new leader has learnt from those who promised to follow it (L1): for each place the entry with the highest
-/// ballot. If anything was chosen there, a majority accepted it, so one of any majority tells of it, and whatever has a
-/// higher ballot there is the same.
+/// The state that a new leader has learnt from the nodes that promised to follow it (L1): for each index the entry with
+/// the highest ballot. If an entry was chosen there, a majority accepted it, so every majority includes a node that
+/// reports it, and any entry with a higher ballot at that index is the same.
 class LogTakeover {
  public:
     explicit LogTakeover(LogIndex from) : from_(from) {}

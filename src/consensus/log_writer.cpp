@@ -70,7 +70,7 @@ void LogWriter::finished(const Result<void>& outcome) {
     if (parts_.on_failed) parts_.on_failed(outcome.error());
 }
 
-/// What has come about since is newer.
+/// Merges a failed write back into the changes; changes made since are newer and win.
 void LogWriter::take_back(LogWrite write) {
     changes_.urgent = true;
     if (!changes_.promised) changes_.promised = write.promised;

@@ -9,36 +9,36 @@
 
 namespace holdfast::core {
 
-/// Brings to disk what an acceptor must remember, in the order in which it came about: what is on disk is always a
-/// state that the acceptor was in. One write is under way at a time, and what comes about meanwhile goes with the next.
-/// A write that failed is tried again after a while, along with what came later; so nothing is ever written over a gap.
+/// Writes an acceptor's state to disk in the order of its changes: the disk always shows a state that the acceptor was
+/// in. One write is under way at a time; changes made meanwhile go with the next. A failed write is retried after a
+/// delay, together with later changes, so nothing is ever written over a gap.
 class LogWriter {
  public:
     struct Parts {
         LogDisk& disk;
         Duration retry_after;
         std::function<void(const LogWrite&)> on_durable;
-        std::function<void(const Error&)> on_failed = {};  ///< what was asked for is tried again
+        std::function<void(const Error&)> on_failed = {};  ///< the write is retried
     };
     explicit LogWriter(Parts parts) : parts_(std::move(parts)) {}
 
     void promise(LogBallot ballot);
     void accept(LogDecree decree);
     void snapshot(LogSnapshot snapshot);
-    /// How far the log is committed can be learnt again: it goes with the next write, or alone after `retry_after`.
+    /// The commit index can be learnt again: it goes with the next write, or alone after `retry_after`.
     void commit(LogIndex index);
 
-    /// Numbers what was asked for, without commit(): of the last, and of the last that is durable.
+    /// The number of the last requested change, and of the last durable one. commit() is not counted.
     std::uint64_t asked() const { return asked_; }
     std::uint64_t durable() const { return durable_; }
 
     /// Starts a write if there is something to write and none is under way.
     void flush(Instant now);
-    /// When flush() has something to do that it has not now; the far future if an answer of the disk comes first.
+    /// When flush() will next have something to do; Instant::max() if that depends on an answer of the disk.
     Instant due() const;
 
  private:
-    /// Changes that wait, merged into what is left to write of them.
+    /// Pending changes, merged.
     struct Changes {
         std::optional<LogBallot> promised;
         std::map<LogIndex, LogDecree> decrees;

@@ -81,7 +81,7 @@ std::optional<LogIndex> ReplicatedLog::durable_on(NodeIndex node) const {
 
 namespace {
 
-/// What a majority has accepted is chosen, and a single member is one.
+/// An entry that a majority has accepted is chosen, and a single member is a majority.
 LogFound known_by(std::uint8_t members, LogFound found) {
     if (members == 1 && !found.decrees.empty()) found.committed = found.decrees.back().index;
     return found;
@@ -115,7 +115,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccept& message) {
         if (decree.index == entries.held_to() + 1) accept(decree.value);
     reply_when_durable({Accepted{}, from, message.ballot});
     const bool gap = !message.decrees.empty() && message.decrees.back().index > entries.held_to();
-    // What this ballot's leader calls committed is known here only as far as it is this ballot's.
+    // The leader's commit index holds here only for entries accepted under its ballot.
     commit(std::min(message.committed, entries.held_to()));
     if (gap || message.committed > entries.held_to()) fetch_missing(false);
     if (message.disks_fail) submissions.disks_fail_elsewhere();
@@ -133,7 +133,7 @@ void ReplicatedLog::Impl::receive(NodeIndex, const LogSubmitted& message) {
     submissions.applied_to(applied);
 }
 
-/// A ballot that is not below what was promised is followed from now on. A deposed leader leads no more (L1).
+/// Follows a ballot that is not below the promised one. A deposed leader stops leading (L1).
 void ReplicatedLog::Impl::follow_ballot(NodeIndex leading, LogBallot ballot) {
     if (ballot < entries.promised()) return;
     if (ballot > entries.promised()) {
@@ -144,7 +144,7 @@ void ReplicatedLog::Impl::follow_ballot(NodeIndex leading, LogBallot ballot) {
     leader = leading;
 }
 
-/// One reply of a kind to one node: the last covers those before it.
+/// Keeps one reply of each kind per node: the last covers those before it.
 void ReplicatedLog::Impl::reply_when_durable(Reply reply) {
     reply.after = writer.asked();
     std::erase_if(replies, [&](const Reply& other) {
@@ -192,7 +192,7 @@ LogIndex ReplicatedLog::Impl::durable_to() const {
     return mutant("acknowledged_before_durable") ? entries.held_to() : entries.durable_to();
 }
 
-/// Asks the leader for what comes after what is held. What was asked for before is asked for again only after a while.
+/// Asks the leader for the entries after held_to(). Repeats the same request only after a while, unless `again`.
 void ReplicatedLog::Impl::fetch_missing(bool again) {
     const LogIndex from = entries.held_to() + 1;
     if (!again && fetched_from == from && now < fetch_again_at) return;
@@ -264,7 +264,7 @@ void ReplicatedLog::Impl::on_disk_failed(const Error& error) {
     settle();
 }
 
-/// The leader hears at once that the disk refuses what it waits for; what it asked for is tried again all the same.
+/// Reports to the leader at once that the disk fails the write it waits for. The write is retried all the same.
 void ReplicatedLog::Impl::report_disk_failure() {
     for (const Reply& reply : replies)
         if (std::holds_alternative<Accepted>(reply.what) && reply.ballot == entries.promised())

@@ -11,25 +11,25 @@
 
 namespace holdfast::core {
 
-/// The acceptor's and the learner's part is in replicated_log.cpp, the leader's in log_leader.cpp.
+/// The acceptor and the learner are in replicated_log.cpp, the leader is in log_leader.cpp.
 struct ReplicatedLog::Impl {
     enum class Role : std::uint8_t { follower, preparing, leading };
 
     /// A follower as its leader sees it.
     struct Follower {
-        LogIndex next = 1;        ///< the first that was not sent
-        LogIndex lacks_from = 1;  ///< as far as is known; if it is silent, from here once more
+        LogIndex next = 1;        ///< the first entry not sent yet
+        LogIndex lacks_from = 1;  ///< the first entry it is not known to have; resent from here on a timeout
         Instant resend_at{};
-        Duration patience{};      ///< grows while nothing comes back
-        LogIndex durable_to = 0;  ///< as it told under this ballot
+        Duration patience{};      ///< resend interval; grows while there is no answer
+        LogIndex durable_to = 0;  ///< as reported under this ballot
         LogIndex told_committed = 0;
         std::size_t bytes_in_flight = 0;
-        LogIndex installing = 0;  ///< a snapshot up to here is on its way; nothing else until it is there
+        LogIndex installing = 0;  ///< a snapshot up to here is in flight; nothing else is sent until it is confirmed
         bool heard_of = false;
-        bool disk_fails = false;  ///< as it told last
+        bool disk_fails = false;  ///< as reported last
     };
 
-    /// Something that is said once the disk has what it is about.
+    /// A reply that is sent once the state that it reports is durable.
     struct Promised {
         LogIndex from = 1;
     };
@@ -64,7 +64,7 @@ struct ReplicatedLog::Impl {
     void on_disk_failed(const Error& error);
     void report_disk_failure();
 
-    // ---- the leader: take over, append, bring the others along ----
+    // ---- the leader: take over, append, replicate ----
     void lead(Token term);
     void stop_leading();
     void ask_for_promises();
@@ -86,7 +86,7 @@ struct ReplicatedLog::Impl {
     void resend(Instant now);
 
     void append(std::string value, LogSubmissions::Done done);
-    /// At the end of every turn: starts writing, and says what can be said.
+    /// At the end of every turn: starts writing and sends the answers that are ready.
     void settle();
     void say(LogSubmissions::Answer answer);
 

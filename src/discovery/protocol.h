@@ -18,41 +18,40 @@ inline constexpr std::size_t ticket_bytes = 16;
 
 enum class Action : std::uint8_t { enter, renew, unregister };
 
-/// Registration, renewal and the end of an advertisement are one message (D1); docs/discovery.md has the meaning of
-/// each field.
+/// One message for registering, renewing and ending an advertisement (D1). docs/discovery.md explains each field.
 struct Update {
     Action action = Action::enter;
-    std::string name{};  ///< empty in a registration: without a name
+    std::string name{};  ///< empty in a registration: a service without a name
     std::uint64_t token = 0;
     bool returning = false;
     Duration ttl{};  ///< zero: the default
     std::string address{};
     std::vector<std::string> alpn{};
     std::vector<std::pair<std::string, std::string>> metadata{};
-    std::uint64_t relay = 0;   ///< the life of the relay that it is for
-    std::int64_t time_ms = 0;  ///< the publisher's idea of that relay's clock
+    std::uint64_t relay = 0;   ///< the relay incarnation that it is for
+    std::int64_t time_ms = 0;  ///< the publisher's estimate of that relay's clock
     std::uint64_t nonce = 0;
 
     bool operator==(const Update&) const = default;
 };
 
-/// The bytes that are signed: the signature's purpose, then these.
+/// The signed bytes. The signature covers its purpose, followed by these.
 std::string encode(const Update& update);
-/// Error `malformed`. What the fields may contain is judged by whoever decides (services/discovery).
+/// Error `malformed`. The contents of the fields are checked later, by the directory (discovery/directory).
 Result<Update> decode_update(std::string_view bytes);
 
 struct SignedUpdate {
     std::string request{};  ///< encode()d
     std::string public_key{};
     std::string signature{};
-    std::uint32_t number = 0;  ///< names the answer
+    std::uint32_t number = 0;  ///< matches the response to its request
 
     bool operator==(const SignedUpdate&) const = default;
 };
 
 struct UpdateResponse {
     std::uint32_t number = 0;
-    std::string code{};  ///< `ok`, or why not
+    std::string code{};  ///< `ok`, or an error code
     std::string message{};
     std::string name{};
     std::uint64_t token = 0;
@@ -61,7 +60,7 @@ struct UpdateResponse {
     Duration renew_in{};
     Duration retry_in{};
     std::int64_t time_ms = 0;  ///< the relay's clock
-    std::uint64_t relay = 0;   ///< and its life
+    std::uint64_t relay = 0;   ///< the relay's incarnation
 
     bool operator==(const UpdateResponse&) const = default;
 };
@@ -127,7 +126,7 @@ using Message = std::variant<PublisherHello, RelayHello, SignedUpdate, UpdateRes
 /// Appends the message as a frame, with its length. REQUIRES: it is within max_frame_bytes.
 void append_frame(const Message& message, std::string& out);
 
-/// A frame's body, without its length, to its message. Error `malformed`.
+/// Decodes a frame's body, without its length. Error `malformed`.
 Result<Message> decode(std::string_view body);
 
 }  // namespace holdfast::discovery

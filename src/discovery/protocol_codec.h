@@ -9,19 +9,19 @@
 
 namespace holdfast::discovery {
 
-// What may be in a message at all. These are wider than what an advertisement may contain, so that whoever decides can
-// say which of its rules a publisher has broken.
+// Limits of the wire format. They are wider than those of an advertisement, so that the directory can say which of its
+// rules a publisher has broken.
 inline constexpr std::size_t max_name_bytes = 4096;
 inline constexpr std::size_t max_address_bytes = 512;
 inline constexpr std::size_t max_code_bytes = 64;
 inline constexpr std::size_t max_message_bytes = 4096;
-inline constexpr std::size_t max_key_bytes = 256;  ///< of a public key and of a signature
+inline constexpr std::size_t max_key_bytes = 256;  ///< for public keys and signatures
 inline constexpr std::size_t max_list = 1024;
 inline constexpr std::uint64_t token_limit = 1ULL << 53;  ///< G3
-inline constexpr std::int64_t time_ms_limit = 1LL << 53;  ///< so that times can be added up
-inline constexpr Duration max_time = 49 * 24h;            ///< of what is left of a lease: what 32 bits hold
+inline constexpr std::int64_t time_ms_limit = 1LL << 53;  ///< so that times can be added without overflow
+inline constexpr Duration max_time = 49 * 24h;            ///< the longest remaining time of a lease; fits in 32 bits
 
-/// Takes note of the first thing in a message that cannot be.
+/// Records the first error in a message.
 class Check {
  public:
     /// Returns `holds`.
@@ -29,7 +29,7 @@ class Check {
         if (!holds && why_.empty()) why_ = what;
         return holds;
     }
-    /// Takes the text if it is within the limit.
+    /// Moves the text if it is within the limit.
     void text(std::string& from, std::size_t most, std::string& to) {
         if (that(from.size() <= most, "a text is too long")) to = std::move(from);
     }
@@ -40,7 +40,7 @@ class Check {
     std::string why_;
 };
 
-/// Cut to what the wire can say.
+/// Clamped to the range of the wire format.
 inline std::uint32_t to_wire_ms(Duration duration) {
     if (duration <= Duration{0}) return 0;
     return static_cast<std::uint32_t>(to_ms(std::min(duration, max_time)));

@@ -3,7 +3,7 @@
 namespace holdfast::discovery {
 namespace {
 
-// The actions of the wire begin with one that stands for none.
+// The enum on the wire has an extra first value for "none".
 pb::LeaseUpdateRequest::Action to_wire(Action action) {
     return static_cast<pb::LeaseUpdateRequest::Action>(static_cast<int>(action) + 1);
 }

@@ -7,7 +7,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr Duration wait_for_a_turn = 60s;  // then it asks anew
+constexpr Duration wait_for_a_turn = 60s;  // then it sends a new request
 constexpr Duration pause_after_failure = 200ms;
 
 }  // namespace
@@ -16,7 +16,7 @@ std::string leader_resource(std::string_view group) {
     return "leader:" + std::string(group);
 }
 
-/// Held by a weak pointer in answers, which may come when the candidate is gone.
+/// Callbacks hold a weak pointer to it, since answers may arrive after the candidate is destroyed.
 struct Candidate::Impl : std::enable_shared_from_this<Impl> {
     explicit Impl(Parts given) : parts(std::move(given)), resource(leader_resource(parts.group)) {}
 
@@ -38,8 +38,8 @@ struct Candidate::Impl : std::enable_shared_from_this<Impl> {
     std::string resource;
     Instant now;
     std::optional<Token> term;
-    Instant deadline;       // of leading, by the own clock
-    Instant act_at;         // asks or renews then
+    Instant deadline;       // end of leading, on its own clock
+    Instant act_at;         // when to acquire or renew next
     bool asked = false;     // an acquire is under way
     bool renewing = false;  // likewise a renewal
     bool withdrawn = false;
@@ -77,8 +77,8 @@ void Candidate::Impl::ask() {
                                      }));
 }
 
-/// The lease's instants are on this process's own clock, which was read before any acceptor's began to count (Q6), so
-/// they may be gone by here.
+/// The lease's instants are on this process's own clock, read before any acceptor started to count (Q6). So they may
+/// have passed already.
 void Candidate::Impl::leads(const Lease& lease) {
     if (withdrawn) return give_back(lease.token);
     deadline = lease.expires_at - skew_margin(lease.ttl);
@@ -108,7 +108,7 @@ void Candidate::Impl::renew() {
         }));
 }
 
-/// A lease that may still be there is given back, so that nobody waits for its end.
+/// Releases the lease, which may still be active, so that no one has to wait for its expiry.
 void Candidate::Impl::cease() {
     const Token was = *term;
     term.reset();

@@ -12,11 +12,11 @@ namespace holdfast::core {
 /// The resource whose holder leads a group (L1).
 std::string leader_resource(std::string_view group);
 
-/// One who would lead a group: holds the lease `leader:GROUP` whenever it can get it, renews it at a third of its TTL,
-/// and says when it begins and when it ceases to lead. It ceases by its own clock, counted from when it asked (T3),
-/// whether or not anybody answers.
+/// A candidate for the leadership of a group: acquires the lease `leader:GROUP` whenever it is free, renews it at a
+/// third of its TTL, and reports when it begins and ceases to lead. It ceases by its own clock, counted from when it
+/// sent the request (T3), with or without an answer.
 ///
-/// For a candidate in the same process as its authority, such as the log of a node. Programs elsewhere use the client.
+/// For a candidate in the same process as its authority, such as the log of a node. Other programs use the client.
 class Candidate {
  public:
     struct Parts {
@@ -24,7 +24,7 @@ class Candidate {
         std::string group;
         std::string id;
         Duration ttl = 10s;
-        bool node = false;  ///< a node stands for itself: policy is not in its way (L1)
+        bool node = false;  ///< the candidate is the node itself: the policy does not apply (L1)
         std::function<void(Token term)> on_lead;
         std::function<void()> on_cease;
     };
@@ -33,13 +33,13 @@ class Candidate {
     Candidate(const Candidate&) = delete;
     Candidate& operator=(const Candidate&) = delete;
 
-    /// The time, whenever next_due() is reached. Begins to stand at the first call.
+    /// Sets the time. Call it whenever next_due() is reached. The candidacy begins with the first call.
     void advance(Instant now);
     Instant next_due() const;
 
-    /// The term it leads in; none if it does not.
+    /// The term it leads in; nullopt if it does not lead.
     std::optional<Token> term() const;
-    /// Stands no more, and gives the lease back.
+    /// Ends the candidacy and releases the lease.
     void withdraw();
 
  private:

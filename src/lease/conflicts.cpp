@@ -7,14 +7,14 @@
 namespace holdfast::core {
 namespace {
 
-/// G2: without a session neither is anyone's but its own.
+/// G2: a claim without a session shares its party with no other.
 template <class Other>
 bool same_party(const Claim& claim, const Other& other) {
     const bool named = !claim.session.empty() || mutant("empty_session_shared");
     return named && claim.session == other.session && claim.holder == other.holder;
 }
 
-/// G2, and R5: what an agent left for itself to resume is not in its way.
+/// G2, R5: the leases that an agent left to resume do not conflict with its claims.
 bool in_the_way(const Claim& claim, const Lease& lease) {
     if (compatible(claim.predicate, lease.predicate) || same_party(claim, lease)) return false;
     if (mutant("predicates_ignored")) return false;
@@ -25,17 +25,18 @@ bool in_the_way(const Claim& claim, const Lease& lease) {
 bool in_the_way(const Claim& claim, const Waiter& waiter) {
     if (waiter.id == claim.request || mutant("overtaking")) return false;
     if (compatible(claim.predicate, waiter.predicate) || same_party(claim, waiter)) return false;
-    // Who waits already has come before: their nodes' clocks may say otherwise (T1).
+    // A queued plain request goes before a new one. Their priorities may come from different nodes' clocks, so do not
+    // compare them (T1).
     if (!claim.queued && !claim.agent && !waiter.agent) return true;
     return older(waiter.rank(), claim.rank());
 }
 
-/// Looks at records one after the other and gathers who is in the way.
+/// Collects the conflicts of a claim, record by record.
 class Look {
  public:
     Look(const Claim& claim, Instant now) : claim_(claim), now_(now) {}
 
-    /// Returns false once there is no need to look further.
+    /// Returns false once the search can stop.
     bool at(std::string_view resource, const Record& record) {
         for (const Lease& lease : record.leases)
             if (lease.active(now_))
@@ -68,7 +69,7 @@ class Look {
         name({lease.predicate, lease.token, reserved, std::string(resource), lease.holder, lease.reason, ends - now_});
     }
 
-    /// The same request may have waited before, through a node that does not answer it any more.
+    /// The same request may have waited before, through a node that no longer answers.
     void place(const Waiter& waiter) {
         if (claim_.queued || claim_.agent || waiter.agent || now_ >= waiter.until) return;
         if (waiter.predicate != claim_.predicate || !same_party(claim_, waiter)) return;
@@ -91,7 +92,7 @@ class Look {
     const Instant now_;
     ConflictReport standing_;
     std::size_t found_ = 0;
-    std::size_t looked_at_ = 0;  // records, also those with nobody in the way: the work has a limit too
+    std::size_t looked_at_ = 0;  // all records visited, also those without a conflict: the work is bounded too
 };
 
 Claim claim_of(const Waiter& waiter) {
@@ -156,7 +157,7 @@ std::vector<std::uint64_t> due_waiters(const Record& record, const Neighbours& n
     PredicateSet ahead;
     for (const Waiter& waiter : record.waiters) {
         if (now >= waiter.until) continue;
-        // Whoever conflicts with an older one in the same queue need not be looked at; of one party they do not
+        // A waiter that conflicts with an older one in the same queue need not be checked. Waiters of one party do not
         // conflict.
         if (ahead.admits(waiter.predicate) && standing_of(record, neighbours, claim_of(waiter), now).free())
             due.push_back(waiter.id);

@@ -12,11 +12,11 @@
 
 namespace holdfast::core {
 
-/// The fencing token: proof of being the latest (G3). Zero is no token.
+/// The fencing token: proves which grant is the latest (G3). Zero means no token.
 using Token = std::uint64_t;
-inline constexpr Token token_limit = Token{1} << 53;  ///< every JSON reader keeps what is below exact
+inline constexpr Token token_limit = Token{1} << 53;  ///< every JSON reader represents smaller numbers exactly
 
-/// How far the work under a lease has come, and since when it stands there (R6).
+/// The progress counter of a lease and the time of its last change (R6).
 struct Progress {
     std::uint64_t count = 0;
     Instant since;
@@ -24,28 +24,28 @@ struct Progress {
     bool operator==(const Progress&) const = default;
 };
 
-/// One holder's claim on one resource until an instant. Which resource is the record's to know.
+/// One holder's claim on one resource until an instant. The record knows which resource.
 struct Lease {
     Token token = 0;
     Predicate predicate = Predicate::mutates;
     bool renewable = true;   ///< false once an admin barred it (R7)
-    bool resumable = false;  ///< its agent said that it restarts: reserved for it past expiry (R5)
-    bool metered = false;    ///< granted or renewed under a quota: the time it was held is remembered (R6)
+    bool resumable = false;  ///< its agent declared a restart: stays reserved for it past expiry (R5)
+    bool metered = false;    ///< granted or renewed under a quota: its holding time is recorded when it ends (R6)
     Duration ttl{};
     Instant acquired_at;
     Instant expires_at;
-    Instant held_since;  ///< when its holder would have begun, had it held what counts against its quota at once (R6)
-    std::optional<Priority> priority;  ///< of its agent (G5); none for a plain holder
-    std::optional<Progress> progress;  ///< none if the holder does not count
+    Instant held_since;  ///< start of the holding time charged to the quota, moved back by earlier holdings (R6)
+    std::optional<Priority> priority;  ///< the agent's priority (G5); none for a plain holder
+    std::optional<Progress> progress;  ///< none if the holder reports no progress
     std::string holder;
-    std::string session;  ///< empty: of this lease alone (G2)
+    std::string session;  ///< empty: a session of this lease alone (G2)
     std::string reason;
     std::string metadata;  ///< a JSON object as text, or empty
-    /// What the wall clock of the node that granted it showed then, so that all nodes show the same. For display only;
-    /// 0: `acquired_at` says it.
+    /// Wall-clock time of the grant on the node that granted it, so that all nodes display the same time. For display
+    /// only; 0: derive it from `acquired_at`.
     std::int64_t acquired_wall_ms = 0;
 
-    /// T2: from expires_at on, nothing honours it.
+    /// T2: the lease is void from expires_at on.
     bool active(Instant now) const { return now < (mutant("early_expiry") ? expires_at - 1s : expires_at); }
 
     bool operator==(const Lease&) const = default;
@@ -54,7 +54,7 @@ struct Lease {
 /// How a lease ended (R4).
 enum class Ending : std::uint8_t { released, expired, revoked };
 
-/// What is remembered of a lease that ended (R3).
+/// The history entry of a lease that ended (R3).
 struct EndedLease {
     Token token = 0;
     Ending how = Ending::expired;
@@ -63,8 +63,8 @@ struct EndedLease {
     bool operator==(const EndedLease&) const = default;
 };
 
-/// The time that a holder without a lease still has on its account, and until when it held (R6). Each moment since then
-/// takes one off.
+/// The holding time still charged to a holder that has no lease, and the instant its holding ended (R6). The charge
+/// shrinks by the time passed since then.
 struct PastHolding {
     std::string holder;
     Instant until;
@@ -75,7 +75,7 @@ struct PastHolding {
     bool operator==(const PastHolding&) const = default;
 };
 
-/// The state of a lease as told to whoever asks (R3, R4).
+/// The state of a lease as reported to clients (R3, R4).
 /// `grace`: expired, and reserved for its agent (R5).
 enum class LeaseState : std::uint8_t { active, grace, released, expired, revoked, unknown };
 std::string_view to_string(LeaseState state);

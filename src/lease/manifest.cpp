@@ -60,7 +60,7 @@ Result<void> check_resource(std::string_view resource) {
 }
 
 Result<void> check_namespace(std::string_view name_space) {
-    // One that begins with `~` is the server's own: it can be looked at (is_reserved()).
+    // A namespace that begins with `~` is reserved for the server; it may be read (is_reserved()).
     const std::string_view letters = name_space.substr(name_space.starts_with('~') ? 1 : 0);
     const bool well_formed = name_space.size() <= limits::namespace_bytes &&
                              std::all_of(letters.begin(), letters.end(), is_namespace_character);

@@ -9,7 +9,7 @@
 
 namespace holdfast::core {
 
-/// One thing to do with one resource.
+/// One operation on one resource.
 struct Intent {
     std::string resource;  ///< the full name, with its namespace
     Predicate predicate = Predicate::mutates;
@@ -17,13 +17,13 @@ struct Intent {
     bool operator==(const Intent&) const = default;
 };
 
-/// A resource in a namespace is `@namespace/resource`; in the default one it is just the resource. So a lease needs no
-/// second name, and no rule needs to know of namespaces.
+/// A resource in a namespace is `@namespace/resource`; in the default one it is just the resource. So a lease needs
+/// only one name, and the rules ignore namespaces.
 inline constexpr std::string_view default_namespace = "default";
 std::string full_name(std::string_view name_space, std::string_view resource);
 
-/// Services are leases in a namespace of their own (D2), which nobody but the directory changes: names that begin with
-/// `~` are no one else's.
+/// Services are leases in a namespace of their own (D2), which only the directory changes. Namespaces that begin with
+/// `~` are reserved for the server.
 inline constexpr std::string_view services_prefix = "@~services/";
 inline bool is_reserved(std::string_view full_name) {
     return full_name.starts_with("@~");
@@ -49,7 +49,7 @@ struct TextField {
 Result<void> check_text(TextField field, std::size_t max_bytes);
 Result<void> check_holder(std::string_view holder);
 
-/// Checks a manifest (G1), gives each resource its one name (lease/resource.h) and drops repeated intents; the order is
+/// Checks a manifest (G1), normalises each resource name (lease/resource.h) and drops duplicate intents. The order is
 /// kept.
 Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents);
 

@@ -7,21 +7,21 @@
 
 namespace holdfast::core {
 
-/// The records of resources that overlap with one: where one of the two is a tree and the other lies in it
-/// (lease/resource.h). A store shows them to a rule along with the record itself, as they are at the same instant.
+/// The records of the resources that overlap with one resource: one of the two is a tree and contains the other
+/// (lease/resource.h). A store passes them to a rule together with the record itself, as of the same instant.
 class Neighbours {
  public:
     virtual ~Neighbours() = default;
 
-    /// Returns false to see no more.
+    /// Return false to stop.
     using Visit = std::function<bool(std::string_view resource, const Record& record)>;
 
-    /// Shows every record that may have a lease, a reservation or a waiter whose predicate conflicts with this one.
-    /// They are as the store keeps them: what is past its time may still be in them (T2).
+    /// Visits every record that may have a lease, a reservation or a waiter whose predicate conflicts with this one.
+    /// The records are not settled: they may contain expired entries (T2).
     virtual void visit(Predicate predicate, const Visit& visit) const = 0;
 };
 
-/// What most resources have.
+/// For resources that overlap with no other, as most do.
 class NoNeighbours final : public Neighbours {
  public:
     void visit(Predicate, const Visit&) const override {}

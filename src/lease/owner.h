@@ -8,38 +8,37 @@
 
 namespace holdfast::core {
 
-/// The service of the server that a resource belongs to, by its name alone. The work under such a lease is known to its
-/// service only, so no generic request frees it while that work may run: not a release, not a revocation, not a grant
-/// in its place (R2, R7).
+/// The service of the server that owns a resource, derived from the name alone. Only that service knows the work under
+/// such a lease. So no generic request (release, revocation, grant in its place) frees it while that work may run (R2,
+/// R7).
 enum class Owner : std::uint8_t {
-    nobody,     ///< whoever holds it
-    keys,       ///< `KEY:name` in any namespace but those of Redis: given back by the controller (K6)
+    nobody,     ///< no service: the holder alone decides
+    keys,       ///< `KEY:name` in any namespace except those of Redis: released by the controller (K6)
     directory,  ///< in `~services`: signed for by its publisher (D1)
-    leaders,    ///< `leader:group`, likewise: given back by whoever knows the session it was taken in
-    log,        ///< `leader:log`: the nodes' own (L1)
+    leaders,    ///< `leader:group`, likewise: released by a caller that knows the session of the acquire
+    log,        ///< `leader:log`: used by the nodes themselves (L1)
 };
-Owner owner_of(std::string_view full_name);  // inline, below: every request asks
+Owner owner_of(std::string_view full_name);  // inline, below: on the path of every request
 
-/// The code and the words with which a generic request on such a lease is refused. REQUIRES: not nobody.
+/// The code and the message with which a generic request on such a lease is refused. REQUIRES: owner is not nobody.
 Code refusal_of(Owner owner);
 std::string_view advice_of(Owner owner);
 
-/// The session of a leader proves that it leads (R2), so no answer shows it but that to its acquire. A session that
-/// begins with this is not shown with other leases either: those of a manifest that has a leader in it share its
-/// session.
+/// The session of a leader proves that it leads (R2), so only the answer to its acquire contains it. A session with
+/// this prefix is hidden for other leases too: the leases of a manifest that includes a leader share its session.
 inline constexpr std::string_view private_session = "private:";
 bool shows_session(std::string_view full_name, std::string_view session);
 
-/// The namespaces of the databases of Redis, `redis` and `redis-N`: every name in them is a plain one.
+/// The namespaces of the Redis databases, `redis` and `redis-N`. No name in them belongs to a service.
 bool is_redis_namespace(std::string_view name_space);
 
-// ---- what most names are decided by ----
+// ---- implementation: the fast path for most names ----
 
 namespace detail {
 
 constexpr std::string_view key_prefix = "KEY:", leader_prefix = "leader:";
 
-/// REQUIRES: the name has a namespace, or begins as those of a service do.
+/// REQUIRES: the name has a namespace or begins with key_prefix or leader_prefix.
 Owner owner_of_special(std::string_view full_name);
 
 }  // namespace detail

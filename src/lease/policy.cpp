@@ -65,7 +65,7 @@ const NameRule* name_denial(const Policy& policy, std::string_view identity, std
         if (rule->second.kind == NameRule::Kind::denied) {
             if (own || rule->first.identity.empty()) return &rule->second;
         } else if (own) {
-            // What denies it to everybody comes first in the order, so it was seen.
+            // A rule that denies the name to all identities sorts first, so it was checked already.
             return nullptr;
         } else {
             reserved_for_others = &rule->second;

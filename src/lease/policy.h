@@ -19,8 +19,7 @@ class RE2;
 
 namespace holdfast::core {
 
-/// A pattern that the whole name of a resource must match; empty matches everything. RE2: linear time, whatever the
-/// pattern.
+/// A pattern that the whole name of a resource must match; empty matches everything. RE2: linear time for any pattern.
 class NamePattern {
  public:
     NamePattern() = default;
@@ -40,15 +39,15 @@ struct Ban {
     std::int64_t since_wall_ms = 0;  ///< for display
 };
 
-/// What a rule about the name of a service is about: one identity, or everybody if `identity` is empty.
+/// The subject of a name rule: a service name and one identity, or all identities if `identity` is empty.
 struct NameRuleKey {
     std::string name;
     std::string identity;
 
     auto operator<=>(const NameRuleKey&) const = default;
 };
-/// What an admin says of a service's name. Denied: the identity may not have it. Reserved: of all that are not denied
-/// only those identities may have it that it is reserved for.
+/// An admin's rule for a service name. Denied: the identity may not use it. Reserved: only the identities it is
+/// reserved for may use it, unless they are denied.
 struct NameRule {
     enum class Kind : std::uint8_t { denied, reserved };
     Kind kind = Kind::denied;
@@ -58,10 +57,11 @@ struct NameRule {
     bool operator==(const NameRule&) const = default;
 };
 
-/// Who may advertise services: whoever is not banned, or only who was approved.
+/// Who may advertise services: every identity that is not banned, or only approved ones.
 enum class Approval : std::uint8_t { automatic, manual };
 
-/// What an admin allows (R7). Durable; every acquire and every renewal passes all of it.
+/// The limits and permissions that an admin sets (R7). Durable. Every acquire and every renewal is checked against all
+/// of it.
 struct Policy {
     Duration ttl_min = 1s;
     Duration ttl_max = 5min;
@@ -69,25 +69,26 @@ struct Policy {
     bool reject_above_max = false;  ///< false: a TTL above the maximum is cut to it (G4)
     Duration wait_max = 5min;
     NamePattern name_pattern;
-    Duration hold_max{};                           ///< R6: how long one holder may keep one resource; zero: for ever
-    Duration idle_max{};                           ///< R6: how long a progress counter may stand still; zero: for ever
-    std::size_t leases_per_holder_max = 0;         ///< R6; zero: any number
+    Duration hold_max{};                           ///< R6: how long one holder may keep one resource; zero: no limit
+    Duration idle_max{};                           ///< R6: how long a progress counter may stand still; zero: no limit
+    std::size_t leases_per_holder_max = 0;         ///< R6; zero: no limit
     std::map<std::string, Ban, std::less<>> bans;  ///< by holder, or by IP address or prefix (lease/ip_prefix.h)
     Approval approval = Approval::automatic;
-    std::set<std::string, std::less<>> approved;  ///< identities; kept also while nobody asks for them
-    std::map<NameRuleKey, NameRule> name_rules;   ///< of services (D5)
+    std::set<std::string, std::less<>> approved;  ///< identities; kept also while approval is automatic
+    std::map<NameRuleKey, NameRule> name_rules;   ///< for service names (D5)
 
     /// Error code `invalid_policy`, naming the setting, if the settings contradict each other or go over a limit.
     Result<void> check() const;
 };
 
-/// The rule by which the identity may not have this name of a service (D5); null if it may.
+/// The rule that denies this service name to the identity (D5); null if it is allowed.
 const NameRule* name_denial(const Policy& policy, std::string_view identity, std::string_view name);
 
-/// Why a holder may not have or keep this resource at all, or nothing. Of a service the pattern sees the bare name.
+/// Why a holder may not acquire or renew this resource at all; nullopt if it may. For a service, name_pattern is
+/// matched against the bare name.
 std::optional<Code> bar_to(const Policy& policy, std::string_view holder, std::string_view resource);
 
-/// The TTL that is granted for the one asked for, or why none is (G4).
+/// The TTL granted for the requested one, or the reason for a refusal (G4).
 struct GrantedTtl {
     Duration ttl{};
     bool cut = false;
@@ -97,8 +98,8 @@ struct RefusedTtl {
 };
 std::variant<GrantedTtl, RefusedTtl> decide_ttl(const Policy& policy, std::optional<Duration> asked);
 
-/// Likewise for who is not told what it got, as a Redis client is not: this TTL or none, since a shorter one than it
-/// believes in would break T3. The minimum is not asked of it, whose short lock harms nobody.
+/// For callers that do not learn the granted TTL, such as Redis clients: grants exactly this TTL or none, since a TTL
+/// shorter than the caller assumes would break T3. The policy's minimum does not apply: a short lock does no harm.
 std::variant<GrantedTtl, RefusedTtl> decide_exact_ttl(const Policy& policy, Duration asked);
 
 }  // namespace holdfast::core

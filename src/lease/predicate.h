@@ -7,7 +7,7 @@
 
 namespace holdfast::core {
 
-/// What a holder means to do with a resource (G2). A plain lock is `mutates`.
+/// The operation a holder intends on a resource (G2). A plain lock is `mutates`.
 enum class Predicate : std::uint8_t { provides, consumes, mutates, deletes, depends_on, renames };
 
 inline constexpr std::array all_predicates{Predicate::provides, Predicate::consumes,   Predicate::mutates,
@@ -19,7 +19,7 @@ std::optional<Predicate> parse_predicate(std::string_view name);
 /// True if two holders may have these on one resource at once (G2). Symmetric.
 bool compatible(Predicate a, Predicate b);
 
-/// A set of predicates: what is taken, or asked for ahead of somebody.
+/// A set of predicates: those held, or those requested ahead of a waiter.
 class PredicateSet {
  public:
     void insert(Predicate predicate) {

@@ -6,25 +6,25 @@
 
 namespace holdfast::core {
 
-/// How old an agent is: a timestamp in milliseconds; lower is older (G5).
+/// The age of an agent: a timestamp in milliseconds; lower is older (G5).
 using Priority = std::int64_t;
 
-/// The next one after it, if there is any.
+/// The next younger priority; saturates at the maximum.
 constexpr Priority later_than(Priority priority) {
     return priority < std::numeric_limits<Priority>::max() ? priority + 1 : priority;
 }
 
-/// Where a request stands among all that want the same. A plain request, of a holder that is no agent, is as old as its
-/// arrival.
+/// The order of a request among all requests for the same resource. The priority of a plain request, from a holder that
+/// is not an agent, is its arrival time.
 struct Rank {
     Priority priority = 0;
     bool agent = false;
     std::string_view holder;
-    std::uint64_t arrival = 0;  ///< the number of the request
+    std::uint64_t arrival = 0;  ///< the request number
 };
 
 /// True if `a` comes before `b` in a queue: by priority, agents before plain requests, agents by id, then by arrival.
-/// Of two different requests one is always older, so there is no tie that could loop.
+/// The order is total: of two different requests one is always older.
 bool older(const Rank& a, const Rank& b);
 
 }  // namespace holdfast::core

@@ -5,7 +5,7 @@
 namespace holdfast::core {
 namespace {
 
-/// Whether the record knows of anything but this very lease.
+/// True if the record has anything other than this very lease, or anything newer.
 bool knows_better(const Record& record, const Reassertion& reassertion) {
     if (record.last_token > reassertion.token || record.find_ended(reassertion.token) != nullptr) return true;
     return std::any_of(record.leases.begin(), record.leases.end(), [&](const Lease& lease) {

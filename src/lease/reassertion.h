@@ -9,7 +9,7 @@
 
 namespace holdfast::core {
 
-/// A holder's word that it holds a lease which the store lost with its memory (S1).
+/// A holder's claim that it holds a lease which the store lost with its memory (S1).
 struct Reassertion {
     std::string resource;  ///< the full name
     Token token = 0;
@@ -20,13 +20,12 @@ struct Reassertion {
     std::string metadata;
 };
 
-/// Takes the lease into the record again: same holder, same token, a new TTL. Rejected with `unknown_lease` if the
-/// record shows another lease, or anything that came after this one; with the policy's own code if that is against it,
-/// also if it would grant a shorter TTL than the holder believes in (T3).
+/// Restores the lease in the record: same holder, same token, a new TTL. Rejected with `unknown_lease` if the record
+/// has another lease or anything newer than this one. Rejected with the policy's code if the policy forbids it or would
+/// grant a shorter TTL than the holder assumes (T3).
 ///
-/// REQUIRES: nothing is granted by this store yet, and the token was issued by an earlier life of it. Then no two
-/// holders can both say that they hold one resource: the deadline of the earlier one passed before the later was
-/// granted it.
+/// REQUIRES: this store has granted nothing yet, and the token was issued by an earlier incarnation of it. Then no two
+/// holders can both claim one resource: the earlier holder's deadline passed before the later one was granted.
 RenewVerdict reassert(Record& record, const Neighbours& neighbours, const Reassertion& reassertion,
                       const Policy& policy, Instant now);
 

@@ -50,12 +50,12 @@ void Record::remember(const Lease& lease, Instant until) {
     const auto known =
         std::find_if(past.begin(), past.end(), [&](const PastHolding& entry) { return entry.holder == lease.holder; });
     if (known != past.end() && lease.acquired_at >= known->until) {
-        known->until = until;  // it counted already in when this lease is held since
+        known->until = until;  // held_since of this lease includes the earlier holding
         known->held = held;
         return;
     }
     if (known != past.end()) {
-        // Both as they stand when the later of the two ended.
+        // Compare both charges as of the later of the two ends.
         const Instant last = std::max(until, known->until);
         known->held = std::max(held - (last - until), known->held - (last - known->until));
         known->until = last;

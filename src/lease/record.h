@@ -16,7 +16,7 @@ struct Waiter {
     Priority priority = 0;
     bool agent = false;
     Predicate predicate = Predicate::mutates;
-    Instant until;  ///< from here on it is gone, whether or not anyone took it out
+    Instant until;  ///< from then on it does not count, even if still in the record
     std::string holder;
     std::string session;
 
@@ -25,27 +25,26 @@ struct Waiter {
     bool operator==(const Waiter&) const = default;
 };
 
-/// What an agent that restarts had, kept for it: nobody else is granted it, and it is not usable either (R5).
+/// A lease of a restarting agent, kept for it. No other holder is granted it, and the lease itself is not usable (R5).
 struct Reservation {
     Lease lease;    ///< as it ended
-    Instant until;  ///< from here on it is free, whether or not anyone took it out
+    Instant until;  ///< from then on it does not count, even if still in the record
 
     bool operator==(const Reservation&) const = default;
 };
 
-/// All that is known of one resource: the unit of atomicity. Changed only by the rules in this folder.
+/// All state of one resource: the unit of atomicity. Changed only by the rules in this folder.
 ///
-/// Leases are in the order of their tokens, ended leases and reservations in the order in which they were taken out,
-/// waiters oldest first.
+/// Leases are ordered by token, ended leases and reservations by when they were removed, waiters oldest first.
 struct Record {
     std::vector<Lease> leases;
     std::vector<EndedLease> ended;
     std::vector<Waiter> waiters;
     std::vector<Reservation> reserved;
-    std::vector<PastHolding> past;  ///< one of a holder, at most limits::past_holdings_per_record
+    std::vector<PastHolding> past;  ///< one per holder, at most limits::past_holdings_per_record
     Token last_token = 0;
-    std::vector<Waiter> absent;  ///< no part of it: waiters of nodes that are gone, who may come back through others
-    std::string spare;           ///< no part of it: memory that a holder's name left behind, for the next one to use
+    std::vector<Waiter> absent;  ///< not part of the state: waiters of lost nodes, which may return through others
+    std::string spare;           ///< not part of the state: the buffer of a removed holder name, for reuse
 
     bool empty() const {
         return leases.empty() && ended.empty() && waiters.empty() && reserved.empty() && past.empty();
@@ -56,11 +55,11 @@ struct Record {
     const EndedLease* find_ended(Token token) const;
     const Reservation* find_reserved(Token token) const;
 
-    /// Takes the lease out and remembers how it ended. What its agent may resume stays reserved, unless it was ended
-    /// by a release or a revocation. REQUIRES: it is one of ours.
+    /// Removes the lease and records how it ended. A resumable lease that expired stays reserved for its agent; a
+    /// release or a revocation reserves nothing. REQUIRES: the lease is in this record.
     void end(Token token, Ending how, Instant at);
 
-    /// Remembers until when the holder of a lease or a reservation that ends had it, and for how long (R6).
+    /// Records the holding time of a lease or reservation that ends at `until`, if it is metered (R6).
     void remember(const Lease& lease, Instant until);
 
     bool operator==(const Record& other) const {
@@ -69,14 +68,14 @@ struct Record {
     }
 };
 
-/// Takes out what time has ended: leases past expiry, reservations past their grace, waiters past their wait, history
-/// past its keep, holdings that count no more (T2, R5, R3, R6).
-/// Leases that expired are handed to `on_expired` before they go. Returns true if anything changed.
+/// Removes what is past its time: expired leases, reservations past their grace, waiters past their deadline, history
+/// past limits::ended_kept, holdings with no charge left (T2, R5, R3, R6).
+/// Expired leases are passed to `on_expired` before they are removed. Returns true if anything changed.
 template <class OnExpired>
 bool settle(Record& record, Instant now, OnExpired&& on_expired);
 bool settle(Record& record, Instant now);
 
-/// The first instant at which settle() would do something, if it is not before; the far future if never.
+/// The earliest instant at which settle() would change something; Instant::max() if never.
 Instant next_change(const Record& record);
 
 // ---- implementation ----

@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// The next part of a path, which loses it and the slash behind it.
+/// Removes and returns the first part of the path, with the slash after it.
 std::string_view take_part(std::string_view& path) {
     const std::size_t slash = path.find('/');
     const std::string_view part = path.substr(0, slash);

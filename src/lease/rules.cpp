@@ -8,8 +8,8 @@
 namespace holdfast::core {
 namespace {
 
-/// R6: what the holder has now, or is kept for it, counts from when that began. What it had before counts less with
-/// each moment since.
+/// R6: current leases and reservations of the holder count from their start. A past holding counts less the longer ago
+/// it ended.
 Instant held_since(const Record& record, std::string_view holder, Duration hold_max, Instant now) {
     Instant since = now;
     for (const PastHolding& past : record.past) {
@@ -40,7 +40,7 @@ std::optional<Progress> progress_of(std::optional<std::uint64_t> count, Instant 
     return Progress{*count, now};
 }
 
-/// R5: the earlier life's leases end, and what they reserved stays until it would have ended anyway.
+/// R5: ends the leases of the agent's earlier epoch. Their reservations stay until they would have ended anyway.
 std::vector<Lease> supersede(Record& record, std::string_view holder, Instant now) {
     std::vector<Lease> ended;
     for (const Lease& lease : record.leases)
@@ -52,7 +52,7 @@ std::vector<Lease> supersede(Record& record, std::string_view holder, Instant no
     return ended;
 }
 
-/// What a release ends when the rule that it names a token is switched off (Q9).
+/// The lease that a release ends when the rule that it names a token is switched off (Q9).
 const Lease* any_of_holder(const Record& record, std::string_view holder) {
     const auto found = std::find_if(record.leases.begin(), record.leases.end(),
                                     [&](const Lease& lease) { return lease.holder == holder; });
@@ -73,8 +73,7 @@ bool clear_reserved_for(Record& record, std::string_view holder, Instant now) {
     return clear_reserved(record, now, [&](const Lease& lease) { return lease.holder == holder; });
 }
 
-/// What is kept for its agent past its expiry is known to have expired, also when its history is full or forgotten
-/// (R5).
+/// A lease that is reserved past its expiry is known to have expired, even if its history entry is gone (R5).
 LeaseState state_of_ended(const Record& record, Token token, Instant now) {
     if (const EndedLease* ended = record.find_ended(token)) return state_of(ended->how);
     const Reservation* kept = record.find_reserved(token);
@@ -148,7 +147,7 @@ std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant unti
     dequeue(record, claim.request);
     if (claim.takes_over != 0) dequeue(record, claim.takes_over);
     if (record.waiters.size() >= limits::waiters_per_record) return Rejected{Code::too_many_waiters};
-    // Not twice the room: there may be a hundred thousand that wait.
+    // Grow by an eighth, not by doubling: there may be a hundred thousand waiters.
     if (const std::size_t count = record.waiters.size(); count == record.waiters.capacity())
         record.waiters.reserve(count + count / 8 + 1);
     const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
@@ -170,7 +169,7 @@ void dequeue(Record& record, std::uint64_t request) {
     std::erase_if(record.absent, is_it);
 }
 
-/// R6. Only a counter that is used can stand still.
+/// R6. Applies only to holders that report progress.
 bool stands_still(const Lease& lease, const Renewal& renewal, const Policy& policy, Instant now) {
     if (policy.idle_max <= Duration::zero() || !lease.progress) return false;
     const bool moved = renewal.progress && *renewal.progress > lease.progress->count;
@@ -184,7 +183,8 @@ RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const
     if (lease->holder != renewal.holder) return Rejected{Code::not_holder};
     if (const auto barred = bar_to(policy, renewal.holder, renewal.resource)) return Rejected{*barred};
     if (!lease->renewable) return Rejected{Code::renewal_barred};
-    // The TTL of a key is its backend's: a client that names the drone must not leave it no time to save its work (K6).
+    // The backend fixes the TTL of a key: a client that renews in the drone's name must not shorten its time to save
+    // its work (K6).
     const bool fixed = owner_of(renewal.resource) == Owner::keys;
     const Duration asked = fixed ? lease->ttl : renewal.ttl.value_or(lease->ttl);
     const auto decision = renewal.exact ? decide_exact_ttl(policy, asked) : decide_ttl(policy, asked);
@@ -197,7 +197,8 @@ RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const
         lease->progress = Progress{*renewal.progress, now};
     lease->metered |= policy.hold_max > Duration::zero();
     lease->ttl = granted.ttl;
-    // Never earlier than promised before: the answer may be lost, and the holder goes by what it last heard (T3).
+    // Never earlier than promised before: the answer may be lost, and the holder relies on the last one it received
+    // (T3).
     lease->expires_at = std::max(lease->expires_at, now + std::min(granted.ttl, left));
     RenewedInPlace renewed{lease, std::min(granted.ttl, left), std::nullopt};
     if (granted.cut || left < granted.ttl) renewed.cut_from = asked;

@@ -14,13 +14,13 @@
 
 namespace holdfast::core {
 
-/// The rules: pure functions that change a record and say what came of it. They read no clock and no random device,
-/// they know no store and no door. Each settles the record first, so that nothing past its time is honoured, swept or
-/// not (T2). One reading of the clock serves a whole request (T6).
+/// The rules: pure functions that change a record and return a verdict. They read no clock and no random device, and
+/// know no store and no door. Each settles the record first, so that nothing past its time is honoured, swept or not
+/// (T2). One reading of the clock serves a whole request (T6).
 
 struct Granted {
     Lease lease;
-    std::vector<Lease> superseded;  ///< leases of an earlier life that gave way to it (R5)
+    std::vector<Lease> superseded;  ///< leases of the agent's earlier epoch that the grant replaced (R5)
 };
 struct Busy {
     ConflictReport standing;
@@ -30,35 +30,36 @@ struct Rejected {
 };
 using AcquireVerdict = std::variant<Granted, Busy, Rejected>;
 
-/// Grants the claim unless somebody is in its way. A granted claim leaves the queue. What the same agent had, and said
-/// that it would resume, gives way: it stays reserved, so that taking the new grant back leaves that as it was (R5).
+/// Grants the claim unless something conflicts with it. A granted claim leaves the queue. The same agent's resumable
+/// leases are superseded. They stay reserved, so that rolling back the new grant restores the reservation (R5).
 AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now);
 
-/// Takes back a grant that is part of a manifest which failed elsewhere (G1). Leaves no trace.
+/// Undoes a grant of a manifest that failed on another record (G1). Leaves no trace.
 void roll_back(Record& record, Token token);
 
-/// Puts the claim in the queue until `until`, or moves the end of its wait. Rejected if the queue is full.
+/// Queues the claim until `until`, or changes the deadline of its entry. Rejected if the queue is full.
 std::optional<Rejected> enqueue(Record& record, const Claim& claim, Instant until);
 
-/// Takes a waiter out of the queue, if it is there.
+/// Removes a waiter from the queue, if it is there.
 void dequeue(Record& record, std::uint64_t request);
 
 struct Renewal {
     Token token = 0;
     std::string_view holder;
     std::string_view resource;      ///< for the policy's pattern
-    std::optional<Duration> ttl{};  ///< a new TTL from now on, or the lease's own
+    std::optional<Duration> ttl{};  ///< a new TTL from now on; nullopt: the lease's own
     std::optional<std::uint64_t> progress{};
-    bool exact = false;  ///< this TTL or none (decide_exact_ttl)
+    bool exact = false;  ///< grant exactly this TTL or refuse (decide_exact_ttl)
 };
 struct Renewed {
-    Lease lease;                       ///< if a quota left it less than its TTL, with that as its TTL
-    std::optional<Duration> cut_from;  ///< the TTL it would have had but for the policy
+    Lease lease;                       ///< its `ttl` is the granted one, which a quota may have cut
+    std::optional<Duration> cut_from;  ///< the requested TTL, if the policy cut it
 };
 using RenewVerdict = std::variant<Renewed, Rejected>;
 
-/// Extends a lease from now, if it is still this holder's to extend (R1). Passes the whole policy (R7). A shorter TTL
-/// does not bring the end forward. A quota may (R6): it cuts what would go beyond it, and refuses when nothing is left.
+/// Extends a lease from now, if it is active and this holder's (R1). Checks the whole policy (R7). The expiry never
+/// becomes earlier, even with a shorter TTL. A quota cuts an extension that would exceed it, and refuses the renewal
+/// when nothing is left (R6).
 RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now);
 
 struct Released {
@@ -66,12 +67,12 @@ struct Released {
 };
 struct AlreadyEnded {
     LeaseState state;           ///< released, expired, revoked or unknown
-    bool was_reserved = false;  ///< and is not any more
+    bool was_reserved = false;  ///< it was reserved for this holder; the reservation is now gone
 };
 using ReleaseVerdict = std::variant<Released, AlreadyEnded, Rejected>;
 
-/// Ends a lease at its holder's wish, and with it what is reserved for that holder. Idempotent, and never ends another
-/// lease than the one named (R2).
+/// Ends a lease at its holder's request, along with all reservations of that holder in the record. Idempotent; never
+/// ends a lease other than the named one (R2).
 ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now);
 
 /// Allocation-free variants. A returned pointer refers into `record` and is valid until the record is written back;
@@ -96,15 +97,15 @@ using ReleaseVerdictInPlace = std::variant<ReleasedInPlace, AlreadyEnded, Reject
 ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_view holder, Lease& released,
                                        Instant now);
 
-/// Ends a lease, or what is left of it as a reservation, at an admin's wish (R7). Rejected if it has ended or was never
-/// there.
+/// Ends a lease, or the reservation that is left of it, at an admin's request (R7). Rejected if it has ended or never
+/// existed.
 std::variant<Lease, Rejected> revoke(Record& record, Token token, Instant now);
 
-/// Bars a lease from renewal; it runs out on its timeline (R7). Rejected as revoke().
+/// Bars a lease from renewal; it expires on its timeline (R7). Rejected as in revoke().
 std::variant<Lease, Rejected> bar(Record& record, Token token, Instant now);
 
 /// Marks the active leases of an agent that is about to restart: they stay reserved for it past their expiry (R5).
-/// Returns how many there are.
+/// Returns their number.
 std::size_t declare_restart(Record& record, std::string_view holder, Instant now);
 
 /// The true state of a lease (R3).
@@ -114,11 +115,11 @@ struct Verified {
     std::optional<Duration> ended_ago;
     std::optional<Duration> reserved_for;  ///< if in grace
     std::string reserved_holder;           ///< likewise
-    std::vector<Lease> current;            ///< who holds the resource now, limits::named_per_record at most
+    std::vector<Lease> current;            ///< the current leases of the resource, at most limits::named_per_record
 };
 Verified verify(const Record& record, Token token, Instant now);
 
-/// The code that says why a lease that is not active cannot be used.
+/// The error code for a lease that is not active.
 Code code_for(LeaseState state);
 
 }  // namespace holdfast::core

@@ -5,7 +5,7 @@
 
 namespace holdfast::core {
 
-/// When a holder should do what, as durations from the reading of the clock that granted or renewed the lease (T4).
+/// The deadlines of a holder, as durations from the clock reading that granted or renewed the lease (T4).
 /// renew_in < soft_terminate_in < hard_terminate_in < expires_in.
 struct Timeline {
     Duration renew_in{};

@@ -7,11 +7,11 @@
 
 namespace holdfast {
 
-/// The connections to close so that the rest has at most `most` bytes in its buffers: those that have most, and no more
-/// of them than it takes. Every connection has limits of its own, but ten thousand of them together would have
-/// gigabytes.
+/// Returns the connections to close so that the remaining ones buffer at most `most` bytes in total: the largest first,
+/// and no more than needed. Each connection has its own limits, but ten thousand connections together could still
+/// buffer gigabytes.
 ///
-/// `Sessions` maps to shared pointers; what they point to has held_bytes().
+/// `Sessions` maps to shared pointers to a type with held_bytes().
 template <class Sessions>
 std::vector<typename Sessions::mapped_type> hoarders(const Sessions& sessions, std::size_t most) {
     using Session = typename Sessions::mapped_type;

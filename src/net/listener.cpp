@@ -16,10 +16,10 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-constexpr auto accept_pause = 100ms;     // after the system refused, which it will go on doing for a while
-constexpr int keep_alive_seconds = 300;  // of silence before a dead peer is looked for, as Redis does
+constexpr auto accept_pause = 100ms;     // after a failed accept; the cause usually lasts a while
+constexpr int keep_alive_seconds = 300;  // idle time before the first keepalive probe, as in Redis
 
-constexpr rlim_t files_of_full_reserves = 640;  // a process that may have fewer reserves fewer, in proportion
+constexpr rlim_t files_of_full_reserves = 640;  // with a lower fd limit, reserves shrink in proportion
 
 struct HostPort {
     std::string host;
@@ -95,7 +95,7 @@ struct Listener::Impl : std::enable_shared_from_this<Impl> {
         if (!error) on_socket(std::move(socket));
         if (!acceptor.is_open()) return;
         if (!error || error == boost::asio::error::connection_aborted) return accept();
-        // Out of files or memory: the connection still waits, and asking again at once would spin.
+        // Out of fds or memory. The connection stays in the backlog, and an immediate retry would spin.
         pause.expires_after(accept_pause);
         pause.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
             if (!cancelled && self->acceptor.is_open()) self->accept();

@@ -9,25 +9,25 @@
 
 namespace holdfast {
 
-/// An endpoint as HOST:PORT.
+/// Formats an endpoint as HOST:PORT.
 std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
 
-/// Without the disguise of an IPv4 address on a socket of IPv6, so that bans know it.
+/// Converts an IPv4-mapped IPv6 address to plain IPv4, so that bans match it.
 boost::asio::ip::tcp::endpoint plain_endpoint(const boost::asio::ip::tcp::endpoint& endpoint);
 
-/// The bare socket, as the doors want it that read and write by themselves: does not block, sends at once, and notices
-/// in time that the other end is dead. -1 if it cannot be had.
+/// Releases the native fd, for doors that do their own I/O: non-blocking, without Nagle's delay, and with keepalive so
+/// that a dead peer is noticed. Returns -1 on failure.
 int take_out(boost::asio::ip::tcp::socket& socket);
 
-/// True if the process has fewer free files than that besides this socket: the system gives out the lowest number that
-/// is free. So that one door does not take the last ones, each leaves some to those that are needed more: clients of
-/// Redis and of the relay to HTTP, which tells how the server is, and HTTP to the other nodes of a cluster.
+/// True if fewer than `reserved` fds remain free above this socket; the kernel always allocates the lowest free fd. No
+/// door may take the last fds. Redis and relay clients leave some to HTTP, which reports the server's health, and HTTP
+/// leaves some to the other nodes of a cluster.
 bool leaves_fewer_files(int socket, std::size_t reserved);
 inline constexpr std::size_t files_left_by_http = 32;
 inline constexpr std::size_t files_left_by_others = 160;
 
-/// Listens on one address and hands over whoever connects, from the loop, until it is closed. When the system refuses
-/// to accept, as it does without a free file, it asks again after a pause.
+/// Listens on one address and passes each accepted socket to the callback, on the loop, until closed. If accept fails,
+/// for example because no fd is free, it retries after a pause.
 class Listener {
  public:
     using OnSocket = std::function<void(boost::asio::ip::tcp::socket)>;
@@ -37,9 +37,9 @@ class Listener {
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    /// Starts on HOST:PORT; port 0 for a free one. Returns the address bound; error `cannot_listen` says why not.
+    /// Starts on HOST:PORT; port 0 picks a free one. Returns the bound address. Error `cannot_listen` gives the reason.
     Result<boost::asio::ip::tcp::endpoint> listen(const std::string& address);
-    /// Nobody is handed over from now on.
+    /// No callback runs after this.
     void close();
 
  private:

@@ -12,13 +12,13 @@ struct Probing {
     int idle_seconds;
     int interval_seconds;
     int probes;
-    unsigned unacknowledged_ms;  // what was sent; 0: as the system has it
+    unsigned unacknowledged_ms;  // TCP_USER_TIMEOUT; 0: the system's default
 };
 constexpr Probing usual_probing{300, 75, 9, 0};
 constexpr Probing close_probing{1, 1, 4, 5000};
 
 constexpr unsigned max_probes_missed = 1;
-constexpr unsigned max_silence_ms = 2000;  // with something unacknowledged on its way
+constexpr unsigned max_silence_ms = 2000;  // while sent data is unacknowledged
 
 }  // namespace
 
@@ -38,7 +38,7 @@ bool peer_is_there(int socket) {
     if (::poll(&look, 1, 0) < 0 || (look.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) return false;
     tcp_info info{};
     socklen_t size = sizeof info;
-    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;  // no TCP: in tests
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;  // not TCP: only in tests
     if (info.tcpi_probes > max_probes_missed) return false;
     return info.tcpi_unacked == 0 || info.tcpi_last_ack_recv < max_silence_ms;
 }

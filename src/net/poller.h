@@ -11,16 +11,16 @@ class io_context;
 
 namespace holdfast {
 
-/// When a door works: time is told before, once for all that was received together (T6), and what is due next is looked
-/// up after.
+/// Hooks around a door's turn. `begins` reads the clock once for everything received together (T6); `ends` looks up
+/// what is due next.
 struct DoorTurn {
     std::function<void()> begins;
     std::function<void()> ends;
 };
 
-/// The sockets of one door that are ready, found together: a set of its own that the loop watches as a whole, so that
-/// what the loop costs per turn is shared by all connections that are ready in it, and a socket that has been read
-/// short is not read again only to hear that there is nothing.
+/// The ready sockets of one door. The door has an epoll set of its own, which the loop watches as one fd. All
+/// connections that are ready in a turn share the loop's cost per turn, and a socket is not read a second time only to
+/// get EAGAIN after a short read.
 class Poller {
  public:
     explicit Poller(boost::asio::io_context& loop);
@@ -34,19 +34,19 @@ class Poller {
         void* who = nullptr;
         bool input = false;
         bool output = false;
-        bool broken = false;  ///< nothing can be sent any more
+        bool broken = false;  ///< nothing can be sent any more; `input` is set too
     };
 
-    /// False if the system refused.
+    /// Returns false if the kernel refused.
     [[nodiscard]] bool add(int socket, void* who);
     void change(int socket, void* who, Interest interest);
     void remove(int socket);
 
-    /// Calls, from the loop, whenever some are ready, until the poller is gone or told to stop.
+    /// Calls `on_ready` on the loop whenever sockets are ready, until the poller is stopped or destroyed.
     void start(std::function<void()> on_ready);
     void stop();
 
-    /// Those that are ready now, a bounded number; valid until the next call.
+    /// The sockets that are ready now, a bounded number. Valid until the next call.
     std::span<const Ready> ready();
 
  private:

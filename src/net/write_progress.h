@@ -7,20 +7,20 @@
 
 namespace holdfast {
 
-/// Whether a client reads what is sent to it fast enough. It has the write timeout for every 16 KiB, and for the rest:
-/// one that takes a byte now and then does not keep its answers in memory for hours.
+/// Tracks whether a client reads its output fast enough. The write timeout applies to every 16 KiB, and to the
+/// remainder. A client that reads a byte now and then cannot keep its answers in memory for hours.
 class WriteProgress {
  public:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t bytes_least = 16 * 1024;
 
-    /// Something is to be sent, after all before it was.
+    /// A new write begins; all earlier output has been sent.
     void begin(Clock::time_point now) {
         waiting_ = true;
         at_ = now;
         next_ = bytes_least;
     }
-    /// So much of it was sent by now.
+    /// `bytes` is the total sent since begin().
     void sent(std::size_t bytes, Clock::time_point now) {
         if (bytes < next_) return;
         at_ = now;

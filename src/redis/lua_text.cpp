@@ -22,7 +22,7 @@ bool is_name_byte(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Cuts a script into pieces.
+/// Splits a script into tokens.
 class Cutter {
  public:
     explicit Cutter(std::string_view script) : rest_(script) {}
@@ -65,7 +65,7 @@ class Cutter {
         return true;
     }
 
-    /// Strings with escapes are none that a lock's script has.
+    /// No known lock script has strings with escapes.
     bool cut_text(char quote) {
         const std::size_t end = rest_.find(quote, 1);
         if (end == std::string_view::npos) return false;
@@ -85,7 +85,7 @@ class Cutter {
     Pieces pieces_;
 };
 
-/// The bracket that closes the one at `open`, or the end.
+/// The parenthesis that closes the one at `open`, or the end.
 std::size_t closing(const Pieces& pieces, std::size_t open) {
     std::size_t depth = 0;
     for (std::size_t i = open; i < pieces.size(); ++i) {
@@ -100,7 +100,7 @@ void erase_pair(Pieces& pieces, std::size_t open, std::size_t close) {
     pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(open));
 }
 
-/// `if (condition) then` and `tonumber(x)`: the brackets mean nothing.
+/// Drops the parentheses of `if (condition) then` and `tonumber(x)`, which do not matter.
 void drop_brackets(Pieces& pieces) {
     std::size_t i = 0;
     while (i + 1 < pieces.size()) {
@@ -117,7 +117,7 @@ void drop_brackets(Pieces& pieces) {
     }
 }
 
-/// The first argument of redis.call is the name of a command, which may be written either way.
+/// The first argument of redis.call is a command name, which is case-insensitive.
 void settle_calls(Pieces& pieces) {
     for (std::size_t i = 0; i + 4 < pieces.size(); ++i) {
         if (!pieces[i].is("redis") || !pieces[i + 1].is(".")) continue;
@@ -133,7 +133,7 @@ constexpr std::array<std::string_view, 24> kept_names{
     "and", "break", "do", "else",   "elseif", "end",  "false", "for",   "function", "if",   "in",   "local",
     "nil", "not",   "or", "repeat", "return", "then", "true",  "while", "redis",    "KEYS", "ARGV", "ipairs"};
 
-/// Names that follow a dot are not local ones, nor are numbers.
+/// Names after a dot and numbers are not locals.
 void number_locals(Pieces& pieces) {
     std::vector<std::string> seen;
     for (std::size_t i = 0; i < pieces.size(); ++i) {

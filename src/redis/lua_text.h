@@ -5,15 +5,15 @@
 
 namespace holdfast::redis {
 
-/// The one form of a script's text, so that scripts which say the same in other words are recognised: without comments,
-/// blanks and semicolons, every string in double quotes, names of Redis's commands in small letters, `redis.pcall` as
-/// `redis.call`, `tonumber(x)` as `x`, no brackets around a whole condition, and local names numbered in the order in
-/// which they come up. Empty if it is not text that a lock's script would be: a string that is not closed, or too long.
+/// The normal form of a script's text, by which differently written scripts are recognised: without comments, blanks
+/// and semicolons, every string in double quotes, Redis command names in lower case, `redis.pcall` as `redis.call`,
+/// `tonumber(x)` as `x`, no parentheses around a whole condition, and local names numbered by first occurrence. Empty
+/// if it cannot be a lock's script: an unclosed string, a string with escapes, or too long.
 ///
-/// Nothing is understood here, and nothing is run: two scripts with one form do the same in Lua, but not all scripts
-/// that do the same have one form.
+/// Scripts are neither interpreted nor run. Two scripts with the same form do the same in Lua, but not all scripts that
+/// do the same have the same form.
 std::string normal_form(std::string_view script);
 
-inline constexpr std::size_t max_script_bytes = 4096;  ///< of a script that is looked at
+inline constexpr std::size_t max_script_bytes = 4096;  ///< a longer script is not recognised
 
 }  // namespace holdfast::redis

@@ -21,7 +21,7 @@ void tell(RecordTransaction& desk, KeyOutcome outcome) {
     desk.answer().number = static_cast<std::int64_t>(outcome);
 }
 
-/// Somebody waits for it, or it is kept for an agent that comes back (R5): nobody has it, but it is not free either.
+/// The key has waiters or is reserved for an agent (R5): it has no holder but is not free.
 void tell_busy_as_not_done(RecordTransaction& desk) {
     if (desk.answer().refused == Code::busy) desk.answer().refused.reset();
     tell(desk, KeyOutcome::not_done);
@@ -41,7 +41,7 @@ void renew_all(RecordTransaction& desk, Duration ttl) {
     tell(desk, KeyOutcome::done);
 }
 
-/// The outcome for whoever compares the value with the subject's holder; `done` if it is the same.
+/// Compares the value with the subject's holder; `done` if they are equal.
 KeyOutcome compared(const RecordTransaction& desk) {
     const KeyView key = look(desk.record());
     if (key.type == KeyType::none) return KeyOutcome::absent;
@@ -56,20 +56,20 @@ const Lease* share_of(const RecordTransaction& desk) {
     return found == leases.end() ? nullptr : &*found;
 }
 
-/// What a holder was promised stays true (T3).
+/// A new TTL must not shorten what the holder was promised (T3).
 Duration not_shorter(const RecordTransaction& desk, Duration ttl) {
     for (const Lease& lease : desk.record().leases)
         if (lease.holder == desk.holder()) ttl = std::max(ttl, lease.expires_at - desk.now());
     return ttl;
 }
 
-/// True if each of the eight bytes is from ' ' to '~': of any other the highest bit is set, or comes to be.
+/// True if all eight bytes are in ' ' to '~'. For any other byte one of the three terms has the highest bit set.
 bool all_printable(std::uint64_t bytes) {
     constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
     return ((bytes | (bytes - ones * ' ') | (bytes + ones)) & ones * 0x80) == 0;
 }
 
-/// Nearly every key and value is, and needs no closer look.
+/// The fast path: true for nearly every key and value, which then needs no further check.
 bool plain(std::string_view text, std::size_t max_bytes) {
     if (text.empty() || text.size() > max_bytes) return false;
     std::uint64_t bytes = 0;
@@ -80,11 +80,11 @@ bool plain(std::string_view text, std::size_t max_bytes) {
         std::memcpy(&bytes, at, sizeof bytes);
         if (!all_printable(bytes)) return false;
     }
-    std::memcpy(&bytes, last, sizeof bytes);  // some of them a second time
+    std::memcpy(&bytes, last, sizeof bytes);  // some bytes for the second time
     return all_printable(bytes);
 }
 
-/// In words of Redis, so that whoever reads the message in a log of a Redis client understands it.
+/// Uses Redis's terms, so that the message makes sense in the log of a Redis client.
 Result<void> in_words_of_redis(Result<void> checked, std::string_view what, std::string_view why) {
     if (checked) return checked;
     std::string message(what);
@@ -160,7 +160,7 @@ bool had_value(const core::SingleRecordAnswer& answer) {
     return !answer.text.empty();  // no holder is empty
 }
 
-// ---- looking and removing ----
+// ---- reading and removing ----
 
 void get_key(RecordTransaction& desk) {
     const KeyView key = look(desk.record());

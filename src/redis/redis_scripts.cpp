@@ -14,7 +14,7 @@ constexpr ScriptReply number(std::int8_t value) {
 constexpr ScriptReply null_reply{ScriptReply::Kind::null, 0};
 constexpr ScriptReply ok_reply{ScriptReply::Kind::ok, 0};
 
-/// What is done if the value is the right one: a call, and what it answers.
+/// The action if the value matches: a call and its reply.
 struct Action {
     std::string_view call;
     Script script;
@@ -33,7 +33,7 @@ const std::array<Action, 8> actions{{
     {"redis.call('pttl', KEYS[1])", {.act = ScriptAct::left, .done = number(0)}},
 }};
 
-/// How it ends otherwise. In Lua `false` and `nil` both become a null reply.
+/// The reply if the value does not match. In Lua `false` and `nil` both become a null reply.
 struct Otherwise {
     std::string_view value;
     ScriptReply reply;
@@ -45,16 +45,16 @@ constexpr std::array<Otherwise, 6> otherwises{{{"0", number(0)},
                                                {"nil", null_reply},
                                                {"false", null_reply}}};
 
-/// What an action answers: what its call does, or that it was done.
+/// How an action replies: with the reply of its call, or with a constant.
 struct ScriptEnding {
-    std::string_view before;  ///< the call
+    std::string_view before;  ///< text before the call
     std::string_view after;
     std::optional<ScriptReply> reply;
 };
 constexpr std::array<ScriptEnding, 3> endings{
     {{"return ", "", std::nullopt}, {"", " return 1", number(1)}, {"", " return true", number(1)}}};
 
-/// `%` is where the action goes, `$` where it ends otherwise.
+/// `%` stands for the action, `$` for the value returned otherwise.
 struct Shape {
     std::string_view text;
     bool ends_in_nothing = false;  ///< no `$`: a null reply
@@ -74,7 +74,7 @@ constexpr std::array<Shape, 13> shapes{{
     {"local v = redis.call('get', KEYS[1]) if not v or v ~= ARGV[1] then return $ end %"},
     {"local v = redis.call('get', KEYS[1]) if v == ARGV[1] then % elseif v == false then return -1 else return $ end"},
 }};
-constexpr std::size_t tells_absent = shapes.size() - 1;  ///< the shape that tells a missing key from another's
+constexpr std::size_t tells_absent = shapes.size() - 1;  ///< distinguishes a missing key from another value
 
 std::string filled_in(std::string_view shape, std::string_view action, std::string_view otherwise) {
     std::string text;
@@ -89,7 +89,7 @@ std::string filled_in(std::string_view shape, std::string_view action, std::stri
     return text;
 }
 
-// The scripts of libraries that do more than compare and act, in our own words; the normal form is the same.
+// Library scripts that do more than compare and act, rewritten here; their normal form is the same.
 
 constexpr std::string_view take_all = R"(
     for i, key in ipairs(KEYS) do if redis.call('exists', key) == 1 then return 0 end end
@@ -157,7 +157,7 @@ void KnownScripts::add_compare_and_act() {
             for (const ScriptEnding& ending : endings)
                 for (const Otherwise& otherwise : otherwises) {
                     Script script = action.script;
-                    if (script.act == ScriptAct::left && ending.reply) continue;  // it would answer nothing
+                    if (script.act == ScriptAct::left && ending.reply) continue;  // it would not reply with the time
                     if (ending.reply) script.done = *ending.reply;
                     script.not_done = script.absent = shapes[i].ends_in_nothing ? null_reply : otherwise.reply;
                     if (i == tells_absent) script.absent = number(-1);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t no_digit = 16;
 
-/// What each byte is worth as a hexadecimal digit: one EVALSHA has forty.
+/// The value of each byte as a hexadecimal digit. A table, since one EVALSHA has forty digits.
 constexpr std::array<std::uint8_t, 256> digit_values() {
     std::array<std::uint8_t, 256> values{};
     values.fill(no_digit);
@@ -55,7 +55,7 @@ std::optional<ScriptName> parse_script_name(std::string_view hex) {
     return name;
 }
 
-/// Who could choose two scripts with one beginning of their SHA-1 may as well load the ten thousand others.
+/// Collisions are harmless: a client that can produce SHA-1 prefix collisions could as well fill the cache.
 std::size_t ScriptCache::Hash::operator()(const ScriptName& name) const {
     std::size_t hash = 0;
     std::memcpy(&hash, name.data(), sizeof hash);

@@ -11,18 +11,18 @@ class io_context;
 
 namespace holdfast {
 
-/// Wakes the loop at an instant of the store's clock, CLOCK_BOOTTIME. Not one of Asio's timers: those run on a clock
-/// that stands still while the machine sleeps, and would fire that much too late.
+/// Wakes the loop at an instant of the store's clock, CLOCK_BOOTTIME. Asio's own timers will not do: their clock stops
+/// while the machine sleeps, so they would fire late by that time.
 class BootTimer {
  public:
-    /// `on_due` is called on the loop at or after the instant that was set last, and may set the next one.
+    /// `on_due` is called on the loop, at or after the instant set last. It may set the next one.
     BootTimer(boost::asio::io_context& loop, std::function<void()> on_due);
     ~BootTimer();
 
-    /// Replaces what was set before. Instant::max() is never.
+    /// Replaces the instant set before. Instant::max() means never.
     void set(Instant due);
 
-    /// Nothing is called from now on.
+    /// `on_due` is not called any more.
     void stop();
 
  private:

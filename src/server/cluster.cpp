@@ -18,8 +18,8 @@
 
 namespace holdfast {
 
-/// Which members this node talks to: those whose state directory belongs to the cluster (cluster_founding.h), and is
-/// not an earlier copy of what it was (store/quorum/peer_lives.h).
+/// Decides which members this node talks to: those whose state directory belongs to the cluster (cluster_founding.h)
+/// and is not an earlier copy of itself (store/quorum/peer_lives.h).
 class ClusterPeers final : public peer::Founders {
  public:
     struct Parts {
@@ -58,7 +58,7 @@ class ClusterPeers final : public peer::Founders {
 
     void found_old() override { lives.found_old(); }
 
-    /// That life of it may be listened and talked to.
+    /// Whether this incarnation of the peer may take part.
     bool may_take_part(core::NodeIndex peer, core::BootNumber boot) const {
         const auto found = incarnations.find(peer);
         return founding.founded() && found != incarnations.end() && found->second.boot == boot &&
@@ -69,14 +69,14 @@ class ClusterPeers final : public peer::Founders {
     core::PeerLives lives;
 
  private:
-    std::map<core::NodeIndex, core::LifeMark> incarnations;  // of those that were connected last
+    std::map<core::NodeIndex, core::LifeMark> incarnations;  // of each peer's last connection
 };
 
 namespace {
 
 constexpr Duration pause_after_failure = 1s;
 
-/// Reads one record of this node's own share.
+/// Reads one record from this node's own acceptor.
 class Read final : public core::Update {
  public:
     core::Effect apply(core::Record& found, const core::Neighbours&, Instant) override {
@@ -92,7 +92,7 @@ class Read final : public core::Update {
 
 Instant silent_until(const ClusterSettings& settings, const Found& found, Instant now) {
     if (found.founders.empty() && settings.members.all.size() > 1) return Instant{};
-    if (found.last_stop != LastStop::unclean)  // a silence that a clean stop cut in two goes on
+    if (found.last_stop != LastStop::unclean)  // a silence interrupted by a clean stop continues
         return found.recovering_until > now ? found.recovering_until : Instant{};
     core::QuorumConfig config = settings.config(found.boot);
     config.longest_ttl = std::max(config.longest_ttl, found.recovering_until - now);
@@ -118,13 +118,14 @@ struct Cluster::Impl {
         acceptor.raise_token_ceiling(parts.found.token_ceiling);
         acceptor.restore_forgotten(parts.found.marks.forgotten);
         store.advance(parts.started_at);
-        ceiling.advance(parts.started_at);  // asked for before anybody needs it
+        ceiling.advance(parts.started_at);  // reserved before it is needed
         silent = acceptor.silent_for() > Duration::zero();
         tell_who_this_is();
     }
 
     core::QuorumStore::Parts store_parts() {
-        // After a clean stop it goes on where it was; else all that is known of tokens and ballots is their ceiling.
+        // After a clean stop the node continues where it was. Otherwise the ceiling is all it knows of tokens and
+        // ballots.
         const bool lost = silent_till > Instant{};
         const AcceptorMarks& marks = parts.found.marks;
         return {.config = config,
@@ -192,7 +193,7 @@ struct Cluster::Impl {
         return due;
     }
 
-    /// What was agreed with which directories is known after a crash, or nothing was agreed to.
+    /// Makes the founders durable before this node agrees to anything, so that a crash cannot lose them.
     void found_if_complete(Instant now) {
         auto directories = known.founding.to_write();
         if (!directories || writing_founders || now < write_founders_at) return;
@@ -200,14 +201,14 @@ struct Cluster::Impl {
         write_founders_at = now + pause_after_failure;
         parts.write_founders(std::move(*directories), [this](const Result<void>& written) {
             writing_founders = false;
-            if (!written) return;  // the same again
+            if (!written) return;  // retried after a pause
             known.founding.written();
             parts.log.info("the cluster is founded: all of its members have met");
             tell_of_peers();
         });
     }
 
-    /// Q12: the same for the lives of the others, so that an earlier copy of a directory is known for what it is.
+    /// Q12: the same for the incarnations of the others, so that an earlier copy of a directory is recognised.
     void write_lives(Instant now) {
         auto lives = known.lives.to_write();
         if (!lives || writing_lives || now < write_lives_at) return;
@@ -216,7 +217,7 @@ struct Cluster::Impl {
         parts.write_peer_lives(*lives, [this, lives = *lives](const Result<void>& written) {
             writing_lives = false;
             lives_refused = written ? std::nullopt : std::optional(written.error());
-            if (!written) return;  // the same again
+            if (!written) return;  // retried after a pause
             write_lives_at = {};
             tell_of_lives_heard_of(lives);
             known.lives.written(lives);
@@ -232,7 +233,8 @@ struct Cluster::Impl {
                                parts.settings.members.all[peer].id + ": no earlier one takes part any more");
     }
 
-    /// Another member has told of a later life of somebody who is connected: it comes back as that, or is refused.
+    /// Another member has reported a later incarnation of a connected peer. The peer reconnects as that one, or is
+    /// refused.
     void part_from_old_lives() {
         if (!known.founding.founded() || known.lives.to_write()) return;
         for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
@@ -245,7 +247,7 @@ struct Cluster::Impl {
         if (known.lives.to_write()) driver->turn([&] { tell_of_peers(); });
     }
 
-    /// Q12: whoever has forgotten what it agreed to must not agree to anything else, with nobody.
+    /// Q12: a node that has forgotten what it agreed to must not agree to anything more, with any peer.
     void on_found_old() {
         if (std::exchange(said_to_be_old, true)) return;
         parts.log.error(
@@ -263,7 +265,7 @@ struct Cluster::Impl {
         });
     }
 
-    /// Who is connected, and may take part, as far as that has changed.
+    /// Notifies the store and `on_peer` of changes to which peers are connected and may take part.
     void tell_of_peers() {
         for (core::NodeIndex peer = 0; peer < peers.size(); ++peer) {
             const bool takes_part = peers[peer] && known.may_take_part(peer, *peers[peer]);
@@ -276,7 +278,7 @@ struct Cluster::Impl {
     }
 
     void on_messages(peer::Life from, std::vector<peer::Message>& messages) {
-        if (taking_part[from.node] != from.boot) return;  // lost (Q12)
+        if (taking_part[from.node] != from.boot) return;  // treated as lost (Q12)
         driver->turn([&] {
             for (peer::Message& message : messages) {
                 if (auto* said = std::get_if<core::QuorumMessage>(&message))
@@ -303,16 +305,16 @@ struct Cluster::Impl {
     core::QuorumStore store;
     TokenCeiling ceiling;
     ClusterPeers known;
-    std::vector<std::optional<core::BootNumber>> peers;        ///< the lives that are connected
-    std::vector<std::optional<core::BootNumber>> taking_part;  ///< those of them that the store has been told of
+    std::vector<std::optional<core::BootNumber>> peers;        ///< boot numbers of the connected peers
+    std::vector<std::optional<core::BootNumber>> taking_part;  ///< those that the store was notified of
     bool writing_founders = false;
     Instant write_founders_at{};
     bool writing_lives = false;
-    std::optional<Error> lives_refused;  ///< by the disk, the last time
+    std::optional<Error> lives_refused;  ///< why the last write of incarnations failed
     Instant write_lives_at{};
     PeerDoor door;
     Driver* driver = nullptr;
-    bool silent = false;          ///< and has been told to be, in the log
+    bool silent = false;          ///< and the log says so
     bool said_to_be_old = false;  ///< likewise
 };
 

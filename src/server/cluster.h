@@ -19,14 +19,15 @@ namespace holdfast {
 
 class Logger;
 
-/// How long this node's acceptor answers nothing: after an unclean stop until no lease can be alive that it had agreed
-/// to and has forgotten (Q10). Instant{} if it has lost nothing, or has never agreed to anything.
+/// Returns until when this node's acceptor answers nothing. After an unclean stop it stays silent until every lease
+/// that it agreed to and has forgotten must have expired (Q10). Instant{} if it has lost nothing or has never agreed to
+/// anything.
 Instant silent_until(const ClusterSettings& settings, const Found& found, Instant now);
 
-/// One node of a cluster: its share of every register, and the door through which it talks to the other members. Until
-/// the cluster is founded it neither says nor hears anything (cluster_founding.h).
+/// One node of a cluster: its share of every register, and the door through which it talks to the other members. It
+/// takes part in nothing until the cluster is founded (cluster_founding.h).
 ///
-/// Messages of the replicated log travel through the same door, to and from whoever set `on_log_message`.
+/// Messages of the replicated log use the same door. Received ones go to `on_log_message`.
 class Cluster final : public StoreHost {
  public:
     struct Parts {
@@ -35,14 +36,15 @@ class Cluster final : public StoreHost {
         const Found& found;
         Instant started_at;
         core::StoreListener& listener;
-        core::LocalDurable& durable;  ///< for the ceiling of tokens (Q11)
+        core::LocalDurable& durable;  ///< for the token ceiling (Q11)
         Logger& log;
-        /// Makes them durable (cluster_founding.h); answered on the loop.
+        /// Makes the founders' directory numbers durable (cluster_founding.h). `done` is called on the loop.
         std::function<void(std::vector<std::uint64_t> directories, Callback<Result<void>> done)> write_founders;
-        /// Likewise (cluster_peers.h).
+        /// Makes the latest known incarnations of the other members durable (store/quorum/peer_lives.h). `done` is
+        /// called on the loop.
         std::function<void(std::vector<core::LifeMark> lives, Callback<Result<void>> done)> write_peer_lives;
 
-        // Of the replicated log; each may be empty.
+        // Callbacks of the replicated log. Each may be empty.
         std::function<void(core::NodeIndex from, const core::LogMessage& message)> on_log_message = {};
         std::function<void(core::NodeIndex peer, bool reachable)> on_peer = {};
         std::function<LogStatus()> log_status = {};
@@ -58,14 +60,14 @@ class Cluster final : public StoreHost {
 
     /// Listens for the other members and connects to them.
     Result<void> start(Driver& driver) override;
-    /// What is under way fails, what was said is sent, and nothing is heard any more.
+    /// Updates under way fail, messages already queued are sent, and no more are received.
     void stop(std::function<void()> done) override;
 
     std::string status() override;
     std::optional<Trouble> trouble() override;
     void add_numbers(MetricNumbers& numbers) override;
 
-    /// Carries it to another member, or loses it.
+    /// Sends a message to another member. It may be lost.
     void send(core::NodeIndex to, const core::LogMessage& message);
 
  private:

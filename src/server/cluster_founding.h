@@ -9,30 +9,30 @@ namespace holdfast {
 
 /// How a cluster begins, and which state directories belong to it from then on.
 ///
-/// A node whose directory was lost has forgotten its promises (Q10), the tokens it has seen (Q11) and its share of the
-/// log (L1), and cannot know it: to an empty directory everything is new. So every directory has a number of its own,
-/// and each node writes the numbers of all members down before it takes part in anything. It does so once it has met
-/// all the others, with none of them in a cluster that was founded without it; or one of them that was founded with it.
-/// From then on it talks to those directories only.
+/// A node that lost its directory has forgotten its promises (Q10), the tokens it has seen (Q11) and its share of the
+/// log (L1). It cannot detect this: an empty directory looks like a first start. So every directory has a number of its
+/// own, and each node durably writes the numbers of all members before it takes part in anything. A node writes them
+/// once it has met every other member and none of them belongs to a cluster founded without it, or once it has met one
+/// member whose cluster was founded with it. From then on it talks only to those directories.
 class ClusterFounding {
  public:
     struct Parts {
         core::NodeIndex self = 0;
         std::size_t members = 1;
-        peer::Directories found;  ///< in the state
+        peer::Directories found;  ///< as read from the state file
     };
     explicit ClusterFounding(Parts parts);
 
     core::NodeIndex self() const { return self_; }
     peer::Directories own() const;
     bool admits(core::NodeIndex peer, const peer::Directories& theirs) const;
-    /// It is connected.
+    /// The peer is connected.
     void met(core::NodeIndex peer, const peer::Directories& theirs);
 
-    /// The directories to be written down, if all are known and that was not done yet.
+    /// The directories to make durable. Empty if some are still unknown, or if they are durable already.
     std::optional<std::vector<std::uint64_t>> to_write() const;
     void written() { founded_ = true; }
-    /// It may take part.
+    /// Whether this node may take part in votes.
     bool founded() const { return founded_; }
 
  private:

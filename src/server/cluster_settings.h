@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-/// What makes a server a node of a cluster, checked.
+/// The validated settings of a cluster node.
 struct ClusterSettings {
     peer::Members members;
     std::string listen;  ///< HOST:PORT
@@ -23,14 +23,15 @@ struct ClusterSettings {
     core::QuorumConfig config(core::BootNumber boot) const;
     StateOwner owner() const;
 
-    /// For a first start, whose policy nobody has chosen: no longer TTL than all members agreed on.
+    /// For a first start, when no admin has set a policy yet: lowers the policy's TTLs to the longest TTL that all
+    /// members agreed on.
     void fit(core::Policy& policy) const;
-    /// Error `invalid_policy` if it allows a lease for longer: an acceptor that lost its memory would not wait for its
-    /// end (Q10).
+    /// Error `invalid_policy` if the policy allows a lease longer than longest_ttl: an acceptor that lost its memory
+    /// would not stay silent until such a lease ends (Q10).
     Result<void> check(const core::Policy& policy) const;
 };
 
-/// Nothing if the options say nothing of a cluster. Error `invalid_argument`, or as peer::read_cluster_secret().
+/// Empty if the options name no cluster. Errors: `invalid_argument`, or as peer::read_cluster_secret().
 Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions& options);
 
 }  // namespace holdfast

@@ -12,8 +12,8 @@
 namespace holdfast {
 namespace {
 
-// Pieces of work, each about a microsecond: what one turn of the loop may spend on the sweep. In a request it is
-// little, because the sweep is not the requester's business.
+// The sweep's budget per turn of the loop, in steps of about a microsecond each. It is small within a request, because
+// the requester should not pay for the sweep.
 constexpr std::size_t steps_per_turn = 500;
 constexpr std::size_t steps_per_request = 8;
 
@@ -30,7 +30,7 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
             other.advance(now);
     }
 
-    /// One turn of the sweep. If there is more, the next turn comes after whatever else the loop has to do.
+    /// One turn of the sweep. If more is left, the next turn runs after the other handlers that the loop has pending.
     void turn() {
         armed = Instant::max();
         advance(steps_per_turn);
@@ -50,12 +50,12 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
         Instant due = std::min(parts.store.next_due(), parts.authority.next_deadline());
         for (const Driven& other : parts.others)
             due = std::min(due, other.next_due());
-        if (due >= armed) return;  // it wakes early enough; what is then not due is only looked at
+        if (due >= armed) return;  // the timer fires early enough; waking with nothing due is harmless
         armed = due;
         timer.set(due);
     }
 
-    /// What a request changes is known when its handler is through.
+    /// Deferred, because the handler of the request has yet to make its changes.
     void rearm_soon() {
         if (stopped || rearm_posted) return;
         rearm_posted = true;

@@ -16,14 +16,15 @@ class DrivenStore;
 
 namespace holdfast {
 
-/// Whatever else is told the time, and says when it wants to be told next.
+/// A component that is driven by time: `advance` passes it the current time, `next_due` says when it next needs a call.
 struct Driven {
     std::function<void(Instant now)> advance;
     std::function<Instant()> next_due;
 };
 
-/// Tells the store, the authority and others what time it is: before each request, and whenever one of them
-/// has something to do. Sweeps in bounded steps, so that a storm of ends never keeps a request waiting for long (T5).
+/// Passes the current time to the store, the authority and other components: before each request, and whenever one of
+/// them has work due. Sweeps in bounded steps, so that many leases expiring at once never delay a request for long
+/// (T5).
 class Driver {
  public:
     struct Parts {
@@ -35,19 +36,20 @@ class Driver {
     explicit Driver(Parts parts);
     ~Driver();
 
-    /// Reads the clock, once for all that happens now (T6): before each request, and when something came from
-    /// elsewhere.
+    /// Reads the clock once for everything that happens now (T6). Call it before each request, and after an event from
+    /// elsewhere, such as a completed disk write.
     void tick();
 
-    /// The same in two parts, for who knows when all that happens now is over: the clock is read at the beginning, and
-    /// what is due next is looked up at the end.
+    /// tick() in two parts, for callers that know when the current batch of work ends: turn_begins() reads the clock,
+    /// turn_ends() determines when the next work is due.
     void turn_begins();
     void turn_ends();
 
-    /// A turn for what comes from elsewhere and is no request: waiters whose turn it brings have it before it ends.
+    /// A turn for an event that is not a request, such as a peer's message. Waiters that it unblocks are granted before
+    /// the turn ends.
     void turn(const std::function<void()>& work);
 
-    /// From now on nothing happens but in tick().
+    /// From now on nothing runs except in tick().
     void stop();
 
  private:

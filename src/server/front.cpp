@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration pause_after_failure = 500ms;
 constexpr Duration raise_every = 1s;
-constexpr std::uint64_t numbers = 1ULL << 23;  // of fronts
+constexpr std::uint64_t numbers = 1ULL << 23;  // range of front numbers
 
 bool may_heal(const Error& error) {
     return error.code == "store_unavailable";
@@ -67,7 +67,7 @@ void Front::on_reachable(const EngineHello& hello) {
     check_engine();
 }
 
-/// What the engine may have lost is known before anything is asked of it.
+/// Determines what the engine may have lost before any request reaches it.
 void Front::check_engine() {
     check_at_ = Instant::max();
     if (checking_ || stopped_) return;
@@ -94,7 +94,7 @@ void Front::settle_marker(const std::string& why) {
                    });
 }
 
-/// A request met a loss: it is refused, and so is everything else under way.
+/// A request met a loss. It is refused, and so is everything else under way.
 void Front::on_lost(const std::string& why) {
     if (!reachable_ || stopped_) return;
     trouble_ = Error{"store_unavailable", why};
@@ -103,7 +103,7 @@ void Front::on_lost(const std::string& why) {
     check_engine();
 }
 
-/// Something else than the engine's place in its history says that leases may have been lost.
+/// Leases may have been lost, by evidence other than the engine's position in its history.
 void Front::suspect(const std::string& why) {
     suspicion_ = why;
     on_lost(why);
@@ -118,7 +118,7 @@ void Front::checked(const Result<void>& outcome) {
         check_at_ = now_ + pause_after_failure;
         return;
     }
-    if (!suspicion_.empty()) return check_engine();  // it came up meanwhile
+    if (!suspicion_.empty()) return check_engine();  // raised during the check
     remember();                                      // before anything is granted
     if (ready_) return number_ == 0 ? take_number() : load();
     if (trouble_) parts_.log("the store can be reached again");
@@ -249,7 +249,8 @@ void Front::doubt(Duration lasts, const std::string& why) {
     recovering_until_ = std::max(recovering_until_, now_ + lasts);
     doubting_ = restores_policy_ = true;
     recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";
-    // What was admitted before must not be granted now, though its outcome was not known when the engine went away.
+    // A request admitted before must not be granted now, even if its outcome was unknown when the engine became
+    // unreachable.
     if (store_) store_->on_lost({"store_unavailable", why});
     if (authority_ != nullptr) authority_->recover_until(recovering_until_, recovering_why_);
 }

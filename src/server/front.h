@@ -15,56 +15,56 @@
 
 namespace holdfast::core {
 
-/// One server of many on an engine: what it needs to know before it can serve, and who hears what of the engine's news
-/// from then on. It keeps nothing itself.
+/// One of many servers that share an engine. Loads what it needs before it can serve, and passes the engine's
+/// notifications on to its components. It stores no leases itself.
 class Front final : private EngineListener {
  public:
     struct Parts {
         Engine& engine;
         std::uint64_t seed = 0;
-        WriteId last_write;                          ///< its write ids follow: both halves random (engine.h)
-        std::function<std::uint64_t()> incarnation;  ///< random numbers, each for a history of the engine
+        WriteId last_write;                          ///< its write ids follow this one; both halves random (engine.h)
+        std::function<std::uint64_t()> incarnation;  ///< returns a random number for a history of the engine
         std::function<std::int64_t()> wall_ms;
-        std::function<Instant()> clock;  ///< of this machine, as advance() is told; none: that will do
+        std::function<Instant()> clock;  ///< of this machine, same as advance(); empty: advance()'s time is used
         std::function<std::int64_t(Instant)> shown_wall_ms = {};  ///< as for EngineStore
         std::function<void(const std::string&)> log, warn;
-        /// The operator says that every write which the engine has answered outlives its fail-over and its restart.
+        /// The operator guarantees that every write the engine has acknowledged survives its fail-over and its restart.
         bool synchronous = false;
-        /// The operator says that nothing was ever in this engine, if it is empty.
+        /// The operator guarantees that the engine, if it is empty, has never held anything.
         bool new_store = false;
         FrontMemory remembered = {};  ///< from an earlier start; empty if there was none
-        /// To be remembered for the next start; at most about once a second. May be empty.
+        /// Saves the memory for the next start. Called at most about once a second. May be empty.
         std::function<void(const FrontMemory&)> remember = {};
     };
     explicit Front(Parts parts);
     ~Front() override;
 
-    /// Begins to talk to the engine; `ready` comes once, when everything is loaded. An engine that cannot be reached is
-    /// waited for; what cannot heal by waiting is an error.
+    /// Connects to the engine. `ready` is called once, when everything is loaded. While the engine is unreachable, the
+    /// front keeps waiting; only an error that waiting cannot resolve is reported.
     void prepare(Callback<Result<void>> ready);
 
     // ---- once it is ready ----
-    /// Which front this is: no other has the number, nor has had it lately.
+    /// The number of this front. No other front has it, or has had it recently.
     std::uint64_t number() const { return number_; }
     EngineDurable& durable() { return *durable_; }
     /// Makes the store. REQUIRES: called once, before advance().
     EngineStore& open(Authority& authority, StoreListener& listener);
     EngineStore& store() { return *store_; }
 
-    /// Everything but the store, which has its own.
+    /// Drives everything except the store, which has its own advance().
     void advance(Instant now);
     Instant next_due() const;
 
-    /// Until when nothing may be granted (S1), as far as it is known before there is an authority to tell.
+    /// Until when nothing may be granted (S1), as known before there is an authority to pass it to.
     Instant recovering_until() const { return recovering_until_; }
     const std::string& recovering_why() const { return recovering_why_; }
 
-    /// Why nothing can be done at the moment; none if all is well.
+    /// Why the engine cannot be used at the moment; empty if it can.
     const std::optional<Error>& trouble() const { return trouble_ ? trouble_ : tokens_.trouble(); }
-    /// What the next start should know.
+    /// What to save for the next start.
     FrontMemory memory() const;
     void stop();
-    /// Without its store from now on.
+    /// Destroys the store.
     void close() { store_.reset(); }
 
  private:
@@ -92,18 +92,18 @@ class Front final : private EngineListener {
     Callback<Result<void>> ready_;
     bool loaded_ = false;
     bool reachable_ = false, checking_ = false, stopped_ = false;
-    std::string suspicion_;  ///< a reason to doubt the engine that is not declared yet
-    bool met_loss_ = false;  ///< a request did, and it is not settled yet
+    std::string suspicion_;  ///< a reason to doubt the engine, not declared yet
+    bool met_loss_ = false;  ///< a request met a loss, and the marker is not settled yet
     FrontMemory remembered_;
     EngineHello hello_;
     Instant check_at_ = Instant::max();
     Instant now_;
     Instant recovering_until_;
-    bool doubting_ = false;         ///< the last doubt is not over, or that is not written down yet
-    bool restores_policy_ = false;  ///< once the engine can be used: it may have lost that, too
+    bool doubting_ = false;         ///< the last doubt is not over, or its end is not durable yet
+    bool restores_policy_ = false;  ///< once the engine can be used: it may have lost the policy, too
     std::string recovering_why_;
     Instant raise_at_;
-    GuardedEngine guard_;  ///< all but the marker and what is known of the engine itself go through it
+    GuardedEngine guard_;  ///< used for everything except marker_ and watch_
     Document numbers_;
     EngineWatch watch_;
     EngineMarker marker_;

@@ -20,15 +20,15 @@
 
 namespace holdfast {
 
-/// An engine whose answers come in turns of the server: the time is told before the first of those that come together,
-/// and waiters whose turn they bring have it after the last.
+/// An engine that delivers its replies in turns of the server: the time is set before the first of the replies that
+/// arrive together, and waiters that they unblock are granted after the last.
 class EngineInTurns final : public core::Engine, private core::EngineListener {
  public:
     struct Parts {
         std::unique_ptr<core::Engine> engine;
-        std::function<void()> begin;            ///< before the first answer of a turn
+        std::function<void()> begin;            ///< called before the first reply of a turn
         std::function<void()> end;              ///< after the last
-        std::function<void(Callback<>)> later;  ///< runs it after whatever is to be done now
+        std::function<void(Callback<>)> later;  ///< runs a function after the pending handlers
     };
     explicit EngineInTurns(Parts parts) : parts_(std::move(parts)) {}
 
@@ -101,8 +101,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr Duration pulse_every = 50ms;  // while there is no driver yet
-constexpr Duration usual_start = 1s;    // of an engine that can be reached; then it counts as one that is waited for
+constexpr Duration pulse_every = 50ms;  // until there is a driver
+constexpr Duration usual_start = 1s;    // of a reachable engine; after that, `waits` is called
 
 using MadeEngine = Result<std::unique_ptr<core::Engine>>;
 
@@ -120,7 +120,7 @@ MadeEngine make_engine(asio::io_context& loop, const std::string& url) {
     return Error{"invalid_argument", "--store takes redis://…, postgres://… or etcd://… (docs/stores.md)"};
 }
 
-/// Without user and password.
+/// Removes user and password.
 std::string without_credentials(std::string url) {
     const std::size_t begin = url.find("://") + 3;
     const std::size_t end = std::min(url.find_first_of("/?", begin), url.size());
@@ -133,7 +133,7 @@ std::string without_parameters(const std::string& url) {
     return url.substr(0, url.find('?'));
 }
 
-/// Takes `synchronous=0|1` off the parameters of a store, and says which; false if there is none.
+/// Removes `synchronous=0|1` from the parameters of a store URL and returns its value; false if it is absent.
 Result<bool> take_synchronous(std::string& url) {
     constexpr std::string_view name = "synchronous=";
     bool is_synchronous = false;
@@ -154,7 +154,7 @@ Result<bool> take_synchronous(std::string& url) {
     return is_synchronous;
 }
 
-/// A directory that was chosen must be usable; without the usual one a front only remembers nothing.
+/// A directory that the operator chose must be usable. If the default one is not, the front only goes without a memory.
 Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, const std::string& store, Logger& log) {
     const auto directory = chosen.empty() ? default_state_dir() : Result<std::string>(chosen);
     const auto path = directory ? StoreMemoryFile::path_in(*directory, store) : directory;
@@ -170,7 +170,7 @@ Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, 
     return file;
 }
 
-/// Nothing if there is a memory that cannot be read: then the store was in use before.
+/// Empty if a memory exists but cannot be read: then the store was in use before.
 std::optional<core::FrontMemory> read_memory(const StoreMemoryFile* file, Logger& log) {
     if (file == nullptr) return core::FrontMemory{};
     auto memory = file->read();
@@ -180,7 +180,8 @@ std::optional<core::FrontMemory> read_memory(const StoreMemoryFile* file, Logger
     return std::nullopt;
 }
 
-/// What must last, which a front has only once it is ready. REQUIRES: it is, by the first call.
+/// Forwards to the durable state of a front, which exists only once the front is ready. REQUIRES: the front is ready
+/// before the first call.
 class FrontDurable final : public core::Durable {
  public:
     explicit FrontDurable(core::Front& front) : front_(front) {}
@@ -218,7 +219,7 @@ class EngineHome final : public FrontHome {
     struct Parts {
         std::unique_ptr<core::Engine> engine;
         std::string shown;
-        std::unique_ptr<StoreMemoryFile> file;  ///< none: nothing is remembered from one start to the next
+        std::unique_ptr<StoreMemoryFile> file;  ///< null: nothing is remembered from one start to the next
         core::FrontMemory remembered;
         bool synchronous = false;
         bool new_store = false;
@@ -252,11 +253,11 @@ class EngineHome final : public FrontHome {
 
     std::string shown() const override { return shown_; }
 
-    /// What the engine has is told to the authority by open().
+    /// Mostly empty: open() passes the engine's state to the authority.
     core::Authority::Parts authority_parts() override {
         return {.durable = durable_,
                 .policy = {},
-                .tokens_issued = 0,  // the store's business
+                .tokens_issued = 0,  // the store gives tokens
                 .wall_ms = wall_clock_ms(),
                 .started_at = store_clock_now(),
                 .seed = random_seed(),
@@ -268,7 +269,7 @@ class EngineHome final : public FrontHome {
         preparation_ = std::move(preparation);
         patient_until_ = store_clock_now() + usual_start;
         front_.advance(store_clock_now());
-        // Not from within the front, whose store is made when it is ready.
+        // Posted, because open() makes the front's store and must not run inside a callback of the front.
         front_.prepare([this](Result<void> outcome) {
             asio::post(loop_, [this, outcome = std::move(outcome)] { prepared(outcome); });
         });
@@ -331,7 +332,7 @@ class EngineHome final : public FrontHome {
     }
 
  private:
-    /// While nobody else tells the front the time.
+    /// Drives the front until there is a driver.
     void pulse() {
         const Instant now = store_clock_now();
         front_.advance(now);

@@ -13,19 +13,19 @@ class io_context;
 
 namespace holdfast {
 
-/// The home of a server that keeps nothing itself: a front of an engine, one of many that are all equal.
+/// The home of a server that stores no leases itself: a front, one of many equal ones, of an engine.
 class FrontHome : public Home {
  public:
     struct Settings {
         std::string url;
-        std::string state_dir;   ///< for the file in which it remembers the engine; empty: under the user's state home
-        bool new_store = false;  ///< nothing was ever in the engine, if it is empty
+        std::string state_dir;   ///< holds the file with the front's memory; empty: under the user's state home
+        bool new_store = false;  ///< the engine, if it is empty, has never held anything
     };
-    /// Error `invalid_argument` if this is no address of a store.
+    /// Error `invalid_argument` if the URL is not the address of a store.
     static Result<std::unique_ptr<FrontHome>> make(boost::asio::io_context& loop, const Settings& settings,
                                                    Logger& log);
 
-    /// The store's address, without what is secret in it.
+    /// The store's address, without credentials and parameters.
     virtual std::string shown() const = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t max_host_bytes = 253;  // of a name in DNS
 
-/// In lower case and without the dot of a full name; empty if it is no host name.
+/// In lower case and without the trailing dot of a fully qualified name; empty if it is not a host name.
 std::string host_name_from(std::string_view text) {
     static constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
     std::string name(text);

@@ -35,8 +35,8 @@ namespace holdfast {
 
 /// The signals that end a server: SIGTERM, SIGINT, and SIGHUP unless the program was started to ignore it (nohup).
 ///
-/// The first one is handled on the loop. From then on they do what they do by default, so that a second one ends the
-/// process at once, even while it waits for a disk.
+/// The first one is handled on the loop. It restores the default actions, so that a second one ends the process at
+/// once, even while it waits for a disk.
 class Signals {
  public:
     Signals(boost::asio::io_context& loop, std::function<void()> on_first);
@@ -47,22 +47,22 @@ class Signals {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Memory and file descriptors of this process.
+/// Adds the memory and the fds of this process.
 void add_process_numbers(MetricNumbers& numbers);
 
-/// What a server prints on stdout once it serves. The first line is for programs that wait for it; the hints, if
-/// wanted, are commands that can be pasted into another terminal of the same directory.
+/// What a server prints on stdout once it serves. The first line is for programs that wait for it. The optional hints
+/// are commands to paste into another terminal in the same directory.
 struct Greeting {
     std::string version{};
     std::string address;    ///< as bound, HOST:PORT
-    std::string resp;       ///< likewise, of the Redis protocol; empty: none
-    std::string relay;      ///< likewise, of the relay; empty: none
-    std::string program{};  ///< how to call this very binary
+    std::string resp;       ///< likewise, for the Redis protocol; empty: none
+    std::string relay;      ///< likewise, for the relay; empty: none
+    std::string program{};  ///< command that runs this binary
     bool hints = false;
 };
 std::string to_string(const Greeting& greeting);
 
-/// The running binary, relative to the current directory if it is below it.
+/// Path of the running binary, relative if it is below the current directory.
 std::string path_of_this_program();
 
 std::string to_string(const Greeting& greeting) {
@@ -103,7 +103,8 @@ void add_process_numbers(MetricNumbers& numbers) {
     for (auto fd = std::filesystem::directory_iterator("/proc/self/fd", failed);
          !failed && fd != std::filesystem::directory_iterator(); fd.increment(failed))
         ++open;
-    if (open > 0) numbers.push_back({"holdfast_open_fds", "File descriptors that are open", open - 1});  // its own
+    if (open > 0)
+        numbers.push_back({"holdfast_open_fds", "File descriptors that are open", open - 1});  // minus the iterator's
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0)
         numbers.push_back(
@@ -164,7 +165,7 @@ RespDoorOptions resp_options(const ServeOptions& options) {
     return door;
 }
 
-/// What the wall clock showed then: opening files has taken a while since.
+/// The wall-clock time at `then`. Opening files has taken a while since.
 std::int64_t wall_ms_at(Instant then) {
     return wall_clock_ms() - to_ms(store_clock_now() - then);
 }
@@ -216,7 +217,7 @@ struct Life::Impl {
         return has_failed ? 1 : 0;
     }
 
-    /// The store is away. The doors open all the same, so that monitoring sees it and requests are refused at once.
+    /// The store is unreachable. The doors open anyway, so that monitoring sees it and requests are refused at once.
     void wait(const Error& why) {
         parts.log.warn("waiting for the store: " + why.message);
         open_doors();
@@ -296,7 +297,7 @@ struct Life::Impl {
                                number(leases)});
     }
 
-    /// Leases come first. Little as the memory may be, one large answer has room.
+    /// A small share, because leases come first, but never too small for one large response.
     std::size_t buffers_of_a_door() const {
         constexpr std::uint64_t least = 32 << 20;
         return std::max(memory.most() / 8, least);
@@ -311,12 +312,12 @@ struct Life::Impl {
             parts.log.info("there is memory for new leases again");
     }
 
-    /// Returns its address, or nothing if it is switched off.
+    /// Returns its address, or an empty string if the door is disabled.
     Result<std::string> open_resp_door() {
         if (parts.options.resp == door_off) return std::string{};
         RespDoorOptions resp = resp_options(parts.options);
         resp.max_buffer_bytes = buffers_of_a_door();
-        // A server alone has no second node that such a client could name.
+        // A standalone server has no second node that such a client could name.
         if (parts.home.node_number() != 0 || !parts.options.store.empty())
             resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };
         resp.not_yet = [this] { return not_yet(); };
@@ -344,7 +345,7 @@ struct Life::Impl {
                 }};
     }
 
-    /// First nobody can ask for anything any more, then nothing comes from other nodes either.
+    /// Closes the doors to clients first, then stops receiving from other nodes.
     void stop() {
         parts.log.info("stopping");
         tell_service_manager("STOPPING=1");
@@ -384,7 +385,7 @@ struct Life::Impl {
         tell_service_manager("READY=1");
     }
 
-    /// It ends, and its exit code says so.
+    /// Ends the server with exit code 1.
     void fail(const Error& error) {
         parts.log.error(error.message);
         has_failed = true;
@@ -395,7 +396,7 @@ struct Life::Impl {
     asio::io_context& loop = parts.loop;
     Signals signals;
     core::Authority authority;
-    core::DrivenStore* store = nullptr;  ///< none while it is waited for
+    core::DrivenStore* store = nullptr;  ///< null while the server waits for it
     struct Closing {
         Home& home;
         ~Closing() { home.close(); }

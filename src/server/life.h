@@ -14,7 +14,7 @@ class io_context;
 
 namespace holdfast {
 
-/// One life of a server, from the state it found to the state it leaves.
+/// One run of a server, from restoring its state to saving it.
 class Life {
  public:
     struct Parts {
@@ -30,7 +30,7 @@ class Life {
     /// Serves until a signal. Returns the exit code.
     int run();
 
-    /// Something came from elsewhere that is no request.
+    /// Called after an event that is not a request, such as a completed disk write.
     void tick();
 
  private:

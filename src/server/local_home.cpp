@@ -32,17 +32,17 @@ class LocalHome final : public Home {
 
     ~LocalHome() override { leave(); }
 
-    /// What servers agree on; an error makes this home unusable.
+    /// Whether the replicated state could be opened. Without it this home is unusable.
     Result<void> opened() const { return node->state ? Result<void>() : node->state.error(); }
 
     core::Authority::Parts authority_parts() override {
         const bool is_node = parts.cluster.has_value();
         return {.durable = node->outer(),
                 .policy = state().policy(),
-                .tokens_issued = is_node ? 0 : found.token_ceiling,  // of a node: the store's business (Q11)
+                .tokens_issued = is_node ? 0 : found.token_ceiling,  // in a cluster the store gives tokens (Q11)
                 .wall_ms = wall_clock_ms(),
                 .started_at = parts.started_at,
-                .recovering_until = is_node ? Instant{} : recovering_until,  // the others go on meanwhile (Q10)
+                .recovering_until = is_node ? Instant{} : recovering_until,  // the other members keep granting (Q10)
                 .agents = state().agents(),
                 .seed = random_seed(),
                 .first_request = is_node ? core::first_request(parts.cluster->members.self, found.boot) : 1,
@@ -70,7 +70,7 @@ class LocalHome final : public Home {
         tell_what_was_found();
         const Duration least = parts.cluster ? parts.cluster->longest_ttl : Duration::zero();
         durable.start({*longest_ttl, authority->policy().ttl_max, least});
-        // The first tokens are reserved before anybody can ask for one (G3).
+        // The first tokens are reserved before any request can need one (G3).
         durable.drain();
         parts.loop.poll();
         if (write_failed) return *write_failed;
@@ -91,12 +91,12 @@ class LocalHome final : public Home {
     }
     void stop(std::function<void()> done) override { host->stop(std::move(done)); }
 
-    /// S1: whatever is alive now is written down. Nobody can be granted or renewed anything any more.
+    /// S1: saves every live lease. Nothing can be granted or renewed any more.
     Result<std::string> save() override {
         leave();
         durable.stop();
         parts.loop.restart();
-        parts.loop.poll();  // answers that were on their way
+        parts.loop.poll();  // runs callbacks already posted
         const auto saved = parts.db.stop_cleanly(
             read_boot_clock(), recovering_until, [this](const StateDb::TakeUp& write) { host->for_each(write); },
             host->marks());
@@ -140,8 +140,8 @@ class LocalHome final : public Home {
  private:
     ReplicatedState& state() { return **node->state; }
 
-    /// What the authority asks of the disk, in the order in which it passes through. A server that is alone is the only
-    /// member of its own cluster.
+    /// The layers through which the authority's durable writes pass, in order. A standalone server is the only member
+    /// of its own cluster.
     struct Node {
         Result<std::unique_ptr<ReplicatedState>> state;
         std::optional<ClusterDurable> durable{};
@@ -210,10 +210,10 @@ class LocalHome final : public Home {
         return cluster;
     }
 
-    /// It can only start with what its cluster has agreed on.
+    /// A node can only start with a policy within its cluster's settings.
     Result<void> check() const { return parts.cluster ? parts.cluster->check(authority->policy()) : Result<void>(); }
 
-    /// Called by the durable state, from its own thread.
+    /// Called by the durable state, on its own thread.
     void post(Callback<> function) {
         boost::asio::post(parts.loop, [this, function = std::move(function)]() mutable {
             function();
@@ -239,7 +239,7 @@ class LocalHome final : public Home {
         disk_failure.reset();
     }
 
-    /// A disk that fails is asked again with every request; the log need not say so each time.
+    /// A failing disk is retried with every request; the log reports it at most every 10 s.
     void on_write_failed(const Error& error) {
         write_failed = error;
         if (error.code == "storage_failed") {
@@ -254,7 +254,7 @@ class LocalHome final : public Home {
 
     const LocalHomeParts parts;
     const Found& found;
-    const Instant recovering_until;  ///< of a node: until when it is silent
+    const Instant recovering_until;  ///< in a cluster: end of this node's silence
     DurableState durable;
     const std::unique_ptr<Node> node;
     core::Authority* authority = nullptr;
@@ -263,7 +263,7 @@ class LocalHome final : public Home {
     Instant quiet_until{};
     std::optional<Error> write_failed;
     Instant written_at = store_clock_now();
-    std::optional<Error> disk_failure;  ///< of the last write, if it failed
+    std::optional<Error> disk_failure;  ///< error of the last write; empty if it succeeded
     std::uint64_t disk_failures = 0;
 };
 

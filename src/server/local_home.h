@@ -15,16 +15,16 @@ class io_context;
 
 namespace holdfast {
 
-/// The home of a server that has a state directory: alone, with its leases in its own memory, or as a member of a
-/// cluster.
+/// The home of a server that has a state directory: a standalone server with its leases in its own memory, or a member
+/// of a cluster.
 struct LocalHomeParts {
     boost::asio::io_context& loop;
-    const std::optional<ClusterSettings>& cluster;  ///< none: it is alone
+    const std::optional<ClusterSettings>& cluster;  ///< empty: standalone
     Logger& log;
     StateDb& db;
     std::string log_file;  ///< of the replicated log, beside the state
     Instant started_at;
-    std::function<void()> tick;  ///< after something came from the disk
+    std::function<void()> tick;  ///< called after each callback from the disk
 };
 Result<std::unique_ptr<Home>> make_local_home(LocalHomeParts parts);
 

@@ -22,7 +22,7 @@ class JsonMessage final : public spdlog::custom_flag_formatter {
     std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<JsonMessage>(); }
 };
 
-/// The message on one line, whatever others wrote into it.
+/// The message on one line, with control characters from untrusted text escaped.
 class PrintableMessage final : public spdlog::custom_flag_formatter {
  public:
     void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {

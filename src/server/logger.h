@@ -17,11 +17,11 @@ struct LogOptions {
     bool json = false;
 };
 
-/// The server's log, on stderr: a line per start, stop, recovery and failure, never per request. As text for people or
-/// one JSON object per line for machines.
+/// The server's log, on stderr: one line per start, stop, recovery and failure, never per request. Plain text for
+/// people, or one JSON object per line for machines.
 class Logger {
  public:
-    /// Error `invalid_argument` if there is no such level.
+    /// Error `invalid_argument` if the level is unknown.
     static Result<Logger> open(const LogOptions& options);
 
     void info(std::string_view message);

@@ -7,8 +7,8 @@ namespace {
 
 constexpr Duration look_every = 1s;
 constexpr Duration trim_every = 10s;
-constexpr std::uint64_t little_memory = 8 << 20;  ///< not worth giving back
-constexpr std::size_t few_kept = 1000;            ///< likewise, of leases and waiters that are gone
+constexpr std::uint64_t little_memory = 8 << 20;  ///< less is not worth returning
+constexpr std::size_t few_kept = 1000;            ///< likewise, in ended leases and waiters
 
 }  // namespace
 

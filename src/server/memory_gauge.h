@@ -7,12 +7,12 @@
 
 namespace holdfast {
 
-/// Whether a server has room for more, and when it should give memory back to the system.
+/// Decides whether a server has room for more, and when it should return memory to the system.
 ///
-/// Pure: it is told the time, how much memory the process has resident, and how many leases and waiters there are.
+/// Pure: the caller passes the time, the resident memory of the process, and the number of leases and waiters.
 class MemoryGauge {
  public:
-    /// REQUIRES: most > 0; the bytes that the process may have resident.
+    /// `most`: the limit of resident memory, in bytes. REQUIRES: most > 0.
     explicit MemoryGauge(std::uint64_t most) : most_(most) {}
 
     struct Reading {
@@ -21,15 +21,16 @@ class MemoryGauge {
     };
     void read(Reading reading, Instant now);
 
-    /// Memory was given back; this is left.
+    /// Memory was returned to the system; `reading` is from afterwards.
     void trimmed(Reading reading);
 
-    /// Nothing new is to be taken in. Begins 5 % below the limit. Ends 10 % below it, or when a quarter of the leases
-    /// and waiters have ended: what small leases took stays resident for minutes, and is used again for others.
+    /// Whether new leases and waiters must be refused. Starts 5 % below the limit. Ends 10 % below it, or when a
+    /// quarter of the leases and waiters have ended: the memory of small leases stays resident for minutes, but is
+    /// reused for others.
     bool full() const { return full_; }
-    /// There may be free memory that the allocator keeps: after a burst, or when there is no room.
+    /// Whether the allocator may be keeping free memory: after a burst, or when the server is full.
     bool wants_trim(Instant now) const;
-    /// When to read again though nobody asks for anything; the far future if never.
+    /// When to read again even without requests; Instant::max() if never.
     Instant next_due(Instant now) const;
 
     std::uint64_t most() const { return most_; }
@@ -41,15 +42,15 @@ class MemoryGauge {
 
     std::uint64_t most_;
     Reading last_;
-    std::uint64_t after_trim_ = 0;    // resident, when memory was last given back
-    std::size_t max_kept_ = 0;        // since then
-    std::uint64_t a_while_ago_ = 0;   // resident, at the last look
-    Instant looked_at_ = Instant{};   // when that was
-    bool grows_ = false;              // between the last two looks
-    Instant trim_again_ = Instant{};  // not before
+    std::uint64_t after_trim_ = 0;    // resident bytes after the last trim
+    std::size_t max_kept_ = 0;        // since the last trim
+    std::uint64_t a_while_ago_ = 0;   // resident bytes at the last sample
+    Instant looked_at_ = Instant{};   // time of that sample
+    bool grows_ = false;              // resident memory grew between the last two samples
+    Instant trim_again_ = Instant{};  // no trim before this
     bool full_ = false;
     std::size_t kept_when_full_ = 0;
-    std::uint64_t reusable_up_to_ = 0;  // resident, while there is free memory in what stays resident
+    std::uint64_t reusable_up_to_ = 0;  // resident bytes below which it is not full, as some are free
 };
 
 }  // namespace holdfast

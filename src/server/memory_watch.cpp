@@ -22,7 +22,7 @@ std::uint64_t machine_bytes() {
     return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
 }
 
-/// The first line of a file that is one number, or the far end of numbers: there is no such file, or it says `max`.
+/// The number on the first line of a file; UINT64_MAX if there is no such file or it says `max`.
 std::uint64_t number_in(const std::string& path) {
     std::ifstream file(path);
     std::string line;
@@ -30,7 +30,7 @@ std::uint64_t number_in(const std::string& path) {
     return parse_number(line).value_or(UINT64_MAX);
 }
 
-/// The least that this control group, and those around it, may have.
+/// The lowest limit among this control group and its ancestors.
 std::uint64_t control_group_bytes() {
     std::uint64_t least = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes");
     std::ifstream groups("/proc/self/cgroup");
@@ -65,7 +65,7 @@ MemoryGauge::Reading MemoryWatch::reading() const {
     std::array<char, 128> room;
     const ssize_t got = statm_ < 0 ? -1 : pread(statm_, room.data(), room.size(), 0);
     if (got <= 0) return {};
-    const std::string_view text(room.data(), static_cast<std::size_t>(got));  // pages: all, resident, …
+    const std::string_view text(room.data(), static_cast<std::size_t>(got));  // in pages: total, resident, …
     const std::string_view rest = text.substr(text.find(' ') + 1);
     return {parse_number(rest.substr(0, rest.find(' '))).value_or(0) * page_bytes(), parts_.kept()};
 }
@@ -88,7 +88,7 @@ void MemoryWatch::advance(Instant now) {
 }
 
 void MemoryWatch::trim() {
-    if (trimmer_.joinable()) trimmer_.join();  // it has ended
+    if (trimmer_.joinable()) trimmer_.join();  // it has finished
     trimming_ = true;
     trimmed_ = false;
     trimmer_ = std::thread([this] {

@@ -11,20 +11,20 @@
 
 namespace holdfast {
 
-/// How much memory a server takes if it is not told: three quarters of what its control group may have, or half of the
+/// The default memory limit of a server, in bytes: three quarters of the limit of its control group, or half of the
 /// machine.
 std::uint64_t default_memory_limit();
 
-/// Reads how much memory this process has, and gives back what the allocator keeps after a burst.
+/// Measures the memory of this process, and returns to the system what the allocator keeps after a burst.
 ///
-/// It reads when it is told the time, at most every 10 ms. Memory is given back on a thread of its own: that takes
-/// milliseconds for every 100 MB, and who allocates meanwhile may have to wait for it.
+/// It measures in advance(), at most every 10 ms. A separate thread returns the memory: that takes milliseconds per 100
+/// MB, and concurrent allocations may have to wait for it.
 class MemoryWatch {
  public:
     struct Parts {
         std::uint64_t most = 0;             ///< bytes; zero: default_memory_limit()
-        std::function<std::size_t()> kept;  ///< how many leases and waiters there are
-        std::function<void(bool)> on_full;  ///< called when there is no room any more, and when there is again
+        std::function<std::size_t()> kept;  ///< the number of leases and waiters
+        std::function<void(bool)> on_full;  ///< called when memory becomes full (true), or has room again
     };
     explicit MemoryWatch(Parts parts);
     ~MemoryWatch();

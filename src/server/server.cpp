@@ -22,8 +22,8 @@
 
 namespace holdfast {
 
-/// Raises the limit on open files as far as `connections` need and the system lets us. Fewer only means that new
-/// connections wait to be accepted.
+/// Raises the limit on open files to what `connections` need, as far as the system allows. A lower limit only means
+/// that new connections wait to be accepted.
 void make_room_for_connections(std::size_t connections);
 
 void make_room_for_connections(std::size_t connections) {
@@ -38,9 +38,9 @@ void make_room_for_connections(std::size_t connections) {
 
 namespace {
 
-constexpr std::size_t relay_files = 36'000;  // of publishers, of both ends of streams, of those who only come
+constexpr std::size_t relay_files = 36'000;  // for publishers, both ends of streams, and new connections
 
-/// Before there is a log, and for people: without a date in front.
+/// Reports an error from before the server runs. Plain text has no date in front.
 int refuse(const ServeOptions& options, const Error& error) {
     auto log = Logger::open({.level = "error", .json = true});
     if (options.log_json && log) log->error(error.message);
@@ -48,8 +48,8 @@ int refuse(const ServeOptions& options, const Error& error) {
     return 1;
 }
 
-/// The log has the policy, the bans and the agents, and of a member what it has promised and accepted (L1): a server
-/// that starts without it would let in again whoever was banned.
+/// The log has the policy, the bans and the agents, and for a member also its promises and accepted decrees (L1). A
+/// server that starts without it would admit banned holders again.
 Result<void> check_whole(const StateDir& directory, const Found& found, bool alone) {
     std::error_code failed;
     const std::string log = directory.file("log.db");
@@ -62,7 +62,7 @@ Result<void> check_whole(const StateDir& directory, const Found& found, bool alo
                                              : "docs/cluster.md for a directory that is lost")};
 }
 
-/// Until a signal. `home` is made with a function that tells the server that something came from the disk.
+/// Serves until a signal. `make_home` gets a callback that the home calls after each callback from the disk.
 int run_at_home(const ServeOptions& options, Logger& log, boost::asio::io_context& loop, Instant started_at,
                 const std::function<Result<std::unique_ptr<Home>>(std::function<void()> tick)>& make_home) {
     std::optional<Life> life;
@@ -105,7 +105,7 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
     });
 }
 
-/// Everything is in the engine, but for what this server remembers of the engine itself.
+/// Everything is in the engine, except this server's memory of the engine itself.
 int run_as_front(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Logger& log) {
     if (cluster)
         return refuse(options, {"invalid_argument",

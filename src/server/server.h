@@ -10,25 +10,25 @@
 
 namespace holdfast {
 
-/// What switches a door off.
+/// The option value that disables a door.
 inline constexpr std::string_view door_off = "off";
 
-/// What `holdfast serve` can be told. Every option has a default that works.
+/// The options of `holdfast serve`. Every option has a default that works.
 struct ServeOptions {
     std::string http = "127.0.0.1:7400";     ///< HOST:PORT; port 0 for a free one
-    std::string resp;                        ///< likewise, for the Redis protocol; empty: beside HTTP; `off`: none
-    std::string relay;                       ///< likewise, for publishers and consumers of services; three above HTTP
+    std::string resp;                        ///< likewise, for Redis; empty: one port above HTTP; `off`: none
+    std::string relay;                       ///< likewise, for services; empty: three ports above HTTP
     std::string state_dir;                   ///< empty: under the user's state home
     bool insecure = false;                   ///< allow addresses beyond loopback
-    std::vector<std::string> allowed_hosts;  ///< names by which HTTP may be called, besides this machine's
-    bool allow_spawn = false;                ///< start backends for whoever can reach HTTP beyond loopback
+    std::vector<std::string> allowed_hosts;  ///< host names that HTTP accepts, besides this machine's
+    bool allow_spawn = false;                ///< let HTTP clients beyond loopback start backends
     bool try_hints = false;                  ///< print three commands to try
     std::size_t max_connections = 10'000;
     std::uint64_t max_memory = 0;  ///< bytes; zero: a share of the machine or control group (memory_watch.h)
     Duration idle_timeout = 60s;
-    Duration resp_idle_timeout{};  ///< zero: none, as clients of Redis expect
+    Duration resp_idle_timeout{};  ///< zero: no timeout, as Redis clients expect
     Duration read_timeout = 10s;
-    std::string relay_address;  ///< where consumers are told to ask for services; empty: as bound
+    std::string relay_address;  ///< address that consumers are given for services; empty: as bound
     std::size_t relay_streams_per_service = 1000;
     std::size_t relay_streams_per_identity = 4000;
     std::uint64_t relay_rate_per_service = 0;  ///< bytes per second; zero: no limit
@@ -36,13 +36,13 @@ struct ServeOptions {
     std::string log_level = "info";
     bool log_json = false;
 
-    std::string store;       ///< URL of an engine that keeps the leases (docs/stores.md); empty: this server does
-    bool new_store = false;  ///< nothing was ever in that engine, if it is empty
+    std::string store;       ///< URL of an engine that keeps the leases (docs/stores.md); empty: no engine
+    bool new_store = false;  ///< that engine, if it is empty, has never held anything
 
-    // Of a node of a cluster (docs/cluster.md); a server alone has none of them.
-    std::string node;                 ///< which of the members this is
+    // Only for a node of a cluster (docs/cluster.md).
+    std::string node;                 ///< this member's id
     std::string peers;                ///< all members: ID=HOST:PORT,…
-    std::string peer;                 ///< where to listen for the others; empty: its address in `peers`
+    std::string peer;                 ///< address to listen on for the others; empty: its address in `peers`
     std::string cluster_secret_file;  ///< empty: HOLDFAST_CLUSTER_SECRET
     Duration longest_ttl = 5min;
     double rho = 0.01;

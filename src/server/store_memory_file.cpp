@@ -23,7 +23,7 @@ std::string because(const std::string& what) {
     return what + ": " + std::strerror(errno);
 }
 
-/// Empty if it was written; else why not.
+/// Empty on success, else the reason of the failure.
 std::string replace(const std::string& path, const std::string& text) {
     const std::string draft = path + "." + std::to_string(::getpid());
     {

@@ -12,23 +12,23 @@
 
 namespace holdfast {
 
-/// The file in which a front remembers its engine from one start to the next (store/cas/front_memory.h). A thread of
-/// its own writes it, so that nothing waits for the disk; only the latest memory is written. Replaced as a whole, so
-/// that it is never half of one.
+/// The file in which a front keeps its memory of the engine from one start to the next (store/cas/front_memory.h). A
+/// separate thread writes it, so that nothing waits for the disk; only the latest memory is written. The file is
+/// replaced atomically, so a reader never sees half of it.
 ///
 /// Several fronts of one store may share the file: what any of them has seen of the engine is worth remembering.
 class StoreMemoryFile {
  public:
-    /// In this directory, which is created if need be; each store has a file of its own, by its address without user
-    /// and password, which may change. Error `state_unusable`.
+    /// Returns the path in this directory, which is created if needed. Each store has a file of its own, named after
+    /// its address without user and password, since those may change. Error `state_unusable`.
     static Result<std::string> path_in(const std::string& directory, const std::string& store);
 
-    /// `failed` is called once for each row of writes that fail, from the thread.
+    /// `failed` is called once per run of consecutive failed writes, on the writer thread.
     StoreMemoryFile(std::string path, std::function<void(const std::string& why)> failed);
-    /// After the last memory is written.
+    /// Waits until the last memory is written.
     ~StoreMemoryFile();
 
-    /// Empty if there is no file. Error `state_corrupt` if there is one and it cannot be used.
+    /// Empty if there is no file. Error `state_corrupt` if the file exists but cannot be used.
     Result<core::FrontMemory> read() const;
     void write(const core::FrontMemory& memory);
 

@@ -24,7 +24,7 @@ void TokenCeiling::advance(Instant now) {
     parts_.durable.reserve_tokens(*wanted_, [this](const Result<void>& reserved) {
         under_way_ = false;
         try_at_ = now_ + ceiling_pause;
-        if (!reserved) return;  // the same again
+        if (!reserved) return;  // retried after a pause
         parts_.acceptor.raise_token_ceiling(*wanted_);
         wanted_.reset();
         try_at_ = now_;

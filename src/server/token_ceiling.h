@@ -14,7 +14,7 @@ class Acceptor;
 namespace holdfast {
 
 /// Keeps the durable ceiling of an acceptor's tokens and ballots ahead of need, so that no grant waits for a disk (Q11,
-/// Q13). Ahead of the wall clock as well: a member that starts later begins its tokens there (G3).
+/// Q13). Keeps it ahead of the wall clock as well: a member that starts later begins its tokens there (G3).
 class TokenCeiling {
  public:
     struct Parts {
@@ -30,7 +30,7 @@ class TokenCeiling {
  private:
     Parts parts_;
     Instant now_;
-    Instant look_at_wall_;  ///< when to do so next
+    Instant look_at_wall_;  ///< when to read the wall clock next
     Instant try_at_;
     std::optional<core::Token> wanted_;
     bool under_way_ = false;

@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-/// A reading of the store's clock, with the name of the clock that was read. Instants of an earlier life mean something
-/// only on the very same clock (T1): the one of this boot, in this time namespace.
+/// A reading of the store's clock, with the name of the clock that was read. Instants of an earlier incarnation are
+/// valid only on the very same clock (T1): that of this boot, in this time namespace.
 struct ClockReading {
     std::string clock;
     Instant now;

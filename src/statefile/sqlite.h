@@ -15,11 +15,11 @@ namespace holdfast {
 /// One SQLite database, for one thread at a time.
 ///
 /// The first failure sticks: from then on statements do nothing, and the transaction under way cannot be committed. So
-/// a list of statements needs one check, at its end. Error codes: `state_corrupt` if the file is damaged or none of
-/// ours, `storage_failed` for everything else the disk may do.
+/// a list of statements needs one check, at its end. Error codes: `state_corrupt` if the file is damaged or not ours,
+/// `storage_failed` for every other disk error.
 class Sqlite {
  public:
-    /// `called`: what kind of file it is, for messages.
+    /// `called`: the kind of file, for messages.
     explicit Sqlite(std::string path, std::string called = "the state file");
     ~Sqlite();
     Sqlite(const Sqlite&) = delete;
@@ -33,7 +33,7 @@ class Sqlite {
     const std::optional<Error>& failure() const { return failure_; }
     /// Sets the failure that sticks, if there was none.
     void fail(Error error);
-    /// The failure, no longer sticking.
+    /// Returns and clears the failure.
     std::optional<Error> take_failure();
 
  private:
@@ -64,7 +64,7 @@ class Statement {
     void execute();
 
     std::int64_t number(int column) const;
-    /// Text or blob. Until the next step.
+    /// Text or blob, valid until the next step.
     std::string_view bytes(int column) const;
 
  private:
@@ -72,7 +72,7 @@ class Statement {
     sqlite3_stmt* handle_ = nullptr;
 };
 
-/// All of it or nothing. Rolls back unless commit() succeeded.
+/// All or nothing. Rolls back unless commit() succeeded.
 class Transaction {
  public:
     explicit Transaction(Sqlite& database);

@@ -14,15 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is in it concerns nobody but its owner, whoever may enter the directory. The journals that SQLite makes beside
-/// a file get its mode. A file system without modes has to be protected by other means.
+/// The contents are for the owner only, even if others may enter the directory. SQLite gives its journals the mode of
+/// the file. A file system without modes has to be protected by other means.
 void keep_private(const std::string& path) {
     std::error_code ignored;
     for (const char* beside : {"", "-wal", "-shm", "-journal"})
         fs::permissions(path + beside, fs::perms::owner_read | fs::perms::owner_write, ignored);
 }
 
-/// An empty file for SQLite to begin with, so that it is never anybody else's to read.
+/// Creates an empty file for SQLite with mode 0600, so that it is never readable by others.
 Result<void> make_private(const std::string& path) {
     const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0) return Error{"storage_failed", "cannot create " + path + ": " + std::strerror(errno)};
@@ -30,7 +30,7 @@ Result<void> make_private(const std::string& path) {
     return {};
 }
 
-/// Under another name first: a crash in the middle leaves no half-made file, so one that is empty is never ours.
+/// Creates the file under another name first: a crash leaves no partial file, so an empty file is never ours.
 Result<void> create(const SqliteFile& kind, const std::string& path) {
     const std::string fresh = path + ".new";
     std::error_code failed;

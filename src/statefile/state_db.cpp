@@ -13,10 +13,11 @@
 namespace holdfast {
 namespace {
 
-/// Of this directory that are remembered: a member that is away for more starts than that takes this one for a copy.
+/// Limit of remembered incarnations of this directory. A member that was away for more starts takes this one for a
+/// copy.
 constexpr std::int64_t max_lives = 65'536;
 
-/// All that is saved, how many columns it has and in which order its rows are read.
+/// The saved tables, with their number of columns and the order in which rows are read.
 struct SavedTable {
     const char* name;
     int columns;
@@ -33,8 +34,8 @@ Error corrupt(const Sqlite& database, const std::string& what) {
     return {"state_corrupt", "the state file " + database.path() + " is damaged (" + what + "); nothing was changed"};
 }
 
-/// Instants of another clock become instants of ours that are as far from now as they were from the stop: what is left
-/// of a lease is passed on undiminished, for nobody knows how long the machine was off.
+/// Converts instants of another clock to instants of ours that are as far from now as they were from the stop. The
+/// remaining time of a lease is kept undiminished, since the time that the machine was off is unknown.
 void shift(core::Lease& lease, Duration by) {
     lease.acquired_at += by;
     lease.expires_at += by;
@@ -62,7 +63,7 @@ std::string described(const StateOwner& owner) {
     return "node " + owner.node + " of the cluster of " + owner.members;
 }
 
-/// What was remembered under one name means nothing under another: promises would be forgotten, and leases be unknown.
+/// State of one owner is invalid for another: promises would be forgotten, and leases unknown.
 Error other_owner(const std::string& path, const StateOwner& was, const StateOwner& is) {
     return {"other_owner", "the state file " + path + " is that of " + described(was) + ", and this is " +
                                described(is) + "; give it a --state-dir of its own" +
@@ -101,7 +102,7 @@ Result<std::unique_ptr<StateDb>> StateDb::open(const std::string& path, ClockRea
 }
 
 void StateDb::check_owner() {
-    if (meta("starts") == 0) return;  // nobody's yet
+    if (meta("starts") == 0) return;  // no owner yet
     const StateOwner was{meta_text("node"), meta_text("members"), {}};
     if (database_->failure() || (was.node == owner_.node && was.members == owner_.members)) return;
     database_->fail(other_owner(database_->path(), was, owner_));
@@ -123,15 +124,15 @@ void StateDb::read_found() {
     }
     found_.last_stop = LastStop::clean;
     const Instant stopped_at{Duration{meta("stopped_at_ns")}};
-    // A clock that went back is not the same clock, whatever it is called.
+    // A clock that went back is not the same clock, even if it has the same name.
     const bool same_clock = meta_text("stopped_clock") == clock_.clock && stopped_at <= clock_.now;
     if (!same_clock) shift_ = clock_.now - stopped_at;
     found_.recovering_until = stopped_at + Duration{meta("recovering_ns")} + shift_;
     read_marks();
 }
 
-/// S1: whatever was saved may be altered, so nothing of it is taken up. Nor is any one number believed to be as high as
-/// it was: several of them say nearly the same, and one bit does not change two.
+/// S1: any saved value may be altered, so none is taken up. No single number is trusted to be as high as it was:
+/// several of them are nearly the same, and one flipped bit does not change two.
 void StateDb::distrust() {
     const Duration longest = std::max({Duration{meta("longest_ttl_ns")}, found_.ttl_max, owner_.longest_ttl});
     found_.recovering_until = clock_.now + std::min(longest, core::limits::ttl_ceiling);
@@ -140,7 +141,7 @@ void StateDb::distrust() {
         found_.token_ceiling = std::max(found_.token_ceiling, static_cast<core::Token>(highest));
 }
 
-/// Over every value, with its place. Never zero.
+/// The checksum over every value and its position. Never zero.
 std::int64_t StateDb::checksum() {
     std::uint64_t sum = 1;
     const auto add = [&](std::string_view bytes) { sum = hash_text({sum, bytes.size()}, bytes); };
@@ -204,7 +205,7 @@ Result<Duration> StateDb::begin(const TakeUp& take_up) {
     if (found_.last_stop == LastStop::unclean) {
         longest = std::max(longest, found_.recovering_until - clock_.now);
     } else {
-        // Whatever is alive after a clean stop is in the records, or is what a recovery still waits for.
+        // After a clean stop every active lease is in the records, or is covered by a recovery that is not over.
         longest = std::max({longest, take_up_records(take_up), found_.recovering_until - clock_.now});
     }
     database_->run("DELETE FROM records");
@@ -235,8 +236,8 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
         }
         shift(*record, shift_);
         if (owner_.alone()) record->waiters.clear();  // their connections ended with the process
-        core::settle(*record, clock_.now);  // what ended while nobody served has expired, on its own time (T2)
-        // What is reserved needs no wait: nobody uses it (R5).
+        core::settle(*record, clock_.now);            // what ended while it was down expired on its own time (T2)
+        // Reservations need no wait: a reserved resource is not used (R5).
         for (const core::Lease& lease : record->leases)
             longest = std::max({longest, lease.ttl, owner_.alone() ? lease.expires_at - clock_.now : Duration::zero()});
         // An empty register still has its ballots to remember (Q5).

@@ -17,67 +17,67 @@
 
 namespace holdfast {
 
-/// How the life before this one ended.
+/// How the previous incarnation ended.
 enum class LastStop : std::uint8_t { none, clean, unclean };
 
-/// Whose state it is: that of a server alone, or, with the name of a node, of one member of a cluster.
+/// The owner of the state: a single server or, with the name of a node, one member of a cluster.
 struct StateOwner {
     std::string node;
-    std::string members;     ///< the ids of all, in their order, with commas between
-    Duration longest_ttl{};  ///< of the cluster: no member grants a lease for longer
+    std::string members;     ///< the ids of all members, in order, separated by commas
+    Duration longest_ttl{};  ///< of the cluster: the limit of every member's leases
 
     bool alone() const { return node.empty(); }
 };
 
-/// What an acceptor must remember over a clean stop besides its registers (Q10).
+/// The state that an acceptor must keep over a clean stop besides its registers (Q10).
 struct AcceptorMarks {
     core::Token highest_token = 0;
-    std::uint64_t highest_counter = 0;  ///< of all ballots it has heard of
+    std::uint64_t highest_counter = 0;  ///< of all ballots that it has seen
     core::Ballot forgotten;
 };
 
-/// What a start finds: all that an authority must know of the lives before it.
+/// The state found at a start: all that an authority must know of earlier incarnations.
 struct Found {
     LastStop last_stop = LastStop::none;
-    bool damaged = false;           ///< it was clean, but what it saved is not what is there: so it is unclean
-    core::Token token_ceiling = 0;  ///< every token up to here may have been issued (G3)
+    bool damaged = false;  ///< it was clean, but the saved state does not match its checksum, so it counts as unclean
+    core::Token token_ceiling = 0;              ///< every token up to here may have been issued (G3)
     Duration ttl_max = core::Policy{}.ttl_max;  ///< the longest TTL that this server may grant
 
-    /// S1: until here leases of earlier lives may be alive that nobody knows. Reservations (R5) are lost along with the
-    /// leases in an unclean stop, and this need not last longer for them: what is reserved is not used, so no two can
-    /// come to use it.
+    /// S1: until then unknown leases of earlier incarnations may be active. Reservations (R5) are lost along with the
+    /// leases in an unclean stop, but do not require a longer wait: a reserved resource is not used, so no two holders
+    /// can come to use it.
     Instant recovering_until{};
 
-    core::BootNumber boot = 1;    ///< of the life that begins (Q2)
+    core::BootNumber boot = 1;    ///< of this start (Q2)
     std::uint64_t directory = 0;  ///< a number that no other state file has
     std::vector<std::uint64_t>
-        founders;         ///< of a node: the directories of all members; empty: it has agreed to nothing
-    AcceptorMarks marks;  ///< of a clean stop; after an unclean one nothing is known but the ceiling
+        founders;         ///< for a node: the directories of all members; empty if it has agreed to nothing
+    AcceptorMarks marks;  ///< of a clean stop; after an unclean one only the ceiling is known
 
-    std::vector<core::LifeMark> lives;       ///< of this directory, in their order, with the one that begins
-    std::vector<core::LifeMark> peer_lives;  ///< of a node, by member: the latest that were met (Q12)
+    std::vector<core::LifeMark> lives;       ///< incarnations of this directory, in order, including this one
+    std::vector<core::LifeMark> peer_lives;  ///< for a node, by member: the latest incarnations met (Q12)
 };
 
 /// The state file: token ceiling, longest TTL and, between a clean stop and the next start, the live records; in a
-/// cluster with the ballots of their registers. What servers agree on is in the replicated log.
+/// cluster with the ballots of their registers. The state that servers agree on is in the replicated log.
 ///
-/// Blocking. Used by one thread at a time: the one that starts, then DurableState's worker, then the one that stops.
+/// Blocking. Used by one thread at a time: the starting thread, then DurableState's worker, then the stopping thread.
 /// Every call is one transaction, durable once it returns success. Errors: see sqlite.h.
 class StateDb {
  public:
-    /// Reads what is there; `clock` is read once for the whole start (T6). Changes nothing that matters to a later
-    /// start. Error `other_owner` if somebody else has begun a life with it.
+    /// Reads the state; `clock` is read once for the whole start (T6). Changes nothing that matters to a later start.
+    /// Error `other_owner` if another owner has started with it.
     static Result<std::unique_ptr<StateDb>> open(const std::string& path, ClockReading clock, StateOwner owner = {});
 
     const Found& found() const { return found_; }
 
-    /// Of a server alone the ballots are zero.
+    /// The ballots of a single server are zero.
     using TakeUp = std::function<void(std::string_view resource, const core::Record& record,
                                       const core::RegisterBallots& ballots)>;
-    /// Begins this life: hands over the records of a clean stop, on this life's clock and settled, and marks the state
-    /// unclean until stop_cleanly(). One transaction, so that records are taken up once. Nothing may be granted before
-    /// it succeeded, and nothing said to other nodes: its boot number is durable from here on (Q2). Returns the longest
-    /// TTL that now counts (longest_ttl.h).
+    /// Begins this incarnation: passes on the records of a clean stop, on this incarnation's clock and settled, and
+    /// marks the state unclean until stop_cleanly(). One transaction, so that records are taken up once. Nothing may be
+    /// granted or sent to other nodes before it succeeded: its boot number is durable from here on (Q2). Returns the
+    /// longest TTL that now counts (longest_ttl.h).
     Result<Duration> begin(const TakeUp& take_up);
 
     /// Never lowers it (G3).
@@ -87,16 +87,18 @@ class StateDb {
     Result<void> save_ttl_max(Duration ttl_max);
     Result<void> lower_longest_ttl(Duration ttl);
 
-    /// The directories that founded the cluster. Nothing may be agreed to before (server/cluster_founding.h).
+    /// The directories that founded the cluster. The node must not agree to anything before they are durable
+    /// (server/cluster_founding.h).
     Result<void> save_founders(const std::vector<std::uint64_t>& directories);
 
-    /// By member: the latest lives of the peers. Nothing is agreed to together with a life before (Q12).
+    /// The latest incarnations of the peers, by member. The node must not agree to anything with a peer before the
+    /// peer's incarnation is durable here (Q12).
     Result<void> save_peer_lives(const std::vector<core::LifeMark>& lives);
 
     using Records = std::function<void(const TakeUp& save)>;
-    /// Ends this life: writes the live records down and marks the state clean, with a checksum over all that is there.
-    /// Nothing may be granted, renewed or released after the clock was read. A recovery that is not over goes on in the
-    /// next life.
+    /// Ends this incarnation: saves the live records and marks the state clean, with a checksum over all saved data.
+    /// Nothing may be granted, renewed or released after the clock was read. A recovery that is not over continues in
+    /// the next incarnation.
     Result<void> stop_cleanly(const ClockReading& clock, Instant recovering_until, const Records& records,
                               const AcceptorMarks& marks = {});
 
@@ -121,7 +123,7 @@ class StateDb {
     ClockReading clock_;
     StateOwner owner_;
     Found found_;
-    Duration shift_{};  ///< from the clock of the clean stop to this life's
+    Duration shift_{};  ///< from the clock of the clean stop to this incarnation's
 };
 
 }  // namespace holdfast

@@ -21,7 +21,7 @@ Error unusable(const std::string& what, int error) {
             what + ": " + std::strerror(error) + "; choose a directory you can write with --state-dir"};
 }
 
-/// Creates the directory and what is missing above it, and makes each durable in its parent.
+/// Creates the directory and its missing parents, and makes each durable in its parent.
 Result<void> create(const fs::path& path) {
     std::error_code failed;
     if (path.empty() || fs::is_directory(path, failed)) return {};
@@ -104,7 +104,7 @@ Result<void> sync_directory(const std::string& path) {
     const int outcome = ::fsync(directory);
     const int error = errno;
     ::close(directory);
-    // Some file systems cannot do it for a directory; then there is nothing to wait for.
+    // Some file systems cannot sync a directory; then there is nothing to wait for.
     if (outcome != 0 && error != EINVAL && error != EROFS) return unusable("cannot sync " + path, error);
     return {};
 }

@@ -6,12 +6,12 @@
 
 namespace holdfast {
 
-/// The directory where a server keeps what must survive it, and the right to be the only server that does.
+/// A server's directory for state that survives it, and the exclusive right to use it.
 ///
-/// Opening creates it (mode 0700) and locks it; the lock goes with the object, or with the process however it ends.
+/// Opening creates it (mode 0700) and locks it. The lock ends with the object, or with the process however it ends.
 class StateDir {
  public:
-    /// Error `state_in_use`, naming the directory and the process that has it, or `state_unusable`.
+    /// Error `state_in_use`, naming the directory and the process that holds the lock, or `state_unusable`.
     static Result<StateDir> open(const std::string& path);
 
     StateDir(StateDir&& other) noexcept;
@@ -30,8 +30,8 @@ class StateDir {
     int lock_ = -1;
 };
 
-/// Where the state is kept if nobody says otherwise: $HOLDFAST_STATE_DIR, $STATE_DIRECTORY (set by systemd),
-/// $XDG_STATE_HOME/holdfast, ~/.local/state/holdfast. Error `state_unusable` if there is not even a home.
+/// The default state directory: $HOLDFAST_STATE_DIR, $STATE_DIRECTORY (set by systemd), $XDG_STATE_HOME/holdfast,
+/// ~/.local/state/holdfast. Error `state_unusable` if there is no home directory.
 Result<std::string> default_state_dir();
 
 /// Makes the names in a directory durable: a file that was created or renamed stays so after a power cut.

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::int64_t application_id = 0x486f6c64;  // "Hold"
 
-// A new file says that its last stop was clean: nobody holds anything yet, so a first start waits for nothing (S1). Of
-// a node it also has its own starts, and the latest of every other member that it has met (Q12).
+// A new file records a clean last stop: no lease is held yet, so a first start need not wait (S1). A node's file also
+// has its own starts, and the latest of every other member that it has met (Q12).
 constexpr const char* schema = R"sql(
     PRAGMA application_id = 0x486f6c64;
     PRAGMA user_version = 7;

@@ -18,7 +18,7 @@ bool is_as_seen(const Process& seen) {
     return now && now->start == seen.start && now->group == seen.group;
 }
 
-/// By a handle rather than by number: between the look and the signal the number could become another's.
+/// Uses a pidfd rather than the id: the id could be reused between the check and the signal.
 void signal_process(const Process& process, int signal) {
     const Fd handle{static_cast<int>(::syscall(SYS_pidfd_open, process.id, 0))};
     const bool unsupported = !handle && errno == ENOSYS;

@@ -9,46 +9,46 @@
 
 namespace holdfast {
 
-/// Whom a signal goes to. A process group is signalled as one: only then can a process that is being forked neither be
-/// missed nor be signalled twice.
+/// The targets of a signal. A process group is signalled as a whole: only then is a process that is being forked
+/// neither missed nor signalled twice.
 struct SignalTargets {
-    /// The members are there to be sure that the group is still the one that was seen.
+    /// The members serve to verify that the group is still the one that was read.
     struct Group {
         pid_t id = 0;
         std::vector<Process> members;
     };
     std::vector<Group> groups;
-    std::vector<Process> processes;  ///< those that share their group with processes that are not below the guardian
+    std::vector<Process> processes;  ///< those whose group also has processes that are not below the guardian
 };
 
-/// Everything that lives below a process, but for what another guardian guards: `holdfast run` below another one passes
-/// the request on, and its command would get it twice.
+/// All living descendants of a process, except those that another guardian guards: a nested `holdfast run` passes the
+/// request on, so its command would get it twice.
 SignalTargets everything_below(const ProcessTable& table, pid_t ancestor);
 
-/// Remembers which processes were asked to stop, so that each is asked once: many programs take a second request for an
-/// order to drop everything. A process that was forked by one that had been asked, in the same group, is part of how
-/// that one ends and is not asked.
+/// Remembers which processes were asked to stop, so that each is asked once: many programs treat a second request as an
+/// order to quit without cleanup. A process forked in the same group by one that had been asked is part of that one's
+/// shutdown and is not asked.
 ///
-/// A process that leaves its group in the very moment of the request may miss it. It is killed at the deadline.
+/// A process that leaves its group at the moment of the request may miss it. It is killed at the deadline.
 class AskedProcesses {
  public:
-    /// Notes that everything below was asked.
+    /// Records that all descendants were asked.
     void note(const ProcessTable& table, pid_t ancestor);
-    /// Notes that a group was asked.
+    /// Records that a group was asked.
     void note_group(const ProcessTable& table, pid_t group);
-    /// Everything that lives below and was not asked yet.
+    /// All living descendants that were not asked yet.
     SignalTargets unasked_below(const ProcessTable& table, pid_t ancestor) const;
 
  private:
     bool knows(const Process& process) const { return asked_.contains({process.id, process.start}); }
 
-    /// The id and the start: ids are used again.
+    /// By id and start time, since ids are reused.
     std::set<std::pair<pid_t, std::uint64_t>> asked_;
 };
 
-/// Sends the signal to all of them, but to none that has taken the place of one that was seen.
+/// Sends the signal to all targets, but not to a process that has reused the id of one that was read.
 void send_signal(const SignalTargets& targets, int signal);
-/// Wakes those that are suspended: they could not act on a signal.
+/// Resumes suspended descendants: they could not act on a signal.
 void wake_suspended(const ProcessTable& table, pid_t ancestor);
 
 }  // namespace holdfast

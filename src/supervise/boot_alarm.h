@@ -10,7 +10,7 @@ class BootAlarm {
  public:
     BootAlarm();
 
-    /// Readable from the instant on.
+    /// Readable once the instant has passed.
     int fd() const { return timer_.get(); }
     void set(HolderInstant at);
 

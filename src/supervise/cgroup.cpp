@@ -88,7 +88,8 @@ std::optional<std::string> writable_cgroup() {
     const Cgroup trial{own + "/holdfast-trial-" + std::to_string(getpid())};
     if (!trial.create()) return std::nullopt;
     const bool killable = ::access((trial.directory() + "/cgroup.kill").c_str(), W_OK) == 0;
-    // Making a group does not mean that a process may be moved to it: that takes rights on the common ancestor too.
+    // The right to create a group is not enough to move a process into it: that takes rights on the common ancestor
+    // too.
     const bool enterable = ::access((own + "/cgroup.procs").c_str(), W_OK) == 0;
     trial.remove();
     if (!killable || !enterable) return std::nullopt;

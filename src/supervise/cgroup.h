@@ -6,24 +6,24 @@
 
 namespace holdfast {
 
-/// A control group (cgroup v2) of one command: whatever its processes do, they stay in it, so that all of them can be
-/// found and killed in one go. Every call is harmless if there is no such group.
+/// The control group (cgroup v2) of one command. Its processes cannot leave it by forking or changing their group or
+/// session, so all of them can be found and killed at once. Every call is harmless if the group does not exist.
 class Cgroup {
  public:
-    /// An empty name stands for none.
+    /// An empty name means no group.
     explicit Cgroup(std::string directory) : directory_(std::move(directory)) {}
 
     const std::string& directory() const { return directory_; }
 
-    /// True if it was made, or is there already.
+    /// True if it was created or exists already.
     bool create() const;
-    /// Puts the calling process into it. Safe between fork and exec.
+    /// Moves the calling process into it. Safe between fork and exec.
     bool join() const;
     /// Kills everything in it.
     void kill() const;
-    /// True if nothing in it lives.
+    /// True if it has no living process.
     bool is_empty() const;
-    /// Takes it and the groups below it away; does nothing while something lives in them.
+    /// Removes it and the groups below it. Does nothing while a process lives in them.
     void remove() const;
 
  private:
@@ -32,7 +32,8 @@ class Cgroup {
     std::string directory_;
 };
 
-/// Where this process may make groups that can be killed; nothing without a writable cgroup v2 (Linux 5.14).
+/// The directory in which this process may create groups that can be killed; empty without a writable cgroup v2 (Linux
+/// 5.14).
 std::optional<std::string> writable_cgroup();
 
 }  // namespace holdfast

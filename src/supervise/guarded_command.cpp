@@ -19,7 +19,7 @@ extern char** environ;
 namespace holdfast {
 namespace {
 
-/// What a second guardian that is not stopped needs at most to kill everything.
+/// The longest that a second guardian needs to kill everything, unless it is stopped.
 constexpr Duration second_guardian_patience = 500ms;
 
 Error failed(const std::string& what, int error) {
@@ -38,7 +38,7 @@ Result<pid_t> spawn_guardian(const GuardedCommand::Options& options, int socket)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, socket, socket);  // onto itself: this one survives exec
+    posix_spawn_file_actions_adddup2(&actions, socket, socket);  // onto itself, so that it survives exec
     if (options.output >= 0) {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, options.output, STDOUT_FILENO);
@@ -60,7 +60,7 @@ Result<pid_t> spawn_guardian(const GuardedCommand::Options& options, int socket)
 Result<GuardedCommand> GuardedCommand::prepare(const Options& options) {
     HOLDFAST_ASSERT(!options.command.empty());
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would take exit statuses away
+    std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would discard exit statuses
 
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return failed("cannot make a socket", errno);
@@ -134,7 +134,8 @@ void GuardedCommand::signal(int signal) {
     if (group_ != 0) ::kill(-group_, signal);
 }
 
-/// By the guardian, so that it asks nobody again. One that cannot be told is stopped or gone.
+/// Through the guardian, so that it does not ask the same processes again. If the order cannot be sent, the guardian is
+/// stopped or gone.
 void GuardedCommand::ask_to_end(int signal) {
     if (group_ == 0) return;
     if (!send_message(guardian_socket_.get(), encode(Order{SignalOrder{signal}}), false)) this->signal(signal);
@@ -159,7 +160,8 @@ std::vector<pid_t> GuardedCommand::living_below_guardians() const {
     return found;
 }
 
-/// Once it was waited for, which whoever runs many does for all at once, its number may be a stranger's.
+/// A process that runs several commands reaps all children at once. After that, the id may belong to an unrelated
+/// process.
 bool GuardedCommand::guardian_is_ours() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(guardian_), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -176,10 +178,10 @@ bool GuardedCommand::destroyed() {
     if (!destroying_since_) {
         destroying_since_ = now;
         kill_command();
-        ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed: another thread may be about to use it
+        ::shutdown(guardian_socket_.get(), SHUT_RDWR);  // not closed, since another thread may be about to use it
     }
-    // The second guardian kills everything below it once the first is dead, and what it misses is below this process.
-    // New ones may be forked while we kill.
+    // The second guardian kills everything below it once the first is dead. Processes that it misses are below this
+    // process. New ones may be forked while we kill.
     const bool second_has_time = now < *destroying_since_ + second_guardian_patience;
     reap();
     const auto remaining = living();
@@ -196,8 +198,8 @@ void GuardedCommand::reap() {
     }
 }
 
-/// What is left of the command. Beside others, only its group and what was seen below its guardians are known to be
-/// its.
+/// The remaining processes of the command. If other commands run, only its group and the processes seen below its
+/// guardians are known to belong to it.
 std::vector<pid_t> GuardedCommand::living() const {
     const ProcessTable table = ProcessTable::read();
     if (alone_) return table.living_below(getpid(), strangers_);

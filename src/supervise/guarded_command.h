@@ -14,22 +14,23 @@
 
 namespace holdfast {
 
-/// The keeper's end of a guarded command: starts the guardian, tells it how the lease fares, hears what becomes of the
-/// command. The guardian is this executable again, run with a hidden argument (guardian.h), so that it shares no
-/// thread, lock or connection with the keeper. Make it before connecting anywhere: the guardian inherits what is open.
+/// The keeper's end of a guarded command: starts the guardian, sends it changes of the lease, and receives reports
+/// about the command. The guardian is this executable again, run with a hidden argument (guardian.h), so that it shares
+/// no thread, lock or connection with the keeper. Create it before opening any connection: the guardian inherits open
+/// fds.
 ///
 /// There are two guardians, the second above the first; the second is this process's child.
 ///
-/// This process becomes the subreaper of what it starts, so that it can clean up even if the guardian is killed.
-/// Whoever runs many in turn waits for its children, with waitpid(-1, …): an ended guardian is one.
+/// This process becomes the subreaper of its descendants, so that it can clean up even if the guardian is killed. A
+/// process that runs several commands must reap its children with waitpid(-1, …): an ended guardian is one of them.
 class GuardedCommand {
  public:
     struct Options {
         std::vector<std::string> command;         ///< REQUIRES: not empty
-        sigset_t mask{};                          ///< what the command starts with blocked
+        sigset_t mask{};                          ///< signals blocked when the command starts
         std::string guardian = "/proc/self/exe";  ///< the executable to run as guardian
-        bool alone = true;                        ///< false: this process has other commands running beside it
-        int output = -1;                          ///< where the command writes; it then also has no input
+        bool alone = true;                        ///< false: this process runs other commands at the same time
+        int output = -1;                          ///< fd for its output, and it has no input; -1: both inherited
     };
 
     /// Starts the guardian, not yet the command.
@@ -37,21 +38,21 @@ class GuardedCommand {
 
     GuardedCommand(GuardedCommand&& other) noexcept;
     GuardedCommand& operator=(GuardedCommand&&) = delete;
-    /// Kills whatever is left.
+    /// Kills every process that is left.
     ~GuardedCommand();
 
     /// Lets the guardian start the command. Fails if the environment is too large or the guardian is gone.
     Result<void> start(const StartOrder& order);
 
-    /// From any thread, never blocking. An order that cannot be sent is dropped: the guardian then acts on the last
-    /// deadlines it knows, which come sooner.
+    /// Callable from any thread; never block. An order that cannot be sent is dropped: the guardian then acts on the
+    /// last deadlines it received, which are earlier.
     void renewed(WorkDeadlines deadlines);
     void lost();
-    /// Asks the command to stop and has it killed at this instant, or at the deadline the guardian knows if that comes
-    /// sooner. False if the guardian could not be told now; it then acts on its deadlines.
+    /// Asks the command to stop and has it killed at this instant, or at the guardian's deadline if that is earlier.
+    /// False if the order could not be sent; the guardian then acts on its deadlines.
     bool stop(HolderInstant kill_at);
 
-    /// The hard deadline the guardian was last told.
+    /// The hard deadline last sent to the guardian.
     HolderInstant hard() const { return HolderInstant{Duration{hard_.load()}}; }
 
     /// Readable when there is a report, or when the guardian is gone.
@@ -62,20 +63,21 @@ class GuardedCommand {
     };
     Heard hear();
 
-    /// The process id of the second guardian, which is above all others; zero once the end was heard.
+    /// The process id of the second guardian, the ancestor of all others; zero once the end was reported.
     pid_t guardian() const { return guardian_; }
     /// The command's process group; zero before it runs.
     pid_t group() const { return group_; }
     /// Sends a signal to the command's group, if it runs.
     void signal(int signal);
-    /// Passes a signal on that asks the command to end: SIGTERM to all it started, others to its group.
+    /// Forwards a signal that asks the command to end: SIGTERM to all its processes, others to its group.
     void ask_to_end(int signal);
 
-    /// Kills the command and all it started, but leaves the guardian to report.
+    /// Kills the command and all its processes, but leaves the guardian alive to report.
     void kill_command();
-    /// Kills the command and the guardian, and waits until nothing of them lives. Does nothing once the end was heard.
+    /// Kills the command and the guardian, and waits until all their processes are dead. Does nothing once the end was
+    /// reported.
     void destroy();
-    /// As destroy(), but does not wait: true once nothing of them lives. Until then, to be called again.
+    /// As destroy(), but does not wait. True once all their processes are dead; until then, call it again.
     bool destroyed();
 
  private:
@@ -92,8 +94,8 @@ class GuardedCommand {
     Fd guardian_socket_;
     bool alone_ = true;
     std::optional<HolderInstant> destroying_since_;
-    std::vector<pid_t> strangers_;  ///< children this process had before: not ours to kill; if it is alone
-    std::vector<pid_t> family_;     ///< what was seen below the guardian; if it is not
+    std::vector<pid_t> strangers_;  ///< if alone: children this process had before, which must not be killed
+    std::vector<pid_t> family_;     ///< if not alone: processes seen below the guardian
     std::atomic<std::int64_t> hard_{0};
 };
 

@@ -25,7 +25,7 @@
 namespace holdfast {
 namespace {
 
-/// How often to look again where no event tells: what a dead leader left in its group, or what was just killed.
+/// The polling interval where no event is delivered: for a dead leader's group, and for processes just killed.
 constexpr Duration look_again = 10ms;
 
 class Guardian {
@@ -47,7 +47,7 @@ class Guardian {
             shared_.set(rules_->kill_at());
         }
         cgroup_.remove();
-        // A command with a session of its own stands for itself: how its first process ended is how it ended.
+        // A command with a session of its own ends with its first process, so only that decides `forced`.
         report(EndedReport{status_, forced_ || (!session_ && rules_->stopping()), left_behind_});
         return 0;
     }
@@ -57,7 +57,7 @@ class Guardian {
         if (keeper_) (void)send_message(keeper_.get(), encode(report), true);
     }
 
-    /// Nothing if the keeper went away without wanting the command run.
+    /// Empty if the keeper ended without ordering a start.
     std::optional<StartOrder> await_start() {
         for (;;) {
             pollfd waiting{keeper_.get(), POLLIN, 0};
@@ -71,7 +71,7 @@ class Guardian {
     }
 
     bool launch_command(const StartOrder& start) {
-        if (holder_clock_now() >= start.deadlines.soft) {  // the keeper was stopped on its way here
+        if (holder_clock_now() >= start.deadlines.soft) {  // the keeper was suspended before it sent this
             report(EndedReport{.status = SIGTERM, .forced = true, .left_behind = 0});
             return false;
         }
@@ -97,8 +97,9 @@ class Guardian {
         if (leader_ended_ || killing_) wake = std::min(wake, holder_clock_now() + look_again);
         if (killing_) wake = holder_clock_now() + look_again;
         alarm_.set(wake);
-        pollfd waiting[]{
-            {signals_.fd(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}, {keeper_.get(), POLLIN, 0}};  // -1 is passed over
+        pollfd waiting[]{{signals_.fd(), POLLIN, 0},
+                         {alarm_.fd(), POLLIN, 0},
+                         {keeper_.get(), POLLIN, 0}};  // poll ignores an fd of -1
         ::poll(waiting, 3, -1);
         while (signals_.take()) {
         }
@@ -124,11 +125,11 @@ class Guardian {
         }
     }
 
-    /// What is suspended could not act on it, and would never end.
+    /// Also resumes suspended processes: they could not act on the signal, and would never end.
     void pass_on(int signal) {
         rules_->asked();
         const ProcessTable table = ProcessTable::read();
-        if (signal != SIGTERM || !whole_) {  // what left the group is not part of the command
+        if (signal != SIGTERM || !whole_) {  // processes that left the group are not part of the command
             if (signal == SIGTERM) asked_.note_group(table, leader_);
             ::kill(-leader_, signal);
             const ProcessTable after = ProcessTable::read();
@@ -141,8 +142,7 @@ class Guardian {
         wake_suspended(ProcessTable::read(), getpid());
     }
 
-    /// The leader is left unreaped to the end: as long as its zombie is there, its group's number cannot go to
-    /// strangers.
+    /// The leader is not reaped until the end: as long as its zombie exists, the id of its group cannot be reused.
     void watch_leader() {
         siginfo_t info{};
         while (waitid(P_PID, leader_, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0) {
@@ -171,7 +171,7 @@ class Guardian {
         }
     }
 
-    /// Also what left the group: as the subreaper, this process is an ancestor of all of it.
+    /// Includes processes that left the group: as the subreaper, this process is an ancestor of all of them.
     void ask_all_to_stop() {
         const ProcessTable table = ProcessTable::read();
         const SignalTargets targets = asked_.unasked_below(table, getpid());
@@ -186,8 +186,8 @@ class Guardian {
             ::kill(process, SIGKILL);
     }
 
-    /// True when nothing is left to guard. Unless it is to be guarded as a whole, work that ended by itself does not
-    /// include what left its group.
+    /// True when nothing is left to guard. A command that ended by itself does not include processes that left its
+    /// group, unless it is guarded as a whole.
     bool settled() {
         if (!leader_ended_) {
             reap_orphans_before_leader();
@@ -204,7 +204,7 @@ class Guardian {
             if (ended) left_behind_ = count_below(table);
             return ended;
         }
-        // Twice: a process may be forked while the first look is on.
+        // Twice, since a process may be forked during the first read.
         return nothing_lives(table) && nothing_lives(ProcessTable::read());
     }
 
@@ -212,7 +212,7 @@ class Guardian {
         return table.living_below(getpid()).empty() && cgroup_.is_empty();
     }
 
-    /// What stays in the command's group is part of it, unless it has a session of its own and so stands for itself.
+    /// Processes that remain in the command's group are part of it, unless the command has a session of its own.
     void note_end_of_command(const ProcessTable& table) {
         if (std::exchange(command_ended_, true)) return;
         left_behind_ = count_below(table);
@@ -244,15 +244,15 @@ class Guardian {
     bool killing_ = false;
     bool whole_ = false;
     bool session_ = false;
-    bool forced_ = false;  ///< it was told to stop before it ended
+    bool forced_ = false;  ///< it was asked to stop before it ended
     AskedProcesses asked_;
     Cgroup cgroup_{""};
     int status_ = 0;
     std::int32_t left_behind_ = 0;
 };
 
-/// A group of its own: what is sent to the group of the keeper, or of the other guardian, even SIGKILL, must not take
-/// this process along. A subreaper: what it guards comes to it wherever it went.
+/// Moves this process into its own group, so that signals to the group of the keeper or the other guardian, even
+/// SIGKILL, do not reach it. Makes it a subreaper, so that orphans of the guarded command become its children.
 void stand_alone() {
     setpgid(0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -4,23 +4,23 @@
 
 namespace holdfast {
 
-/// What the guardian decides, with time as an argument and no system call. It starts with the deadlines of a lease,
-/// hears how the keeper fares, and says when to ask the command to stop and when to kill it.
+/// The guardian's decisions, with time as an argument and no system calls. It starts with the deadlines of a lease,
+/// receives the keeper's events, and says when to ask the command to stop and when to kill it.
 ///
-/// Stopping is never taken back: a command that was told to stop is dead by the deadline known then, even if a late
-/// renewal gets through. Half-stopped work is nothing to go on with.
+/// Stopping is never undone: a command that was asked to stop is dead by the deadline known then, even if a late
+/// renewal arrives. Half-stopped work cannot be continued.
 class GuardianRules {
  public:
-    /// What the command gets to clean up, if the hard deadline leaves that much.
-    static constexpr Duration grace_when_lost = 1s;           ///< the server may grant it to another already
-    static constexpr Duration grace_when_keeper_gone = 5s;    ///< the lease still runs, but nobody renews it
+    /// The time for the command to clean up, if the hard deadline allows it.
+    static constexpr Duration grace_when_lost = 1s;           ///< the server may already grant it to another
+    static constexpr Duration grace_when_keeper_gone = 5s;    ///< the lease still runs, but is not renewed
     static constexpr Duration grace_when_command_ended = 5s;  ///< for processes that it left behind
     static constexpr Duration grace_when_asked = 60s;         ///< the same, if a signal had asked the command to end
 
     enum class Step {
         none,
-        terminate,  ///< ask everything to stop; asked for once
-        kill        ///< kill everything; asked for until nothing is left
+        terminate,  ///< ask everything to stop; returned once
+        kill        ///< kill everything; returned until nothing is left
     };
 
     explicit GuardianRules(WorkDeadlines deadlines);
@@ -29,26 +29,27 @@ class GuardianRules {
     void renewed(WorkDeadlines deadlines);
     /// The server said that the lease is not ours any more.
     void lost(HolderInstant now) { stop(now + grace_when_lost); }
-    /// The keeper died: nobody will renew.
+    /// The keeper died, so the lease will not be renewed.
     void keeper_gone(HolderInstant now) { stop(now + grace_when_keeper_gone); }
-    /// A signal that asks the command to end was passed on. It may take its time: the lease is renewed meanwhile.
+    /// A signal that asks the command to end was forwarded. The command may take its time, since the lease is still
+    /// renewed.
     void asked() { asked_ = true; }
-    /// The command ended, and what it started must not outlive it. If the command was told to stop, the others were
-    /// told too and keep the deadline that they were given.
+    /// The command ended, and its processes must not outlive it. If the command was asked to stop, they were asked too
+    /// and keep the deadline they were given.
     void command_ended(HolderInstant now);
-    /// The keeper wants it stopped, and dead by this instant.
+    /// The keeper orders it to be stopped, and dead by this instant.
     void stop(HolderInstant kill_at);
 
-    /// What is due now.
+    /// The step that is due now.
     Step step(HolderInstant now);
 
-    /// When step() should be asked next, if nothing happens before.
+    /// When to call step() next, if nothing happens before.
     HolderInstant wake_at() const;
 
-    /// When everything is killed at the latest, as things stand.
+    /// The latest instant at which everything is killed, as currently known.
     HolderInstant kill_at() const;
 
-    /// True once the command has been, or is about to be, told to stop because of the lease or by the keeper.
+    /// True once the command has been, or is about to be, asked to stop because of the lease or by the keeper.
     bool stopping() const { return stopping_; }
 
  private:

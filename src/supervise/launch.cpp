@@ -24,7 +24,7 @@ void take_terminal() {
     else
         setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != guardian) _exit(127);  // it died before the line above took effect
+    if (getppid() != guardian) _exit(127);  // the guardian died before the line above took effect
     if (what.foreground) take_terminal();
     for (const std::string& variable : what.environment)
         putenv(const_cast<char*>(variable.c_str()));
@@ -32,7 +32,7 @@ void take_terminal() {
     for (const std::string& argument : what.command)
         arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
-    Cgroup{what.cgroup}.join();  // without it, the process group and the guardian's children are what can be found
+    Cgroup{what.cgroup}.join();  // on failure, processes are found only by process group and as the guardian's children
     sigprocmask(SIG_SETMASK, &what.mask, nullptr);
     const bool here = what.directory.empty() || chdir(what.directory.c_str()) == 0;
     if (here) execvp(arguments[0], arguments.data());
@@ -52,7 +52,8 @@ Launched launch(const Launch& what) {
     const pid_t leader = fork();
     if (leader < 0) return {0, errno};
     if (leader == 0) become(what, guardian, writing.get());
-    // Both sides do, so that the group is there whoever runs first. A session is made by its leader alone, before exec.
+    // Both processes call it, so that the group exists whichever runs first. Only the leader creates a session, before
+    // exec.
     if (!what.session) setpgid(leader, leader);
     writing.close();
     int error = 0;

@@ -11,10 +11,10 @@ namespace holdfast {
 struct Launch {
     std::vector<std::string> command;      ///< program and arguments; the program is looked up in PATH
     std::vector<std::string> environment;  ///< `NAME=value`, on top of this process's own
-    sigset_t mask{};                       ///< what the command starts with blocked
+    sigset_t mask{};                       ///< signals blocked when the command starts
     bool foreground = false;               ///< give its group the terminal before it runs
     bool session = false;                  ///< in a session of its own, not only a group
-    std::string directory{};               ///< where it starts; empty: here
+    std::string directory{};               ///< its working directory; empty: this process's
     std::string cgroup{};                  ///< the control group it joins (cgroup.h); empty: none
 };
 

@@ -8,7 +8,7 @@
 namespace holdfast {
 namespace {
 
-/// The fixed part of every message; what a kind does not use is zero.
+/// The fixed part of every message. Fields that a kind does not use are zero.
 struct Frame {
     std::uint32_t kind = 0;
     std::uint32_t flag = 0;
@@ -156,7 +156,7 @@ std::optional<std::string> receive_message(int socket) {
     ssize_t received = 0;
     do {
         received = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
-        // An end that closed without reading all it was sent is told of once; what it wrote before is still to be read.
+        // ECONNRESET is reported once if the peer closed with unread input. Messages it wrote before can still be read.
     } while (received < 0 && (errno == EINTR || errno == ECONNRESET));
     if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;
     bytes.resize(received > 0 ? static_cast<std::size_t>(received) : 0);

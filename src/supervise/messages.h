@@ -11,30 +11,30 @@
 
 namespace holdfast {
 
-/// What keeper and guardian tell each other over a socket that keeps the bounds of messages (SOCK_SEQPACKET). Both ends
-/// are the same executable, so the bytes are private to it.
+/// The messages between keeper and guardian, over a socket that preserves message boundaries (SOCK_SEQPACKET). Both
+/// ends are the same executable, so the bytes are private to it.
 
 struct StartOrder {
     WorkDeadlines deadlines;
     bool foreground = false;               ///< give the command the terminal
     std::vector<std::string> environment;  ///< `NAME=value`, on top of the guardian's own
-    /// No end before all that the command ever started is dead, wherever it went, also if the command ends by itself
-    /// (K4).
+    /// The end is reported only after every process that the command started is dead, even one that left its group, and
+    /// even if the command ends by itself (K4).
     bool whole = false;
-    /// A session of its own for the command. It has then ended with its first process, otherwise with its group.
+    /// Runs the command in a session of its own. It then ends with its first process, otherwise with its group.
     bool session = false;
-    std::string directory{};  ///< where the command starts; empty: where the guardian is
+    std::string directory{};  ///< the command's working directory; empty: the guardian's
     std::string cgroup{};     ///< the control group to run it in (cgroup.h); empty: none
 };
 struct RenewedOrder {
     WorkDeadlines deadlines;
 };
 struct LostOrder {};
-/// Stop now: ask, and kill at this instant if the deadline known does not come sooner.
+/// Stop now: ask, and kill at this instant, or at the known deadline if that is earlier.
 struct StopOrder {
     HolderInstant kill_at;
 };
-/// Pass on a signal that asks the command to end, and may be heeded or not. SIGTERM goes to everything below the
+/// Forward a signal that asks the command to end. The command may ignore it. SIGTERM goes to everything below the
 /// guardian, others go to the command's group.
 struct SignalOrder {
     std::int32_t signal = 0;
@@ -51,12 +51,12 @@ struct CannotRunReport {
     std::int32_t error = 0;  ///< errno of exec
 };
 struct StoppedReport {
-    std::int32_t signal = 0;  ///< what suspended the command
+    std::int32_t signal = 0;  ///< the signal that suspended the command
 };
 struct EndedReport {
     std::int32_t status = 0;       ///< of the command, as waitpid() gives it
-    bool forced = false;           ///< it was told to stop, because of the lease or by the keeper
-    std::int32_t left_behind = 0;  ///< processes that outlived the command; they go on unless it was guarded as a whole
+    bool forced = false;           ///< it was asked to stop, because of the lease or by the keeper
+    std::int32_t left_behind = 0;  ///< processes that outlived the command; they run on unless StartOrder::whole
 };
 
 /// Guardian to keeper.
@@ -73,7 +73,7 @@ std::optional<Report> decode_report(std::string_view bytes);
 /// Sends one whole message or fails; never raises SIGPIPE. With `wait` false a full socket is a failure.
 bool send_message(int socket, std::string_view bytes, bool wait);
 
-/// The next message; empty when the other end is gone, nothing when there is none yet.
+/// The next message. An empty string when the other end is closed; nullopt when there is none yet.
 std::optional<std::string> receive_message(int socket);
 
 }  // namespace holdfast

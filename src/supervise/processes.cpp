@@ -18,10 +18,10 @@ namespace {
 /// The parts of /proc/PID/stat: `PID (name) state parent group …`.
 struct Stat {
     std::string name;
-    std::string fields;  ///< what follows the name
+    std::string fields;  ///< the rest after the name
 };
 
-/// The name may hold blanks and brackets: it ends at the last closing one.
+/// The name may contain blanks and parentheses. It ends at the last closing one.
 std::optional<Stat> read_stat(pid_t id) {
     const Fd file{::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
     if (!file) return std::nullopt;

@@ -7,7 +7,7 @@
 
 namespace holdfast {
 
-/// The name that /proc shows for a guardian, which gives it to itself: 15 bytes at most.
+/// The name that a guardian gives itself, as shown in /proc: at most 15 bytes.
 inline constexpr const char* guardian_name = "hf-guardian";
 
 /// One process as /proc shows it.
@@ -21,14 +21,14 @@ struct Process {
     bool guardian = false;    ///< of a command under a lease, by its name
 };
 
-/// When a process was started, in ticks since boot; nothing if there is none with this id. The id together with this
-/// names one process for as long as the machine runs: ids are used again.
+/// The start time of a process, in ticks since boot; empty if there is none with this id. Ids are reused, but id and
+/// start time together identify one process until the machine reboots.
 std::optional<std::uint64_t> start_time_of(pid_t process);
 
-/// One process as it is now; nothing if there is none with this id.
+/// The current state of one process; empty if there is none with this id.
 std::optional<Process> read_process(pid_t id);
 
-/// A picture of all processes, to find what a command left running wherever it went.
+/// A snapshot of all processes, to find those that a command left running, even outside its group.
 class ProcessTable {
  public:
     static ProcessTable read();
@@ -36,9 +36,9 @@ class ProcessTable {
 
     /// The children of a process, dead or alive.
     std::vector<Process> children_of(pid_t parent) const;
-    /// What lives below a process, not counting itself or anything below `except`.
+    /// The living descendants of a process, without itself and without anything below `except`.
     std::vector<pid_t> living_below(pid_t ancestor, const std::vector<pid_t>& except = {}) const;
-    /// The same without guardians and what is below them: they ask the commands that they guard to stop themselves.
+    /// The same without guardians and their descendants: a guardian itself asks its command to stop.
     std::vector<pid_t> living_outside_guardians(pid_t ancestor) const;
     const std::vector<Process>& all() const { return processes_; }
     /// True if a process of this group lives.

@@ -20,7 +20,7 @@ namespace {
 /// The guardian acts first: it knows more, and reports.
 constexpr Duration head_start = 20ms;
 constexpr Duration kill_again = 10ms;
-/// What a guardian that is not stopped needs at most to report, once everything is dead.
+/// The longest that a guardian needs to report once everything is dead, unless it is stopped.
 constexpr Duration report_patience = 1s;
 
 }  // namespace
@@ -44,7 +44,8 @@ void SharedDeadline::set(HolderInstant kill_at) {
 
 SecondGuardian::SecondGuardian(pid_t guardian, SharedDeadline deadline)
     : guardian_(guardian), deadline_(std::move(deadline)), signals_(every_signal()) {
-    // The keeper's input and output belong to the command: nobody should wait for this process to close them.
+    // The keeper's input and output belong to the command. No reader should have to wait for this process to close
+    // them.
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         ::dup2(nothing, standard);
@@ -57,10 +58,10 @@ void SecondGuardian::run() {
         if (const auto status = guardian_ended()) {
             if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
             killing = kill_everything();
-            if (!killing && !kill_everything()) return;  // twice: a process may be forked while the first look is on
+            if (!killing && !kill_everything()) return;  // twice, since a process may be forked during the first
         } else if (holder_clock_now() >= due()) {
             killing = kill_everything();
-            // One that does not report is stopped. Its death tells the keeper.
+            // A guardian that does not report is stopped. Its death notifies the keeper.
             if (holder_clock_now() >= due() + report_patience) ::kill(guardian_, SIGKILL);
         }
     }
@@ -75,7 +76,8 @@ void SecondGuardian::wait(bool killing) {
     }
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t heard = ::read(deadline_.fd(), &count, sizeof count);
-    // Orphans of what the guardian guarded come here once it is dead. The guardian itself stays: its number is needed.
+    // Orphans of the guarded command become children of this process once the guardian is dead. The guardian itself is
+    // not reaped: its id is still needed.
     for (const Process& child : ProcessTable::read().children_of(getpid()))
         if (child.dead && child.id != guardian_) ::waitpid(child.id, nullptr, WNOHANG);
 }

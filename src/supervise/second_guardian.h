@@ -12,32 +12,32 @@
 
 namespace holdfast {
 
-/// When everything must be dead, in memory that a guardian and the second guardian share.
+/// The instant by which everything must be dead, in memory shared by a guardian and the second guardian.
 class SharedDeadline {
  public:
-    /// To be made before the fork.
+    /// REQUIRES: called before the fork.
     static Result<SharedDeadline> make();
 
     void set(HolderInstant kill_at);
     HolderInstant kill_at() const { return HolderInstant{Duration{kill_at_->load()}}; }
-    /// Readable when the deadline came nearer.
+    /// Readable when the deadline was moved to an earlier instant.
     int fd() const { return nearer_.get(); }
 
  private:
     SharedDeadline(std::atomic<std::int64_t>* kill_at, Fd nearer) : kill_at_(kill_at), nearer_(std::move(nearer)) {}
 
-    std::atomic<std::int64_t>* kill_at_;  ///< of a mapping that lasts as long as the process
+    std::atomic<std::int64_t>* kill_at_;  ///< in a mapping that lasts as long as the process
     Fd nearer_;
 };
 
-/// The parent of the guardian. It knows one thing, the deadline, and does one thing: it kills everything below it once
-/// the guardian is dead, or has let the deadline pass because it is stopped; then it kills the guardian too. So no two
-/// of the three processes between a lease and its command can leave the command running, whatever happens to them.
+/// The parent of the guardian. It knows only the deadline, and does only one thing: it kills everything below it once
+/// the guardian is dead, or has missed the deadline because it is stopped; then it kills the guardian too. So the
+/// failure of any two of the three processes between a lease and its command cannot leave the command running.
 class SecondGuardian {
  public:
     SecondGuardian(pid_t guardian, SharedDeadline deadline);
 
-    /// Returns once the guardian has ended and, unless it ended in order, nothing that it guarded lives.
+    /// Returns once the guardian has ended and, unless it exited normally, all that it guarded is dead.
     void run();
 
  private:
@@ -46,7 +46,7 @@ class SecondGuardian {
     HolderInstant due() const;
     /// How the guardian ended, as waitpid() gives it.
     std::optional<int> guardian_ended() const;
-    /// True if there was something to kill, beside the guardian itself.
+    /// True if there was a process to kill besides the guardian itself.
     bool kill_everything() const;
 
     const pid_t guardian_;

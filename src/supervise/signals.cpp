@@ -35,7 +35,7 @@ SignalInbox::SignalInbox(const std::vector<int>& wanted) {
 
 SignalInbox::~SignalInbox() {
     while (take()) {
-    }  // what came too late to matter must not end the process now
+    }  // discards pending signals, which must not end the process once unblocked
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 

@@ -8,11 +8,12 @@
 
 namespace holdfast {
 
-/// All that a process can take as messages; not those that tell of a fault in itself.
+/// All signals that a process can receive as messages, without those that report a fault of the process itself.
 std::vector<int> every_signal();
 
-/// Takes signals as messages on a descriptor instead of interruptions. Blocks them for this thread and every thread it
-/// starts from then on, so make it before any other. Signals that this process was told to ignore (nohup) stay ignored.
+/// Receives signals as messages on an fd instead of interruptions. Blocks them for this thread and every thread it
+/// starts from then on, so create it before any other thread. Signals that this process inherited as ignored (nohup)
+/// stay ignored.
 class SignalInbox {
  public:
     explicit SignalInbox(const std::vector<int>& wanted);
@@ -20,11 +21,11 @@ class SignalInbox {
     SignalInbox(const SignalInbox&) = delete;
     SignalInbox& operator=(const SignalInbox&) = delete;
 
-    /// Readable when a signal came.
+    /// Readable when a signal is pending.
     int fd() const { return fd_.get(); }
-    /// The next signal, or nothing.
+    /// The next signal; empty if none is pending.
     std::optional<int> take();
-    /// What was blocked before: what a command must be started with.
+    /// The signal mask from before. A command must be started with it.
     const sigset_t& mask_before() const { return before_; }
 
  private:

@@ -9,9 +9,9 @@
 namespace holdfast {
 namespace {
 
-/// A guardian that has not reported this long after everything was killed is stopped, and is killed too.
+/// A guardian that has not reported within this time after everything was killed must be stopped, and is killed too.
 constexpr Duration guardian_patience = 1s;
-/// The longest sleep: hard() may move while this thread waits.
+/// The longest sleep, since hard() may change while this thread waits.
 constexpr Duration wait_max = 1s;
 
 EndedReport killed_by_us() {
@@ -74,7 +74,7 @@ std::optional<Supervisor::Ending> Supervisor::hear_guardian() {
     }
 }
 
-/// Signals that come before the command runs stay in the inbox until it does.
+/// Signals that arrive before the command runs stay in the inbox until it does.
 void Supervisor::pass_signals_on() {
     while (parts_.command.group() != 0) {
         const auto signal = parts_.signals.take();
@@ -99,23 +99,24 @@ void Supervisor::on_stopped(int signal) {
     }
 }
 
-/// The shell waits for us, not for the command: stop, so that it prompts, and go on when it says so. Nobody renews
-/// meanwhile; the guardian stays awake and ends the command in time if that takes too long.
+/// The shell waits for this process, not for the command: stop, so that the shell prompts, and continue when it resumes
+/// us. The lease is not renewed meanwhile. The guardian keeps running and ends the command in time if this takes too
+/// long.
 void Supervisor::suspend_like_the_command() {
     const bool had_terminal = parts_.terminal.is_given();
     parts_.terminal.take_back();
     sigset_t stop;
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
-    // Whoever shares our group would have been stopped by the terminal, had the command not had it.
+    // The terminal would have stopped our whole group, had the command not owned the terminal.
     ::kill(had_terminal ? 0 : getpid(), SIGTSTP);
-    pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // here we stop
+    pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // this process stops here
     pthread_sigmask(SIG_BLOCK, &stop, nullptr);
     if (had_terminal && parts_.terminal.is_ours()) parts_.terminal.give_to(parts_.command.group());
     parts_.command.signal(SIGCONT);
 }
 
-/// The guardian kills at the hard deadline. If it is stopped it cannot, so the keeper does so as well.
+/// The guardian kills at the hard deadline. It cannot do so if it is stopped, so the keeper does so as well.
 std::optional<Supervisor::Ending> Supervisor::stand_in(HolderInstant now) {
     if (now < parts_.command.hard()) return std::nullopt;
     if (!killed_at_) {

@@ -10,14 +10,14 @@
 
 namespace holdfast {
 
-/// The signals a keeper passes on to its command, and those that must not end or stop the keeper itself: a terminal it
-/// may not write to, a pipe that nobody reads. For a SignalInbox.
+/// For a SignalInbox: the signals that a keeper forwards to its command, and those that must not end or stop the keeper
+/// itself (SIGTTOU from a terminal it may not write to, SIGPIPE from a pipe without a reader).
 std::vector<int> supervised_signals();
-/// True for those that are passed on.
+/// True for the signals that are forwarded.
 bool is_for_the_command(int signal);
 
-/// Watches a started command to its end, in the keeper's main thread: passes signals on, hands the terminal to the
-/// command and back, suspends and resumes with it, and stands in for a guardian that was killed or stopped.
+/// Watches a started command until it ends, on the keeper's main thread: forwards signals, hands the terminal to the
+/// command and back, suspends and resumes with it, and takes over from a guardian that was killed or stopped.
 class Supervisor {
  public:
     struct Parts {
@@ -26,14 +26,14 @@ class Supervisor {
         Terminal& terminal;
         bool foreground = false;  ///< the command was started with the terminal
     };
-    /// What the command came to: its end, or why it could not be run.
+    /// The outcome of the command: its end, or why it could not be run.
     using Ending = std::variant<EndedReport, CannotRunReport>;
 
     explicit Supervisor(Parts parts) : parts_(parts) {}
 
     Ending run();
 
-    /// The first signal that was passed on to make the command end (TERM, INT, HUP, QUIT), if one was.
+    /// The first forwarded signal that asks the command to end (TERM, INT, HUP, QUIT), if any.
     std::optional<int> told_to_end() const { return told_to_end_; }
 
  private:

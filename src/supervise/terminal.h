@@ -7,27 +7,27 @@
 
 namespace holdfast {
 
-/// The terminal this process was started from, if any, and who in the session may read from it. REQUIRES: SIGTTOU is
-/// blocked while one of these is used, so that a background process may change it.
+/// The terminal that this process was started from, if any, and which process group of the session may read from it.
+/// REQUIRES: SIGTTOU is blocked while one of these is used, so that a background process may change it.
 class Terminal {
  public:
-    /// Finds the controlling terminal and remembers how it is set.
+    /// Opens the controlling terminal and saves its modes.
     Terminal();
 
     explicit operator bool() const { return static_cast<bool>(tty_); }
-    /// True if our process group is the one in the foreground.
+    /// True if our process group is in the foreground.
     bool is_ours() const;
-    /// True if a person sits at both ends: the command should get the terminal at once rather than when it asks.
+    /// True if both input and output are terminals: the command should get the terminal at start rather than on demand.
     bool is_interactive() const;
     /// True if it was given away and not taken back.
     bool is_given() const { return given_to_ != 0; }
 
     void give_to(pid_t group);
-    /// Notes that the group took the terminal itself.
+    /// Records that the group took the terminal itself.
     void given(pid_t group) { given_to_ = group; }
-    /// Makes our group the foreground again, if it was given away and nobody else took it since.
+    /// Puts our group into the foreground again, if the terminal was given away and no other group took it since.
     void take_back();
-    /// Sets it as it was found: a killed editor leaves it raw.
+    /// Restores the saved modes: a killed editor leaves the terminal raw.
     void restore();
 
  private:

@@ -5,7 +5,7 @@
 namespace holdfast {
 namespace {
 
-/// Takes what comes before the next NUL.
+/// Takes the text up to the next NUL.
 std::optional<std::string_view> take_field(std::string_view& rest) {
     const std::size_t end = rest.find('\0');
     if (end == std::string_view::npos) return std::nullopt;

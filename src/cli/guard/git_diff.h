@@ -19,8 +19,8 @@ struct TouchedFile {
     bool operator==(const TouchedFile&) const = default;
 };
 
-/// Reads what `git diff-index --raw -z --no-renames` prints, in its order. A rename is a deletion and an addition: git
-/// guesses renames from contents, and a guess must not decide who may commit. A change of mode or type is a
+/// Parses the output of `git diff-index --raw -z --no-renames`, in its order. A rename is a deletion and an addition:
+/// git guesses renames from contents, and a guess must not decide who may commit. A change of mode or type is a
 /// modification, as is a submodule that points elsewhere. The error is `git_failed`.
 Result<std::vector<TouchedFile>> read_raw_diff(std::string_view output);
 

@@ -19,7 +19,7 @@
 namespace holdfast {
 namespace {
 
-/// A commit of a million files has about this much to say.
+/// About the size of the output for a commit of a million files.
 constexpr std::size_t max_output = 256U << 20;
 /// `git merge` sets one for each head that it merges: GITHEAD_<commit>=<name>.
 constexpr std::string_view merged_variable = "GITHEAD_";
@@ -48,7 +48,7 @@ Result<pid_t> start(std::vector<std::string>& words, int output) {
     return child;
 }
 
-/// Everything up to the end; nothing if it is too much.
+/// Reads to the end; returns nothing if the text exceeds the limit.
 std::optional<std::string> read_all(int from) {
     std::string text;
     std::array<char, 65536> buffer{};
@@ -68,7 +68,7 @@ int exit_status_of(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/// What git prints. Its complaints are not shown: the error says what was asked.
+/// Runs git and returns its output. Its standard error is not shown: the error names the command.
 Result<std::string> run_git(std::vector<std::string> words) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"no_git", "no descriptor is left to run git"};
@@ -88,7 +88,7 @@ Result<std::string> run_git(std::vector<std::string> words) {
     return *text;
 }
 
-/// Of the first, those that are in the second too.
+/// Keeps the files that are also in `others`.
 void keep_common(std::vector<TouchedFile>& files, const std::vector<TouchedFile>& others) {
     std::set<std::string> paths;
     for (const TouchedFile& file : others)
@@ -159,7 +159,7 @@ std::vector<std::string> GitRepository::merged_heads() const {
             heads.push_back(line);
     }
     if (!heads.empty()) return heads;
-    // Before a merge without conflicts is committed, git says what it merges only like this.
+    // Before a merge without conflicts is committed, git names the merged heads only by these variables.
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view text = *variable;
         if (text.starts_with(merged_variable))

@@ -9,12 +9,12 @@
 
 namespace holdfast {
 
-/// A git repository with a work tree, asked through the git command, so that all of git's own settings hold: GIT_DIR,
-/// GIT_INDEX_FILE, linked work trees, core.hooksPath.
+/// A git repository with a work tree, accessed through the git command, so that all of git's own settings apply:
+/// GIT_DIR, GIT_INDEX_FILE, linked work trees, core.hooksPath.
 class GitRepository {
  public:
-    /// The repository that a directory is in; empty: the current one. The error is `no_repository`, or `no_git` if
-    /// there is no git to ask.
+    /// Opens the repository of a directory; empty: of the current directory. The error is `no_repository`, or `no_git`
+    /// if git is not installed.
     static Result<GitRepository> open(const std::string& directory = {});
 
     /// The same for a hook, which git may also run where there is no work tree; root() is empty then.
@@ -25,26 +25,26 @@ class GitRepository {
 
     /// A setting of git config, such as `holdfast.holder`; empty if there is none.
     std::string setting(const std::string& name) const;
-    /// A setting that is true or false. Nothing if it is neither.
+    /// A boolean setting. Nothing if it is neither true nor false.
     std::optional<bool> flag(const std::string& name) const;
 
-    /// What a commit would change now. In a merge, only what is like none of its sides: the rest was changed by those
-    /// who committed it there.
+    /// The files that a commit would change now. In a merge, only those that differ from all of its sides: the other
+    /// changes belong to the holders who committed them there.
     Result<std::vector<TouchedFile>> staged() const;
 
     struct Commit {
         std::string id;
         std::vector<std::string> parents;
     };
-    /// The commits that lead to `tips` and not to `without`, which may also be `--branches` and `--remotes`.
+    /// The commits reachable from `tips` and not from `without`, which may also be `--branches` and `--remotes`.
     Result<std::vector<Commit>> commits(const std::vector<std::string>& tips,
                                         const std::vector<std::string>& without) const;
-    /// What a commit changes; of a merge, what is like none of its parents.
+    /// The files that a commit changes; for a merge, those that differ from all of its parents.
     Result<std::vector<TouchedFile>> changed_by(const Commit& commit) const;
     Result<std::vector<TouchedFile>> changed_between(const std::string& from, const std::string& to) const;
-    /// What a name stands for; empty if there is no such commit.
+    /// The commit that a name refers to; empty if there is no such commit.
     std::string commit_at(const std::string& name) const;
-    /// The directory that all work trees of the repository share; absolute, empty if git does not say.
+    /// The directory that all work trees of the repository share; absolute, empty if git does not report it.
     std::string common_directory() const;
 
     /// Where git looks for a hook; absolute.
@@ -55,7 +55,7 @@ class GitRepository {
     Result<std::string> ask(std::vector<std::string> arguments) const;
     Result<std::string> ask_line(std::vector<std::string> arguments) const;
     Result<std::vector<TouchedFile>> compared_with(const std::string& tree) const;
-    /// The other sides of the merge under way.
+    /// The other sides of the current merge.
     std::vector<std::string> merged_heads() const;
     Result<std::string> empty_tree() const;
 
@@ -63,15 +63,15 @@ class GitRepository {
     std::string root_;
 };
 
-/// Who works in a work tree, and in which namespace its files are named. The agent that claims a file (`mcp`) and the
-/// hook that checks its commit (`guard`) are different processes and must come to the same answer.
+/// The holder that works in a work tree, and the namespace of its files. The agent that claims a file (`mcp`) and the
+/// hook that checks its commit (`guard`) are different processes and must get the same identity.
 struct WorkTreeIdentity {
     std::string holder;
     std::string name_space;  ///< never empty
 };
 
-/// What was said (an option or its variable), else `holdfast.holder` and `holdfast.namespace` of git config, else the
-/// default of every command. The repository may be null.
+/// The given values (an option or its variable), else `holdfast.holder` and `holdfast.namespace` of git config, else
+/// the default of every command. The repository may be null.
 WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& said, const GitRepository* repository);
 
 }  // namespace holdfast

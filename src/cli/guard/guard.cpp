@@ -21,9 +21,9 @@ namespace {
 
 namespace json = boost::json;
 
-/// A refusal that fills the terminal helps nobody; --json has all of them.
+/// The limit on findings shown, so that a refusal fits a terminal; --json has all of them.
 constexpr std::size_t max_shown = 20;
-/// A push of a hundred thousand refs.
+/// Enough for a push of a hundred thousand refs.
 constexpr std::size_t max_input = 32U << 20;
 
 std::vector<SeenLease> seen_leases(const json::value& body, const std::string& name_space) {
@@ -71,7 +71,7 @@ json::value to_json(const Finding& finding) {
             {"conflicts", std::move(others)}};
 }
 
-/// How a refusal begins, and what git leaves behind.
+/// The first words of a refusal, and the state in which git leaves the repository.
 struct HookWords {
     std::string what;
     std::string afterwards;
@@ -86,7 +86,7 @@ HookWords words_for(const std::string& hook) {
         "undo it with '--abort', or 'git reset --merge'"};
 }
 
-/// What git writes to a hook; nothing if it is more than any push has.
+/// Reads git's input to a hook; returns nothing if it exceeds the limit.
 std::optional<std::string> read_input() {
     std::string text;
     std::array<char, 65536> buffer{};
@@ -119,7 +119,7 @@ class Check {
     }
 
  private:
-    /// Each commit is checked once: when it first comes into a branch, or else when it is pushed.
+    /// Each commit is checked once: when it first enters a branch, or else when it is pushed.
     int check_commits(bool pushed) {
         const auto input = read_input();
         if (!input) return show_failure({"git_failed", "git said more than any push has to say"});
@@ -229,7 +229,7 @@ class Check {
     bool unchecked_ = false;
 };
 
-/// Prints what was done to the hook, or why it was not.
+/// Prints what was done to the hook, or the error.
 int show(const Screen& screen, const Result<std::string>& done) {
     if (!done) {
         fail(screen, done.error());
@@ -246,7 +246,7 @@ int show(const Screen& screen, const Result<std::string>& done) {
     return exit_ok;
 }
 
-/// Does it to all hooks, then to the record of what was checked, and shows what was done as one text.
+/// Applies `act` to all hooks, then `record` to the record of checked commits, and prints the results as one text.
 template <class Act, class Record>
 int with_hooks(const Arguments& arguments, Act act, Record record) {
     const Screen screen{arguments.common};

@@ -18,19 +18,19 @@ using Commit = GitRepository::Commit;
 /// Beyond this many the older half is forgotten. Commits that old are in a remote-tracking branch, or in every branch.
 constexpr std::size_t max_checked = 200'000;
 
-/// A missing object is all zeros, however long ids are.
+/// A missing object is all zeros, for any length of ids.
 bool is_none(const std::string& id) {
     return id.find_first_not_of('0') == std::string::npos;
 }
 
-/// What leads to these was checked elsewhere, or is taken as it is.
+/// Commits reachable from these were checked elsewhere, or are accepted unchecked.
 std::vector<std::string> passed(const GitRepository& repository, const CheckedCommits& checked) {
     std::vector<std::string> names{"--remotes"};
     if (!checked.base().empty() && !repository.commit_at(checked.base()).empty()) names.push_back(checked.base());
     return names;
 }
 
-/// The commit that a branch is at, if it was checked: what amends it is compared with it.
+/// The commit at the tip of a branch, if it was checked: a commit that amends it is compared with it.
 Result<std::optional<Commit>> checked_commit(const GitRepository& repository, const CheckedCommits& checked,
                                              const std::string& id) {
     if (id.empty()) return std::optional<Commit>{};
@@ -44,7 +44,7 @@ Result<std::optional<Commit>> checked_commit(const GitRepository& repository, co
     return itself->empty() ? std::optional<Commit>{} : itself->front();
 }
 
-/// Collects what has to be checked of some commits.
+/// Collects the changes of commits that have to be checked.
 class Collection {
  public:
     Collection(const GitRepository& repository, const CheckedCommits& checked)

@@ -10,18 +10,19 @@
 
 namespace holdfast {
 
-/// What git tells a hook of one branch.
+/// One branch update, as git reports it to a hook.
 struct BranchUpdate {
     std::string branch;  ///< `refs/heads/main`
-    std::string after;   ///< the commit that it shall be at
+    std::string after;   ///< the new commit
 
     bool operator==(const BranchUpdate&) const = default;
 };
 
-/// Reads what `reference-transaction` gets: a line `OLD NEW REF` for each. Only branches that stay or come are kept.
+/// Parses the input of `reference-transaction`: a line `OLD NEW REF` for each ref. Keeps only branches, without
+/// deletions.
 std::vector<BranchUpdate> read_transaction(std::string_view input);
 
-/// Reads what `pre-push` gets: a line `REF COMMIT REMOTE-REF REMOTE-COMMIT` for each. Deletions are left out.
+/// Parses the input of `pre-push`: a line `REF COMMIT REMOTE-REF REMOTE-COMMIT` for each ref. Deletions are left out.
 struct PushedTip {
     std::string commit;
     std::string remote_commit;  ///< empty: new there
@@ -30,9 +31,9 @@ struct PushedTip {
 };
 std::vector<PushedTip> read_pushed(std::string_view input);
 
-/// The commits of a repository that were checked when they came into a branch, in a file of their ids; and the commit
-/// from which on they are checked: the history before it is taken as it is. What is written is lost if the disk says
-/// no: the commits are then checked again.
+/// The commits of a repository that were checked when they entered a branch, as a file of their ids; and the base
+/// commit, from which on commits are checked: the history before it is accepted unchecked. Write errors are ignored:
+/// the commits are then checked again.
 class CheckedCommits {
  public:
     explicit CheckedCommits(std::string path);
@@ -40,11 +41,11 @@ class CheckedCommits {
     bool contains(const std::string& id) const { return ids_.contains(id); }
     void add(const std::vector<GitRepository::Commit>& commits);
 
-    /// Empty: from the first commit on.
+    /// Empty: commits are checked from the first one on.
     const std::string& base() const { return base_; }
-    /// Sets the base, once: installing the guard again must not pass what it has not seen.
+    /// Sets the base, once: installing the guard again must not accept commits that it has not checked.
     void begin_at(const std::string& commit);
-    /// The guard is taken away; if it comes back, it begins anew.
+    /// The guard is uninstalled; a later installation sets a new base.
     void forget_base();
 
  private:
@@ -55,18 +56,19 @@ class CheckedCommits {
     std::set<std::string> ids_;
 };
 
-/// Commits that have to be checked, and what they change.
+/// Commits that have to be checked, and the files they change.
 struct UncheckedCommits {
     std::vector<GitRepository::Commit> commits;
     std::vector<TouchedFile> files;
 };
 
-/// What comes into branches that was not checked before. What is in a remote-tracking branch was checked where it was
-/// pushed from, and what is before the base is taken as it is. A new branch brings nothing that is in another branch.
+/// The commits that enter branches and were not checked before. Commits in a remote-tracking branch were checked where
+/// they were pushed from, and commits before the base are accepted unchecked. For a new branch, commits in another
+/// branch do not count.
 Result<UncheckedCommits> new_in_branches(const GitRepository& repository, const CheckedCommits& checked,
                                          const std::vector<BranchUpdate>& updates);
 
-/// What is pushed that was not checked before.
+/// The pushed commits that were not checked before.
 Result<UncheckedCommits> new_in_push(const GitRepository& repository, const CheckedCommits& checked,
                                      const std::vector<PushedTip>& tips);
 

@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view mark = "# Installed by 'holdfast guard install'";
 constexpr std::string_view aside_ending = ".before-holdfast";
 
-/// What git writes to the hook is kept for both programs. Of a transaction only the state that can refuse is of
-/// interest, and only if a branch is in it: a fetch of a thousand refs must not start a thousand programs.
+/// The hook saves git's input, since both programs read it. Of a transaction only the state that can be refused
+/// matters, and only if it contains a branch: a fetch of a thousand refs must not start a thousand programs.
 std::string script(const std::string& name, const std::string& program, bool chain) {
     const bool transaction = name == "reference-transaction";
     const bool reads = transaction || name == "pre-push";
@@ -48,7 +48,7 @@ Error failed(const std::string& what, const std::error_code& why) {
     return {"storage_failed", "cannot " + what + ": " + why.message()};
 }
 
-/// Complete or not at all: git must never run half a hook.
+/// Writes atomically: git must never run half a hook.
 Result<void> write_hook(const std::string& path, const std::string& text) {
     const std::string fresh = path + ".new";
     std::error_code why;

@@ -8,11 +8,11 @@
 
 namespace holdfast {
 
-/// The hooks that the guard needs. `reference-transaction` is the one that nothing goes around: git asks it before a
-/// branch moves, whatever command moves it. The others refuse earlier, or what was committed without a hook.
+/// The hooks that the guard needs. `reference-transaction` cannot be bypassed: git runs it before a branch moves,
+/// whatever command moves it. The others refuse earlier, or refuse commits that were made without a hook.
 inline constexpr std::array guard_hooks{"pre-commit", "pre-merge-commit", "pre-push", "reference-transaction"};
 
-/// A file that git runs. Another program's hook is never lost: it is put aside and goes on running, before ours.
+/// A file that git runs. Another program's hook is never lost: it is moved aside and keeps running, before ours.
 class GuardHook {
  public:
     struct Place {
@@ -21,11 +21,11 @@ class GuardHook {
     };
     explicit GuardHook(Place place) : name_(std::move(place.name)), path_(std::move(place.path)) {}
 
-    /// Writes a hook that calls the program. With `replace` a hook that was there does not run any more. Returns what
-    /// was done, in words. The error is `hook_exists` or `storage_failed`.
+    /// Writes a hook that calls the program. With `replace` an existing hook no longer runs. Returns a description of
+    /// what was done. The error is `hook_exists` or `storage_failed`.
     Result<std::string> install(const std::string& program, bool replace) const;
 
-    /// Takes the hook away and puts back what was aside. The error is `storage_failed`.
+    /// Removes the hook and restores the one that was moved aside. The error is `storage_failed`.
     Result<std::string> uninstall() const;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 using core::Predicate;
 
-/// One is enough to refuse; a few more tell whom to talk to.
+/// One is enough to refuse; a few more show the user whom to talk to.
 constexpr std::size_t max_others = 8;
 
 bool allows(Predicate predicate, FileChange change) {
@@ -18,7 +18,7 @@ bool allows(Predicate predicate, FileChange change) {
     return predicate == Predicate::renames && change != FileChange::modified;
 }
 
-/// What the committer does to the file, in terms of G2.
+/// The committer's change of the file as a predicate (G2).
 Predicate deed(FileChange change) {
     return change == FileChange::deleted ? Predicate::deletes : Predicate::mutates;
 }

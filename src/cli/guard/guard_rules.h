@@ -23,17 +23,18 @@ struct SeenLease {
     std::string session;
 };
 
-/// Why a file must not be committed.
+/// The reason why a file must not be committed.
 struct Finding {
     std::string resource;
     FileChange change = FileChange::modified;
-    /// Who is in the way, eight at most; none: only that the committer holds no lease that allows the change.
+    /// The conflicting leases, at most eight. Empty: the only problem is that the committer holds no lease that allows
+    /// the change.
     std::vector<SeenLease> others;
-    /// What the committer holds that does not allow the change, and is in the way of a lease that does (G2).
+    /// The committer's own leases that do not allow the change, and conflict with a lease that does (G2).
     std::vector<SeenLease> weaker;
 };
 
-/// Decides who may commit what, from the leases that are active. It asks nobody.
+/// Decides from the active leases which files the committer may commit. No I/O.
 ///
 /// A file is covered by a lease on it, or on a tree above it (work_tree_names.h). MUTATES allows any change, DELETES a
 /// deletion, and RENAMES the two sides of a rename, which are a deletion and an addition. A lease of the committer
@@ -43,7 +44,7 @@ class GuardRules {
  public:
     GuardRules(std::string committer, std::vector<SeenLease> leases);
 
-    /// What speaks against committing these files, in their order. Takes time in proportion to their depth.
+    /// The findings against committing these files, in their order. The time is proportional to their depth.
     std::vector<Finding> check(const std::vector<TouchedFile>& files) const;
 
  private:
@@ -54,8 +55,8 @@ class GuardRules {
     std::map<std::string, std::vector<SeenLease>, std::less<>> by_resource_;
 };
 
-/// How the committer gets what is missing: a session in which its weaker leases are not in its own way (G2), or else
-/// the leases to give back first. Neither if there is nothing in its way.
+/// How the committer gets the missing lease: a session in which its weaker leases do not conflict (G2), or else the
+/// leases to release first. Both are empty if nothing conflicts.
 struct ClaimAdvice {
     std::string session;
     std::vector<std::string> release;

@@ -8,8 +8,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The entries of larger directories are not read: a claim of many new files must not take seconds. A lookalike is not
-/// found there.
+/// Larger directories are not read: a claim of many new files must not take seconds. Similar spellings are not detected
+/// there.
 constexpr std::size_t max_entries = 20'000;
 
 }  // namespace

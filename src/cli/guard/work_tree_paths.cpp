@@ -13,15 +13,15 @@
 namespace holdfast {
 namespace {
 
-/// As many links as Linux follows in one path.
+/// The limit of Linux on links in one path.
 constexpr int max_links = 40;
 constexpr std::string_view blanks = " \t\r\n\v\f";
 constexpr std::string_view quotes = "\"'`";
-/// Pairs that text processors and chats make of quotes, and brackets around a path.
+/// Pairs of quotes, as text processors and chats write them, and of brackets around a path.
 constexpr std::pair<std::string_view, std::string_view> wrappers[] = {{"\"", "\""}, {"'", "'"}, {"`", "`"}, {"<", ">"},
                                                                       {"“", "”"},   {"‘", "’"}, {"„", "“"}, {"‚", "‘"},
                                                                       {"«", "»"},   {"‹", "›"}};
-/// What a shell needs a backslash before, and what hardly begins a name.
+/// Characters that a shell needs a backslash before, and that rarely begin a name.
 constexpr std::string_view escaped_for_shells = " ()[]{}'\"&$;!#,";
 
 Error unusable(std::string message) {
@@ -44,7 +44,7 @@ std::string without_blanks(std::string_view text) {
     return std::string(text.substr(first, text.find_last_not_of(blanks) - first + 1));
 }
 
-/// Without the blanks, pairs of quotes and angle brackets around it.
+/// Removes blanks, pairs of quotes and angle brackets around the text.
 std::string bare(std::string text) {
     for (;;) {
         text = without_blanks(text);
@@ -66,7 +66,7 @@ std::string without_shell_escapes(std::string_view text) {
     return plain;
 }
 
-/// `$HOME/a.c`, `${ROOT}/a.c`. Not `$id.tsx`, which is a name that frameworks ask for.
+/// `$HOME/a.c`, `${ROOT}/a.c`. Not `$id.tsx`, a file name that frameworks use.
 bool begins_with_variable(std::string_view text) {
     if (text.starts_with("${")) return true;
     const std::size_t end = std::min(text.find('/'), text.size());
@@ -87,7 +87,7 @@ bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// Letters that differ only by case, or by how accents are written, become the same.
+/// Folds case and the encoding of accents, for comparison.
 std::string folded(std::string_view text) {
     if (is_ascii(text)) {
         std::string lower{text};
@@ -112,7 +112,7 @@ std::string with_case_swapped(std::string text) {
     return text;
 }
 
-/// True if a part of the text cannot be seen: control and format characters, and bytes that are no text.
+/// True if part of the text is invisible: control and format characters, and bytes that are not UTF-8.
 bool has_unseen(std::string_view text) {
     while (!text.empty()) {
         utf8proc_int32_t character = 0;
@@ -131,7 +131,7 @@ bool has_unseen(std::string_view text) {
 
 struct Part {
     std::string text;
-    bool literal = false;  ///< no pattern, whatever is in it
+    bool literal = false;  ///< never a pattern, whatever it contains
 };
 
 std::vector<Part> parts_of(std::string_view path) {
@@ -186,10 +186,10 @@ std::string with_parts_trimmed(std::string_view path) {
     return trimmed;
 }
 
-/// A path as it was understood.
+/// A parsed path.
 struct Said {
     bool absolute = false;
-    bool exact = false;      ///< the name of a resource: nothing is guessed
+    bool exact = false;      ///< a resource name: nothing is guessed
     bool directory = false;  ///< it ends in a slash
     std::vector<Part> parts;
 };
@@ -223,14 +223,14 @@ Result<Said> said_by_name(const std::string& text) {
     return said;
 }
 
-/// A walk over a file system from one directory along a path, as the system itself goes: links are followed, and `..`
-/// leads to where the link led.
+/// Walks from one directory along a path as the file system does: links are followed, and `..` after a link is relative
+/// to the link's target.
 class Walk {
  public:
     Walk(const WorkTreeFiles& files, std::string inside, bool exact)
         : files_(files), inside_(std::move(inside)), exact_(exact) {}
 
-    /// Where it has come to: absolute, without links. An empty path is the root of the file system.
+    /// The current place: absolute, without links. An empty path is the root of the file system.
     const std::string& place() const { return place_; }
     FileKind kind() const { return kind_; }
     /// Set if it stopped at a link: the parts that lead on.
@@ -241,7 +241,7 @@ class Walk {
         kind_ = place_.empty() ? FileKind::directory : files_.kind(place_);
     }
 
-    /// Goes on along the parts. With `follow` a link at their end is followed too.
+    /// Continues along the parts. With `follow` a link at their end is followed too.
     Result<void> go(std::vector<std::string> parts, bool follow) {
         std::reverse(parts.begin(), parts.end());
         while (!parts.empty()) {
@@ -254,7 +254,7 @@ class Walk {
         return {};
     }
 
-    /// From the link where it stopped to what it leads to.
+    /// Moves from the link where it stopped to the link's target.
     Result<void> follow_last() {
         std::vector<std::string> parts;
         if (auto gone = follow_link(parts); !gone) return gone;
@@ -277,7 +277,7 @@ class Walk {
         return {};
     }
 
-    /// Takes the link back, and puts what it says in front of what is to come (which is in reverse).
+    /// Steps back from the link, and puts its target in front of the remaining parts (which are in reverse order).
     Result<void> follow_link(std::vector<std::string>& parts) {
         const std::string target = files_.target(place_);
         if (++links_ > max_links || target.empty())
@@ -292,7 +292,7 @@ class Walk {
 
     bool is_inside() const { return place_ == inside_ || place_.starts_with(inside_ + "/"); }
 
-    /// How the directory spells a name: a file system may take several spellings for one.
+    /// The directory's spelling of a name: a file system may accept several spellings of one name.
     Result<std::string> spelled(const std::string& part) const {
         const std::string path = place_ + "/" + part;
         if (!is_inside()) return part;
@@ -364,7 +364,7 @@ class PathResolution {
         return walk;
     }
 
-    /// True if there is something at the path as it is written, and it cannot be a pattern.
+    /// True if the path exists as written, and cannot be a pattern.
     bool exists(const std::string& path) const {
         const Said said = said_plainly(path);
         std::vector<std::string> parts;
@@ -376,7 +376,7 @@ class PathResolution {
         return walk.go(std::move(parts), false) && walk.kind() != FileKind::missing;
     }
 
-    /// `FILE:/home/me/repository/a.c` may be an absolute path after all.
+    /// `FILE:/home/me/repository/a.c` may in fact be an absolute path.
     void make_absolute_if_so(Said& said) const {
         const std::string whole = said.parts.empty() ? "" : root_ + "/" + said.parts[0].text;
         std::string path;
@@ -385,7 +385,7 @@ class PathResolution {
         said.absolute = path.starts_with(root_ + "/") && files_.kind(whole) == FileKind::missing;
     }
 
-    /// What is no path of this machine at all.
+    /// Refuses text that is not a path of this machine.
     Result<void> foreign(const std::string& text) const {
         const std::size_t scheme = text.find("://");
         if (scheme != std::string::npos && scheme > 0 && text.find('/') == scheme + 1)
@@ -403,7 +403,7 @@ class PathResolution {
         return {};
     }
 
-    /// With `/` for `\`, unless a shell was meant.
+    /// Replaces `\` by `/`, unless it is a shell escape.
     std::string unescaped(std::string text) const {
         const std::string plain = without_shell_escapes(text);
         const bool escapes_blanks = text.find("\\ ") != std::string::npos;
@@ -412,7 +412,8 @@ class PathResolution {
         return escapes_blanks || exists(plain) ? plain : text;
     }
 
-    /// The file without what models and tools put around paths, if there is one. REQUIRES: there is no file `text`.
+    /// The file that remains without the decorations that models and tools add, if it exists. REQUIRES: there is no
+    /// file `text`.
     std::optional<std::string> undecorated(const std::string& text) const {
         const auto without_end = [&](std::string_view ending) {
             return text.substr(0, text.find_last_not_of(ending) + 1);
@@ -443,7 +444,7 @@ class PathResolution {
         return resolved;
     }
 
-    /// `FILE:/src/main.c#1795016670695` is what claims are called, not files.
+    /// `FILE:/src/main.c#1795016670695` is the id of a lease, not a file.
     Result<void> lease_id(const std::string& text, const Said& said) const {
         const std::size_t hash = text.rfind('#');
         if (!said.exact || said.parts.empty() || hash == std::string::npos || hash + 1 == text.size() ||
@@ -456,7 +457,7 @@ class PathResolution {
         return unusable(in_quotes(text) + " is the id of a lease; give " + in_quotes(text.substr(0, hash)));
     }
 
-    /// What does not exist and hardly will.
+    /// Refuses paths that do not exist and are unlikely to be created.
     Result<void> doubtful(const std::string& text) const {
         if (exists(text)) return {};
         if (has_unseen(text))
@@ -506,7 +507,7 @@ class PathResolution {
         return walk.kind() != FileKind::missing && files_.kind(walk.place() + "/" + part) != FileKind::missing;
     }
 
-    /// `walk` has come to the directory that the pattern is in.
+    /// `walk` is at the directory that contains the pattern.
     Result<ResolvedPath> resolve_pattern(const Walk& walk, const Said& said, std::size_t first) const {
         for (std::size_t i = first; i < said.parts.size(); ++i)
             if (said.parts[i].text == "..")
@@ -562,7 +563,7 @@ class PathResolution {
                             in_quotes(path) + " does not exist yet: it was claimed both as a file and as a directory."};
     }
 
-    /// The walk stands at the link.
+    /// The walk is at the link.
     Result<ResolvedPath> named_link(Walk walk) const {
         const std::string path = from_root(walk.place());
         ResolvedPath resolved{{file_resource(path)}, ""};
@@ -580,7 +581,7 @@ class PathResolution {
         return resolved;
     }
 
-    /// To git a submodule is one thing, to those who work in it a tree.
+    /// A submodule is one entry for git, and a tree for its users: both are claimed.
     ResolvedPath with_submodule(ResolvedPath resolved, const Walk& walk) const {
         const std::string path = from_root(walk.place());
         if (walk.kind() == FileKind::repository && !path.empty())

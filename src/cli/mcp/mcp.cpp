@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto release_within = 3s;
 
-/// What paths are relative to: --root, or the work tree that the program was started in, or nothing.
+/// The root of relative paths: --root, or the work tree in which the program was started, or nothing.
 Result<std::string> root_of(const McpOptions& options, const std::optional<GitRepository>& repository) {
     if (options.root.empty()) return repository ? repository->root() : std::string{};
     std::error_code why;
@@ -42,7 +42,7 @@ int mcp_command(const Arguments& arguments) {
         return exit_usage;
     }
     const auto identity = work_tree_identity({options.holder, options.name_space}, repository ? &*repository : nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // a host that is gone is told by the write
+    std::signal(SIGPIPE, SIG_IGN);  // the write reports a host that is gone
 
     McpAgent agent{{identity.holder, identity.name_space, options.priority}};
     McpLeases leases{Random{random_seed()}};

@@ -10,7 +10,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// As docs/http-api.md has it for times a client gives.
+/// The limit of docs/http-api.md for times given by a client.
 constexpr std::uint64_t max_priority = 9'000'000'000'000'000;
 
 }  // namespace
@@ -51,7 +51,7 @@ json::object McpAgent::signature() const {
 
 std::string McpAgent::query(const std::string& lease) const {
     const std::lock_guard lock(mutex_);
-    const bool leads = core::owner_of(lease) == core::Owner::leaders;  // of which the session is the proof (R2)
+    const bool leads = core::owner_of(lease) == core::Owner::leaders;  // the session is the proof of leadership (R2)
     return "holder=" + percent_encode(config_.holder) + (epoch_ ? "&epoch=" + std::to_string(*epoch_) : "") +
            (leads ? "&session=" + percent_encode(session_) : "");
 }

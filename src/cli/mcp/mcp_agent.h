@@ -9,8 +9,9 @@
 
 namespace holdfast {
 
-/// Who asks: a holder in one session for the life of the process, a plain one or a registered agent (G5). An agent's
-/// requests carry the epoch of this life, so that an earlier process of the same agent is refused from then on.
+/// The requester: a holder in one session for the lifetime of the process, either a plain one or a registered agent
+/// (G5). An agent's requests carry the epoch of this incarnation, so that an earlier process of the same agent is
+/// refused from then on.
 class McpAgent {
  public:
     struct Config {
@@ -24,13 +25,13 @@ class McpAgent {
     const std::string& name_space() const { return config_.name_space; }
     const std::string& session() const { return session_; }
 
-    /// Registers, if it is to and has not yet: at the first claim, since the server may be away at the start. An answer
-    /// that is ok() if all is well; else what the server said. The error is as of Api.
+    /// Registers the agent, unless it is a plain holder or registered already. Called at the first claim, since the
+    /// server may be unreachable at the start. Returns an answer that is ok(), or the server's refusal. Errors as Api.
     Result<Answer> enroll(Api& api);
 
-    /// `{holder, epoch?}`: how every request begins.
+    /// `{holder, epoch?}`: the first fields of every request.
     boost::json::object signature() const;
-    /// The same as a query, `holder=H&epoch=3`, with what the release of this lease needs besides.
+    /// The same as a query, `holder=H&epoch=3`, plus the fields that the release of this lease needs.
     std::string query(const std::string& lease) const;
 
  private:

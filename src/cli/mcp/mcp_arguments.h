@@ -11,22 +11,22 @@
 
 namespace holdfast {
 
-/// Reads the arguments of a tool, as its input schema has them. What does not fit is remembered, in words that a model
-/// can act on; values read after that are of no use.
+/// Reads the arguments of a tool, according to its input schema. The first mismatch is recorded as text that a model
+/// can act on; values read after that are meaningless.
 class McpArguments {
  public:
     explicit McpArguments(const boost::json::object& arguments) : arguments_(arguments) {}
 
-    /// Each may be left out, and is then empty.
+    /// Each is optional; a missing one is empty.
     std::string text(std::string_view name);
     std::optional<bool> flag(std::string_view name);
     std::optional<std::chrono::milliseconds> milliseconds(std::string_view name, std::chrono::milliseconds most);
     std::optional<std::int64_t> number(std::string_view name, std::int64_t least, std::int64_t most);
-    /// Without repetitions, in order.
+    /// Without duplicates, in order.
     std::vector<std::string> texts(std::string_view name, std::size_t most);
     const boost::json::array& array(std::string_view name, std::size_t most);
 
-    /// What is wrong, first of all a name that no call above asked for. Empty: nothing is.
+    /// The problem, with precedence for an argument that no call above has read. Empty: none.
     std::string problem() const;
     void complain(std::string what);
 

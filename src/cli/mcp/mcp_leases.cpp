@@ -10,9 +10,9 @@ namespace {
 
 namespace json = boost::json;
 
-/// No timeline is longer; more would be nonsense, and could overflow.
+/// No valid timeline is longer; a larger value is malformed, and could overflow.
 constexpr std::int64_t max_milliseconds = std::int64_t{1000} * 60 * 60 * 24 * 365;
-/// Beyond this the oldest losses are forgotten: a model that never asks must not fill the memory.
+/// Beyond this limit the oldest losses are dropped: a model that never asks must not exhaust memory.
 constexpr std::size_t max_lost = 1000;
 /// One lease has few spellings.
 constexpr std::size_t max_paths = 16;
@@ -97,7 +97,7 @@ void McpLeases::remember_lost(const std::string& id, const Error& why) {
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
     if (lost_.size() == max_lost) lost_.erase(lost_.begin());
-    // That it has expired is no reason: the reason is why it could not be renewed.
+    // Expiry alone explains nothing: report why the lease could not be renewed.
     const Error& refused = found->second.refused;
     const bool ran_out = why.code.empty() || core::code_in(why.code) == core::Code::lease_expired;
     const Error& cause = ran_out && !refused.code.empty() ? refused : why;

@@ -15,8 +15,9 @@
 
 namespace holdfast {
 
-/// The leases that an MCP server holds for its model, kept by a Keeper: it says when to renew which (T3), and when one
-/// is lost. A loss is remembered until it has been told. May be used from several threads; it sends nothing itself.
+/// The leases that an MCP server holds for its model, kept by a Keeper: it decides when to renew each (T3), and when
+/// one is lost. A loss is remembered until it has been reported. May be used from several threads; it sends nothing
+/// itself.
 class McpLeases {
  public:
     struct Held {
@@ -25,27 +26,28 @@ class McpLeases {
         std::string predicate;
         std::uint64_t token = 0;
         Duration left{};
-        std::set<std::string> paths;  ///< what the model called it by, if by a path
+        std::set<std::string> paths;  ///< the paths by which the model claimed it
     };
     struct Lost {
         std::string id;
         std::string resource;
-        std::string code;  ///< of the refusal that ended it; empty: no server answered in time
+        std::string code;  ///< code of the refusal that ended it; empty: no server answered in time
         std::string why;
     };
 
     explicit McpLeases(Random random) : keeper_(random) {}
 
-    /// Takes over a lease as the server describes it in a grant or a renewal, asked for at `sent_at`. False, with
-    /// nothing changed, if it makes no sense or has no time left.
+    /// Adds or updates a lease as described in the server's grant or renewal, requested at `sent_at`. Returns false,
+    /// with nothing changed, if the description is malformed or no time is left.
     bool keep(const boost::json::value& lease, HolderInstant sent_at, HolderInstant now);
-    /// What the leases of a grant count from: when it was asked for, and how long it then waited for its turn (T3).
+    /// The instant from which the leases of a grant count: when it was requested, plus the time it then waited for its
+    /// turn (T3).
     static HolderInstant counts_from(const boost::json::value& grant, HolderInstant sent_at, HolderInstant now);
-    /// True if the time for the first renewal has come before anything was done with it: its answer was long under way.
+    /// True if the first renewal is due already, because the answer was slow.
     static bool needs_renewal(const boost::json::value& lease, HolderInstant sent_at, HolderInstant now);
-    /// It was given back: not held any more, and not lost.
+    /// The lease was released: not held any more, and not lost.
     void forget(const std::string& id);
-    /// The server said that it has ended.
+    /// The server reported that the lease has ended.
     void lose(const std::string& id, const Error& why);
     /// Remembers a path by which the model claimed it.
     void call(const std::string& id, const std::string& path);
@@ -53,12 +55,12 @@ class McpLeases {
     bool holds(const std::string& id, HolderInstant now);
     std::vector<Held> held(HolderInstant now);
     std::size_t size(HolderInstant now);
-    /// What was lost and not told yet. From now on it counts as told.
+    /// The losses not reported yet. From now on they count as reported.
     std::vector<Lost> take_lost(HolderInstant now);
 
-    /// The names of the leases to renew now. Each must be brought back with answer() or unanswered().
+    /// The names of the leases to renew now. answer() or unanswered() must follow for each.
     std::vector<std::string> take_due(HolderInstant now);
-    /// What the server said of one of them: a result of POST /v1/heartbeat.
+    /// The server's answer for one of them: a result of POST /v1/heartbeat.
     void answer(const boost::json::value& result, HolderInstant sent_at, HolderInstant now);
     void unanswered(const std::string& id, HolderInstant now);
     /// When to call take_due() next.
@@ -71,7 +73,7 @@ class McpLeases {
         std::string predicate;
         std::uint64_t token = 0;
         std::set<std::string> paths;
-        Error refused;  ///< why the last renewal was refused; no code: it was not
+        Error refused;  ///< why the last renewal was refused; no code: it was not refused
     };
 
     void settle(const std::string& id, const RenewalAnswer& answer, const Error& why, HolderInstant now);

@@ -6,13 +6,13 @@
 
 namespace holdfast {
 
-/// Cuts input into lines, however the pieces arrive. A line that is too long is skipped to its end and told once, so
-/// that the next one is understood again.
+/// Splits input into lines, however it is fragmented. A line that is too long is skipped to its end and reported once,
+/// so that the next one is read correctly.
 class McpLines {
  public:
     static constexpr std::size_t max_line = 1U << 20;
 
-    /// Hands over every whole line, without its end.
+    /// Passes on every complete line, without its line end.
     void feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line,
               const std::function<void()>& on_too_long) {
         while (!bytes.empty()) {

@@ -11,9 +11,9 @@ namespace {
 
 namespace json = boost::json;
 
-/// Begun with `initialize`, oldest first.
+/// Versions whose sessions begin with `initialize`, oldest first.
 constexpr std::array<std::string_view, 4> handshake_versions{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
-/// Says its version in every request.
+/// In this version every request states its version.
 constexpr std::string_view stateless_version = "2026-07-28";
 constexpr std::string_view first_with_structured_content = "2025-06-18";
 constexpr std::string_view first_without_batches = "2025-06-18";
@@ -122,7 +122,7 @@ void McpProtocol::take_message(const json::value& message, McpReaction& reaction
     if (version == nullptr || *version != "2.0") return refuse(known_id, invalid_request, R"("jsonrpc" must be "2.0")");
     const json::value* method = member(*object, "method");
     const bool is_response = method == nullptr && (object->contains("result") || object->contains("error"));
-    if (is_response) return;  // this side asks nothing
+    if (is_response) return;  // this side sends no requests
     if (method == nullptr || !method->is_string()) return refuse(known_id, invalid_request, R"("method" must be text)");
     if (id != nullptr && !is_id(*id)) return refuse(nullptr, invalid_request, R"("id" must be text or a whole number)");
     const json::value* params = member(*object, "params");

@@ -9,7 +9,7 @@
 
 namespace holdfast {
 
-/// A call of a tool that is to be done and answered.
+/// A tool call to execute and answer.
 struct McpCall {
     boost::json::value id;
     std::string tool;
@@ -17,25 +17,25 @@ struct McpCall {
     std::string version;  ///< of the protocol, for the form of the answer
 };
 
-/// What a line of input calls for.
+/// The reaction to a line of input.
 struct McpReaction {
     boost::json::array answers;                 ///< ready to be sent
-    std::vector<McpCall> calls;                 ///< to be done; their answers go with the ready ones
-    std::vector<boost::json::value> cancelled;  ///< ids of calls that nobody waits for any more
-    bool batch = false;                         ///< all answers go together, as an array
+    std::vector<McpCall> calls;                 ///< to be executed; their answers are sent with the ready ones
+    std::vector<boost::json::value> cancelled;  ///< ids of calls that the client cancelled
+    bool batch = false;                         ///< all answers are sent together, as an array
 };
 
-/// What a tool had to say.
+/// The result of a tool call.
 struct McpOutcome {
     std::string text;  ///< for the model, which can act on it
     boost::json::object content;
     bool failed = false;
 };
 
-/// The server's side of the Model Context Protocol, without its input and output: JSON-RPC 2.0 requests in, answers
-/// and calls of tools out. It speaks both eras of the protocol: up to 2025-11-25 a session begins with `initialize`;
-/// from 2026-07-28 on every request says its version in `_meta`. Whatever comes in, it is answered or ignored as the
-/// protocol says, and never fatal.
+/// The server's side of the Model Context Protocol, without its input and output: JSON-RPC 2.0 requests in, answers and
+/// calls of tools out. It speaks both eras of the protocol: up to 2025-11-25 a session begins with `initialize`; from
+/// 2026-07-28 on every request states its version in `_meta`. Any input is answered or ignored as the protocol says;
+/// none is fatal.
 class McpProtocol {
  public:
     struct About {
@@ -57,7 +57,7 @@ class McpProtocol {
     void take_message(const boost::json::value& message, McpReaction& reaction);
     void take_request(const Request& request, McpReaction& reaction);
     static void take_notification(std::string_view method, const boost::json::object& params, McpReaction& reaction);
-    /// The version a request is in; empty if it was answered with an error.
+    /// The protocol version of a request; empty if the request was answered with an error.
     std::string version_of(const Request& request, McpReaction& reaction) const;
     boost::json::value initialize(const Request& request);
     boost::json::value discover() const;

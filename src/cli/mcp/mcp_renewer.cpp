@@ -11,9 +11,9 @@ namespace {
 
 namespace json = boost::json;
 
-/// The clock that leases are counted on goes on while the machine sleeps, the one that threads wait by does not.
+/// The leases' clock counts time in suspend, the clock of condition variables does not.
 constexpr auto look_at_least_every = 1s;
-/// Half of what the server takes in one message.
+/// Half of the server's limit for one message.
 constexpr std::size_t max_message_bytes = 512U << 10;
 
 }  // namespace

@@ -14,8 +14,8 @@
 
 namespace holdfast {
 
-/// Renews the leases of an MCP server in the background, on time (T3), in as few messages as they fit into. A model
-/// does not heartbeat.
+/// Renews the leases of an MCP server in the background, on time (T3), in as few messages as possible, since a model
+/// sends no heartbeats.
 class McpRenewer {
  public:
     McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases);
@@ -23,9 +23,9 @@ class McpRenewer {
     McpRenewer(const McpRenewer&) = delete;
     McpRenewer& operator=(const McpRenewer&) = delete;
 
-    /// To be called when leases were added: one may be due sooner than those before.
+    /// To be called after leases were added: a new one may be due first.
     void look_again();
-    /// Ends it, and a renewal that is under way.
+    /// Ends the thread, and cancels a renewal in flight.
     void stop();
 
  private:

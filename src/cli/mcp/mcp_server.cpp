@@ -52,9 +52,10 @@ namespace json = boost::json;
 
 constexpr std::size_t max_waiting = 16;
 constexpr std::size_t max_under_way = 64;
-/// Whoever pipes requests in and closes the pipe still gets answers, but a host that ends a session does not wait long.
+/// A client that pipes requests in and closes the pipe still gets answers, but a host that ends a session must not wait
+/// long.
 constexpr auto last_answers = std::chrono::milliseconds{2000};
-/// A call whose connection was ended comes back at once.
+/// A call whose connection was stopped returns at once.
 constexpr auto last_goodbye = std::chrono::milliseconds{5000};
 
 McpOutcome too_many() {
@@ -177,7 +178,7 @@ void McpServer::send(const json::array& answers, bool batch) {
         for (const json::value& answer : answers)
             read = read && output_.write_line(json::serialize(answer));
     if (read) return;
-    const std::uint64_t one = 1;  // nobody reads: the session is over
+    const std::uint64_t one = 1;  // the output has no reader: the session is over
     [[maybe_unused]] const ssize_t told = ::write(stopped_.get(), &one, sizeof one);
 }
 

@@ -16,15 +16,15 @@
 
 namespace holdfast {
 
-/// Standard output as the protocol wants it: whole lines, one at a time, from any thread. A reader that does not read
-/// holds up whoever writes, but not for longer than until stop().
+/// Standard output as the protocol requires: complete lines, one at a time, from any thread. A reader that does not
+/// read blocks the writer, but only until stop().
 class McpOutput {
  public:
     explicit McpOutput(int descriptor);
 
-    /// False if nobody reads any more.
+    /// Returns false if the output has no reader any more.
     bool write_line(const std::string& line);
-    /// From now on a write that would have to wait fails.
+    /// From now on a write that would block fails.
     void stop();
 
  private:
@@ -36,8 +36,8 @@ class McpOutput {
     bool broken_ = false;
 };
 
-/// Reads requests and has them answered, until the input ends or stop() is called. Calls of tools are done in the order
-/// in which they come, except that one that waits for a turn holds up nothing else.
+/// Reads requests and answers them, until the input ends or stop() is called. Tool calls run in their order of arrival,
+/// except that a call that waits for a turn delays no other.
 class McpServer {
  public:
     struct Streams {
@@ -46,13 +46,13 @@ class McpServer {
     };
     McpServer(Streams streams, McpProtocol protocol, McpTools& tools);
 
-    /// Returns when nothing is under way any more.
+    /// Returns when no call is running any more.
     void run();
-    /// From any thread. Ends every call that is under way.
+    /// From any thread. Cancels every running call.
     void stop();
 
  private:
-    /// Calls that came together and are answered together.
+    /// Calls that arrived together and are answered together.
     struct Job {
         explicit Job(McpReaction taken) : reaction(std::move(taken)), cancellations(reaction.calls.size()) {}
 

@@ -31,7 +31,7 @@ json::array as_array(const std::vector<std::string>& texts) {
     return list;
 }
 
-/// True if the lease is on what was asked for, on something below it, or on a tree that it is in.
+/// True if the lease is on the requested resource, on something below it, or on a tree that contains it.
 bool concerns(std::string_view resource, std::string_view asked) {
     const auto is_in = [](std::string_view name, std::string_view tree) {
         return tree.ends_with("/**") && name.starts_with(tree.substr(0, tree.size() - 2));
@@ -64,7 +64,7 @@ McpOutcome McpTools::run(const McpCall& call, Cancellation& cancellation) {
         const Cancellation::Covers covers(cancellation, api.connection());
         outcome = do_call(api, call);
     }
-    // A loss counts as told only if somebody still listens.
+    // A loss counts as reported only if the call was not cancelled.
     if (!cancellation.cancelled()) tell_lost(outcome, leases_.take_lost(holder_clock_now()));
     return outcome;
 }
@@ -123,7 +123,8 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
 }
 
 std::vector<std::string> McpTools::held_by_path(const std::string& path) const {
-    // What was claimed as a file may be a directory by now, or the other way round. The name of a resource will do too.
+    // A path that was claimed as a file may be a directory by now, or the other way round. Resource names are accepted,
+    // too.
     std::set<std::string> names{path};
     if (const auto resolved = named(path)) {
         for (const std::string& name : resolved->names) {
@@ -153,7 +154,7 @@ McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
     if (all) names = named_or_all(arguments);
     bool failed = false;
     for (const std::string& id : std::set<std::string>(names.begin(), names.end())) {
-        leases_.forget(id);  // even if the server cannot be told: it then runs out
+        leases_.forget(id);  // even if the release does not reach the server: the lease then expires
         const auto answer = api.remove(lease_target(id) + "?" + agent_.query(id));
         if (!answer)
             return no_server({answer.error().code, answer.error().message + "; what was not told of ends by itself"});
@@ -198,7 +199,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
         const auto resolved = named(path == "/" ? "." : path);
         if (!resolved) arguments.complain(resolved.error().message);
         if (resolved) asked = resolved->names;
-        prefix = "FILE:/";  // a tree above holds it too
+        prefix = "FILE:/";  // a lease on a tree above covers it, too
     }
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     const std::string target = "/v1/leases?limit=1000&namespace=" + percent_encode(agent_.name_space()) +
@@ -254,8 +255,8 @@ namespace {
 
 constexpr auto ask_again_pause = 500ms;
 
-/// Which of two predicates on one resource makes the other needless: it keeps out all that the other does, and allows
-/// all that the other does.
+/// Ranks predicates on one resource: a stronger one makes a weaker one redundant, since it excludes and allows all that
+/// the weaker one does.
 int strength(std::string_view predicate) {
     switch (core::parse_predicate(predicate).value_or(core::Predicate::consumes)) {
         case core::Predicate::mutates:
@@ -317,7 +318,7 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
     if (!resolved.note.empty()) intents.notes.emplace_back(resolved.note);
     for (const std::string& name : resolved.names) {
         const auto normal = core::normalised(name);
-        const std::string& known = normal ? *normal : name;  // what is wrong with it the server says
+        const std::string& known = normal ? *normal : name;  // the server reports what is wrong with it
         intents.list.push_back({{"resource", known}, {"predicate", predicate}});
         if (!path.empty()) intents.paths.emplace(known, path);
     }
@@ -419,7 +420,7 @@ McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Term
         const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
         const bool pending = answer && core::code_in(error_code_of(*answer)) == core::Code::idempotency_in_progress;
         if ((!silent && !pending) || holder_clock_now() + ask_again_pause >= until) return {std::move(answer), sent_at};
-        std::this_thread::sleep_for(ask_again_pause);  // then with the same key: it keeps its place (G6)
+        std::this_thread::sleep_for(ask_again_pause);  // then retry with the same key: the request keeps its place (G6)
     }
 }
 
@@ -439,7 +440,8 @@ std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
 }
 
 McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases) {
-    // By what does not depend on who looks: two calls at once must not each give back what the other keeps.
+    // The order must not depend on the caller: two concurrent calls must not each release the lease that the other
+    // keeps.
     std::sort(leases.begin(), leases.end(), [](const auto& a, const auto& b) {
         return std::pair(strength(a.predicate), a.token) > std::pair(strength(b.predicate), b.token);
     });
@@ -460,7 +462,7 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
     std::string names;
     for (const std::string& resource : resources) {
         const auto found = held.find(resource);
-        if (found == held.end()) continue;  // lost meanwhile, which is told
+        if (found == held.end()) continue;  // lost meanwhile, which is reported separately
         const McpLeases::Held lease = keep_one(api, std::move(found->second));
         const auto [first, last] = intents.paths.equal_range(resource);
         for (auto path = first; path != last; ++path)
@@ -477,8 +479,7 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
     return outcome;
 }
 
-/// A grant whose answer was long under way has used up much of its time by the holder's count: it is renewed first
-/// (T3).
+/// After a slow answer much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
 bool McpTools::confirm(Api& api, Granted& granted) const {
     json::object body = agent_.signature();
     json::array names;

@@ -17,24 +17,25 @@
 
 namespace holdfast {
 
-/// The tools of `holdfast mcp`: each call becomes requests to the server, and its answer words that a model can act on.
-/// Calls may run in several threads at once.
+/// The tools of `holdfast mcp`: each call is translated to requests to the server, and its answer to text that a model
+/// can act on. Calls may run on several threads at once.
 class McpTools {
  public:
     struct Config {
-        std::shared_ptr<ServerList> servers;  ///< so that one failure of a server is enough for all calls
-        std::string root;                     ///< of the work tree; empty: there is none
+        std::shared_ptr<ServerList> servers;  ///< shared, so that one failure of a server moves all calls on
+        std::string root;                     ///< of the work tree; empty: no work tree
     };
     McpTools(Config config, McpAgent& agent, McpLeases& leases, std::function<void()> on_new_lease);
 
     /// True if the call may take long because it waits for a turn.
     static bool waits(const McpCall& call);
 
-    /// Does it. Every outcome also tells what was lost since the last one. `cancellation` ends it early.
+    /// Executes the call. Every outcome also reports the leases lost since the last one. `cancellation` ends the call
+    /// early.
     McpOutcome run(const McpCall& call, Cancellation& cancellation);
 
-    /// Gives back everything of this session, also what was granted to a call that was cancelled in that moment. What
-    /// cannot be told within the time ends by itself.
+    /// Releases all leases of this session, also those granted to a call that was being cancelled. A lease that cannot
+    /// be released within the time ends by itself.
     void release_all(Duration within);
 
  private:
@@ -45,46 +46,47 @@ class McpTools {
     McpOutcome verify(Api& api, McpArguments& arguments);
     McpOutcome list(Api& api, McpArguments& arguments) const;
 
-    /// What is claimed, and what the model must know about it.
+    /// The claimed intents, and notes about them for the model.
     struct Intents {
         boost::json::array list;
         boost::json::array notes;
-        std::multimap<std::string, std::string> paths;  ///< by resource, what the model called it
+        std::multimap<std::string, std::string> paths;  ///< by resource, the paths that the model used
     };
     Intents read_intents(McpArguments& arguments) const;
     /// Reads one intent of a call; its names are added to `intents`.
     void read_intent(McpArguments& intent, Intents& intents) const;
     Result<ResolvedPath> named(const std::string& path) const;
-    /// What the model asks for beside the intents.
+    /// The other arguments of a claim.
     struct Terms {
         std::string reason;
         std::optional<std::chrono::milliseconds> ttl;
         std::optional<std::chrono::milliseconds> wait;
     };
-    /// Renews what this session holds already, and takes it out of the intents. Nothing if all is well.
+    /// Renews the leases that this session holds already, and removes them from the intents. Returns nothing on
+    /// success.
     std::optional<McpOutcome> renew_held(Api& api, Intents& intents, const Terms& terms);
-    /// Asks for the rest. Nothing if all was granted and is held.
+    /// Acquires the remaining intents. Returns nothing if all were granted and are held.
     std::optional<McpOutcome> acquire(Api& api, Intents& intents, const Terms& terms);
-    /// The answer, and when the request that it answers was sent. One that waits goes on through another server if its
-    /// own is silent.
+    /// The answer, and when the answered request was sent. A waiting request moves to another server if its own is
+    /// silent.
     struct Reply {
         Result<Answer> answer;
         HolderInstant sent_at;
     };
     static Reply ask_for_leases(Api& api, boost::json::object body, const Terms& terms);
     McpOutcome granted(Api& api, Intents intents, const std::vector<std::string>& resources);
-    /// Of several leases on a resource the strongest is kept, and the others are given back: a resource that is
-    /// released must not stay held.
+    /// Of several leases on a resource keeps the strongest, and releases the others: otherwise a released resource
+    /// could stay held.
     McpLeases::Held keep_one(Api& api, std::vector<McpLeases::Held> leases);
-    /// Leases of a grant that may have to be renewed first, with what they count from.
+    /// Leases of a grant that may have to be renewed first, with the instant from which they count.
     struct Granted {
         boost::json::array leases;
         HolderInstant counts_from;
     };
     std::optional<McpOutcome> take_over(Api& api, Granted granted);
-    /// False if the server did not confirm all of them.
+    /// Returns false if the server did not confirm all of them.
     bool confirm(Api& api, Granted& granted) const;
-    /// The leases of this session that the model means by a path.
+    /// The leases of this session that a path given by the model refers to.
     std::vector<std::string> held_by_path(const std::string& path) const;
     std::vector<std::string> named_or_all(McpArguments& arguments);
     std::vector<std::string> names_of_session(HttpConnection& connection, HolderInstant until);

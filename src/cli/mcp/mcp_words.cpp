@@ -17,7 +17,7 @@ std::string in(std::int64_t ms) {
     return ms > 0 ? " in " + format_duration(std::chrono::milliseconds{ms}) : "";
 }
 
-/// What a model should do about a no.
+/// Advice to the model after a refusal.
 std::string advice(const std::string& code, std::int64_t retry_in) {
     const auto known = core::code_in(code);
     if (known == core::Code::die)

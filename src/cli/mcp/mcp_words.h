@@ -10,26 +10,26 @@
 
 namespace holdfast {
 
-/// What a model is told. A failure says what to do next: a model tries again what it does not understand.
+/// Answers to the model. A failure says what to do next: a model retries when it does not understand an error.
 
-/// The arguments do not fit.
+/// The arguments are invalid.
 McpOutcome wrong_arguments(const std::string& problem);
 /// No server answered.
 McpOutcome no_server(const Error& error);
-/// The server said no.
+/// The server refused.
 McpOutcome refused(const Answer& answer);
 
-/// Of a lease, what a model needs.
+/// The fields of a lease that a model needs.
 boost::json::object brief(const boost::json::value& lease);
 boost::json::object brief(const McpLeases::Held& lease);
 
-/// That a grant or a renewal has a shorter TTL than was asked for; empty if it has not.
+/// A sentence that a grant or a renewal has a shorter TTL than requested; empty if it has not.
 std::string describe_cut(const boost::json::value& answer);
 
-/// Adds sentences that the model must know.
+/// Adds sentences for the model.
 void add_notes(McpOutcome& outcome, boost::json::array notes);
 
-/// Puts the losses in front of everything else.
+/// Puts the losses first.
 void tell_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost);
 
 }  // namespace holdfast

@@ -42,7 +42,7 @@ std::optional<Failure> Agent::Core::start() {
     return std::nullopt;
 }
 
-/// Finds out which life this is and writes it down. Without a digest only the server knows how many there were.
+/// Determines the epoch of this incarnation and saves it. Without a digest only the server knows the last epoch.
 std::optional<Error> Agent::Core::load() {
     std::unique_lock lock(mutex_);
     auto loaded = file_.load();
@@ -65,13 +65,13 @@ std::optional<Error> Agent::Core::load() {
     return std::nullopt;
 }
 
-/// The priority of the first life is that of every later one (G5).
+/// The priority of the first incarnation is kept by every later one (G5).
 Result<AgentKnown> Agent::Core::register_life(std::optional<std::uint64_t> epoch) {
     const auto kept = digest().priority;
     return asks->register_agent({client->holder, kept ? kept : options_.priority, epoch}, client->timeout);
 }
 
-/// Registers the life that is written down, and asks what is left of the one before (R3).
+/// Registers the saved epoch, and asks the server which leases of the previous incarnation are left (R3).
 std::optional<Error> Agent::Core::settle_life() {
     Digest life = digest();
     client->epoch->set(life.epoch);
@@ -141,7 +141,7 @@ void Agent::Core::leave_behind(const std::vector<Grant>& grants) {
         left_.push_back({grant.id, grant.resource, false, {}});
 }
 
-/// As well as it can: what the server does not hear of ends by itself.
+/// Best effort: a lease whose release does not reach the server ends by itself.
 void Agent::Core::let_go_of_left_behind() {
     NamedLeases names{client->holder, {}, client->epoch->get(), digest().session};
     {
@@ -188,7 +188,7 @@ std::optional<Failure> Agent::Core::stopped() const {
     return stopped_;
 }
 
-/// In small steps, because a condition variable does not count suspend and this clock does.
+/// Sleeps in small steps, because a condition variable does not count time in suspend and this clock does.
 void Agent::Core::sleep_until(HolderInstant instant, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stopped_ && !stop.stop_requested()) {

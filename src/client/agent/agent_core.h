@@ -18,16 +18,16 @@
 
 namespace holdfast {
 
-/// A failure of the world or a refusal, as a program is told of it.
+/// Converts an error or a refusal to the Failure that the program gets.
 Failure to_failure(const Error& error);
 
-/// One life after another of an agent: its digest, its registration, and what its earlier lives left behind. What
-/// depends on the digest is done only once that is on disk.
+/// The successive incarnations of an agent: its digest, its registration, and the leases that earlier incarnations left
+/// behind. Every action that depends on the digest waits until the digest is on disk.
 struct Agent::Core {
     Core(std::shared_ptr<Client::Core> client, AgentOptions options);
 
     std::optional<Failure> start();
-    /// Lets go of what is left behind and registers in the next epoch (G5).
+    /// Releases the leases left behind and registers in the next epoch (G5).
     std::optional<Failure> begin_next_life();
 
     std::optional<Failure> save_checkpoint(std::string checkpoint);
@@ -44,10 +44,10 @@ struct Agent::Core {
     std::optional<Failure> declare_restart();
     bool restarting() const;
 
-    /// Ends what is under way, for good; the first reason counts.
+    /// Ends the current work permanently; the first reason counts.
     void stop(const Failure& why);
     std::optional<Failure> stopped() const;
-    /// Sleeps, unless it is or gets stopped.
+    /// Sleeps until the instant, or until the agent or `stop` is stopped.
     void sleep_until(HolderInstant instant, const std::stop_token& stop);
 
     /// One manifest at a time. False if another is being worked on.
@@ -55,7 +55,7 @@ struct Agent::Core {
     void leave();
 
     const std::shared_ptr<Client::Core> client;
-    const std::shared_ptr<Transport> asks;  ///< for what may take long: stop() ends it
+    const std::shared_ptr<Transport> asks;  ///< for calls that may take long: stop() ends them
 
  private:
     std::optional<Error> load();

@@ -29,7 +29,7 @@ Error damaged(std::string_view how) {
     return {"digest_damaged", "the agent's digest " + std::string(how) + "; move it away to begin without it"};
 }
 
-/// Against torn writes and flipped bits, not against forgery.
+/// Detects torn writes and flipped bits, not forgery.
 std::string checksum(std::string_view text) {
     std::array<char, 16> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), hash_text({}, text), 16).ptr;
@@ -120,7 +120,7 @@ Result<std::string> read_all(const File& file, const std::string& path) {
     return text;
 }
 
-/// The new name is durable only with its directory.
+/// A rename is durable only once its directory is synced.
 Result<void> sync_directory_of(const std::string& path) {
     const auto parent = std::filesystem::path(path).parent_path();
     const std::string name = parent.empty() ? "." : parent.string();
@@ -135,7 +135,7 @@ DigestFile::~DigestFile() {
     if (lock_ >= 0) ::close(lock_);
 }
 
-/// The lock is on a file of its own, which stays: the digest itself is replaced by every save.
+/// The lock is on a separate file that is never removed: every save replaces the digest itself.
 Result<void> DigestFile::lock() {
     if (lock_ >= 0) return {};
     const std::string name = path_ + ".lock";

@@ -11,14 +11,14 @@ namespace {
 
 constexpr Duration backoff_min = 50ms;
 constexpr Duration max_backoff = 10s;
-/// Work that went well for so long has put its earlier setbacks behind it.
+/// After work has gone well for this long, the backoff starts over.
 constexpr Duration went_well = 30s;
-/// A server that says die says for how long. It is not kept waiting for ever by one that says nonsense.
+/// The server's DIE says how long to stay away. This limit keeps a nonsensical value from blocking the agent for ever.
 constexpr Duration max_death = 5min;
 
 using Action = IntentMachine::Action;
 
-/// Asking again as is can help.
+/// True if a retry of the same request can succeed.
 bool passes(Outcome outcome) {
     return outcome == Outcome::busy || outcome == Outcome::unreachable || outcome == Outcome::lost ||
            outcome == Outcome::uncertain;
@@ -70,8 +70,8 @@ Action IntentMachine::after(const Granted&) {
     return move(IntentState::executing, Action::work);
 }
 
-/// The first ask does not wait: its answer says who is in the way, and the program hears of it. Then it waits in the
-/// queue.
+/// The first acquire does not wait: its answer names the conflicts, which are reported to the program. The next one
+/// waits in the queue.
 Action IntentMachine::after(const Denied& denied) {
     const Failure& why = denied.why;
     if (why.outcome == Outcome::die && on_die_ == OnDie::come_back) {
@@ -150,8 +150,7 @@ Action IntentMachine::rest(Duration delay, Action then) {
     return Action::rest;
 }
 
-/// Twice as long after each setback, with a random part, so that those who were thrown back together do not come back
-/// together.
+/// Doubles after each setback, with jitter, so that agents that failed together do not retry together.
 Duration IntentMachine::backoff() {
     const Duration doubled = backoff_min * (1 << std::min(setbacks_++, 10U));
     return std::chrono::duration_cast<Duration>(std::min(doubled, max_backoff) * (0.5 + random_.unit() / 2));

@@ -10,28 +10,28 @@
 
 namespace holdfast {
 
-/// Decides what comes next in the work on a manifest: one event in, one action out. It reads no clock, sends nothing
-/// and waits for nothing; whoever drives it does what the action says and brings back what came of it.
+/// Decides the next action in the work on a manifest: one event in, one action out. It reads no clock, sends nothing
+/// and waits for nothing; its caller performs the action and passes the result as the next event.
 ///
-/// The work goes on only under a lease that was granted and not lost since, and that the server confirmed since it was
-/// last in doubt: what the server says overrides what the holder believes (R3).
+/// The work continues only under a lease that was granted and not lost since, and that the server has confirmed since
+/// it was last uncertain: the server's answer overrides the holder's belief (R3).
 class IntentMachine {
  public:
     enum class Action {
-        plan,           ///< begin a life, write down what is about to be asked for; then Planned or Denied
-        ask,            ///< ask without waiting; then Granted or Denied
-        wait_for_turn,  ///< ask and wait; then Granted or Denied
+        plan,           ///< begin an incarnation and save the intents; then Planned or Denied
+        ask,            ///< acquire without waiting; then Granted or Denied
+        wait_for_turn,  ///< acquire and wait; then Granted or Denied
         rest,           ///< wait for delay(); then Rested
-        begin_life,     ///< let go of everything and register in the next epoch; then Planned or Denied
-        work,           ///< let the work go on; then Troubled or WorkEnded
+        begin_life,     ///< release everything and register in the next epoch; then Planned or Denied
+        work,           ///< let the work continue; then Troubled or WorkEnded
         pause,          ///< let the work pause; then WorkPaused
-        verify,         ///< ask the server what is true; then Verified
-        finish,         ///< it is over: let go
+        verify,         ///< ask the server for the state of the lease; then Verified
+        finish,         ///< the work is over: release the lease
     };
 
     struct Planned {};
     struct Granted {};
-    /// An acquire, a registration or a write that came to nothing.
+    /// An acquire, a registration or a write that failed.
     struct Denied {
         Failure why;
     };
@@ -49,9 +49,9 @@ class IntentMachine {
     };
     struct WorkEnded {
         bool done = false;
-        bool held = false;  ///< to the last
+        bool held = false;  ///< until the end of the work
     };
-    /// The patience is at an end, or somebody wants it to end. At any time.
+    /// The patience ran out, or the work was stopped. May come at any time.
     struct Stopped {
         std::optional<Failure> why;
     };
@@ -59,14 +59,14 @@ class IntentMachine {
 
     IntentMachine(OnDie on_die, Random random) : on_die_(on_die), random_(random) {}
 
-    /// The first action is to plan. REQUIRES: the event answers the last action; Stopped always does, once it is over
-    /// nothing does.
+    /// The first action is `plan`. REQUIRES: the event answers the last action. Stopped answers every action but
+    /// `finish`, which no event answers.
     Action on(const Event& event);
 
     IntentState state() const { return state_; }
     /// How long to rest.
     Duration delay() const { return delay_; }
-    /// What led to the last action, if it was not the way things should go; at the end, why it was aborted.
+    /// The failure that led to the last action, if any; at the end, the reason of the abort.
     const std::optional<Failure>& why() const { return why_; }
 
  private:

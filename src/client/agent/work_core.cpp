@@ -27,7 +27,7 @@ Failure ran_out() {
 Work::Core::Core(Agent::Core& agent, std::vector<Intent> intents, const WorkOptions& options)
     : agent_(agent), intents_(std::move(intents)), options_(options), machine_(options.on_die, Random(random_seed())) {}
 
-/// Also when the program's function has thrown: the callbacks must end before what they use does.
+/// Runs also when the program's function has thrown: the callbacks must end before the members they use are destroyed.
 Work::Core::~Core() {
     const Lease ended = take_lease();
 }
@@ -64,7 +64,7 @@ bool Work::Core::drive(Event event) {
 
 Work::Core::Event Work::Core::act(Action action) {
     if (auto why = stopped()) return IntentMachine::Stopped{std::move(why)};
-    const bool begun = last_why_.has_value();  // without patience everything is still tried once
+    const bool begun = last_why_.has_value();  // even with zero patience everything is tried once
     if (begun && patience_left() <= Duration::zero()) return IntentMachine::Stopped{last_why_};
     switch (action) {
         case Action::plan:
@@ -100,8 +100,8 @@ Work::Core::Event Work::Core::begin_life() {
     return IntentMachine::Planned{};
 }
 
-/// The session is the same in all lives, so that an earlier one is not in the way; what that left behind is given back
-/// only once its resources are held anew, and nobody comes between (R5).
+/// The session is the same in all incarnations, so that an earlier one does not conflict. The leases it left behind are
+/// released only once their resources are held again, so that no other holder can get in between (R5).
 Work::Core::Event Work::Core::ask(Duration wait) {
     drop_lease();
     Acquiring acquiring(agent_.client, intents_,
@@ -144,8 +144,7 @@ Work::Core::Event Work::Core::verify() {
     return IntentMachine::Verified{active ? Word::active : Word::gone, still_held, last_why_.value_or(ran_out())};
 }
 
-/// What was not finished stays pending, unless the program itself gave up on it. Before a restart nothing is given back
-/// (R5).
+/// Unfinished intents stay pending, unless the program itself gave up. Before a restart nothing is released (R5).
 Performed Work::Core::finish() {
     Performed performed{machine_.state(), machine_.why()};
     Lease ended = take_lease();
@@ -167,7 +166,7 @@ void Work::Core::tell(IntentState from, Action action) const {
     options_.on_step({from, to, machine_.why(), action == Action::rest ? whole_ms(machine_.delay()) : 0ms});
 }
 
-/// While it asks and waits, the machine hears nothing; the program does.
+/// During an acquire the machine gets no events; failures are reported to the program only.
 bool Work::Core::tell_of_trouble_with_asking(const Failure& failure) const {
     if (stopped()) return false;
     if (options_.on_step) options_.on_step({IntentState::acquiring, IntentState::acquiring, failure, 0ms});
@@ -192,14 +191,15 @@ void Work::Core::take(Lease lease) {
     lease_.on_lost([this](const Failure& failure) { note_trouble(failure); });
 }
 
-/// The server may still have it, even if it is over by this holder's clock: it is given back with the rest.
+/// The server may still have the lease, even if it is over by this holder's clock: it is released with the other leases
+/// left behind.
 void Work::Core::drop_lease() {
     Lease dropped = take_lease();
     agent_.leave_behind(dropped.grants());
     dropped.abandon();
 }
 
-/// A lease is let go without the lock: that waits for its callbacks, which take it.
+/// A lease must be destroyed without the lock held: its destructor waits for its callbacks, which take the lock.
 Lease Work::Core::take_lease() {
     const std::lock_guard lock(mutex_);
     return std::move(lease_);

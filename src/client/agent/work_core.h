@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-/// Does what an IntentMachine decides: one run of Agent::perform(), on the thread that called it. The work pauses by
-/// being inside of go_on().
+/// Performs the actions of an IntentMachine: one run of Agent::perform(), on the calling thread. The work is paused
+/// while it blocks in go_on().
 struct Work::Core {
     Core(Agent::Core& agent, std::vector<Intent> intents, const WorkOptions& options);
     ~Core();
@@ -31,7 +31,7 @@ struct Work::Core {
  private:
     using Event = IntentMachine::Event;
 
-    /// Goes on from this event until the work may go on (true) or is over (false).
+    /// Processes this event and the following ones until the work may continue (true) or is over (false).
     bool drive(Event event);
     Event act(IntentMachine::Action action);
     Event plan();
@@ -59,10 +59,10 @@ struct Work::Core {
     IntentMachine machine_;
     HolderInstant patience_end_{};
     HolderInstant acquired_at_{};
-    std::optional<Failure> last_why_;  ///< what it is that takes all the patience
+    std::optional<Failure> last_why_;  ///< the latest failure, reported if the patience runs out
     bool over_ = false;
 
-    mutable std::mutex mutex_;  ///< guards what other threads reach
+    mutable std::mutex mutex_;  ///< guards the members below, which other threads use
     Lease lease_;
     std::vector<Grant> grants_;  ///< the latest
     std::optional<std::uint64_t> progress_;

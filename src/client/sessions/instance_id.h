@@ -5,17 +5,17 @@
 
 namespace holdfast {
 
-/// A fresh `{hostname}-{start in ns since 1970}-{8 hex}` (O1). The random part keeps it from being used twice even if
-/// the clock was set back.
+/// A fresh `{hostname}-{start in ns since 1970}-{8 hex}` (O1). The random part keeps it unique even if the clock was
+/// set back.
 std::string fresh_instance_id();
 
-/// True for what has that form; the host name may have hyphens of its own.
+/// True for a text of that form; the host name may contain hyphens.
 bool is_instance_id(std::string_view text);
 
 /// True for `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` in hexadecimal digits of either case.
 bool is_uuid(std::string_view text);
 
-/// True for what may be a session id where UUIDs are not asked for: 1 to 256 bytes, no blanks or control characters.
+/// True for a valid session id where UUIDs are not required: 1 to 256 bytes, no blanks or control characters.
 bool is_plain_session_id(std::string_view text);
 
 }  // namespace holdfast

@@ -9,7 +9,7 @@ namespace holdfast {
 
 namespace {
 
-/// Older is not told apart; a number that a Duration cannot hold is not to be trusted.
+/// Higher uptimes are clamped to this, so that the value always fits a Duration.
 constexpr std::uint64_t max_uptime_s = 30 * 24 * 3600;
 
 std::string key_of(std::string_view prefix, std::string_view name) {
@@ -34,7 +34,8 @@ LeaseAnswer::Kind yes_if(bool yes) {
 
 }  // namespace
 
-/// The heartbeat is `EX` in whole seconds as everywhere; only a shorter one, for tests, needs `PX`.
+/// The heartbeat uses `EX` with whole seconds, as other programs do; only a fraction of a second, for tests, needs
+/// `PX`.
 LeaseCommands::LeaseCommands(std::string instance, Duration lease_ttl, Duration node_ttl)
     : instance_(std::move(instance)),
       lease_ttl_ms_(std::to_string(to_ms(lease_ttl))),
@@ -89,7 +90,7 @@ std::optional<Duration> LeaseCommands::read_memory_age(const resp::Value& info) 
     if (!info.is_text()) return Duration{0};
     if (info_field(info.text, "holdfast_version")) return std::nullopt;
     const auto uptime = parse_number(info_field(info.text, "uptime_in_seconds").value_or(""));
-    // Whole seconds, of two readings that were both cut: it may be a second less.
+    // The uptime is the difference of two truncated readings, so it may be a second too high.
     if (!uptime || *uptime < 2) return Duration{0};
     return std::chrono::seconds{std::min<std::uint64_t>(*uptime - 1, max_uptime_s)};
 }

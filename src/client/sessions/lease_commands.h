@@ -18,7 +18,7 @@ inline constexpr std::string_view renew_script =
     "else return 0 end";
 inline constexpr std::string_view release_script =
     "if redis.call(\"GET\", KEYS[1]) == ARGV[1] then return redis.call(\"DEL\", KEYS[1]) else return 0 end";
-/// Their SHA-1, as EVALSHA wants it.
+/// Their SHA-1, for EVALSHA.
 inline constexpr std::string_view renew_script_sha = "c50343e01dd9310b37fcced0dccd5ac1eecff492";
 inline constexpr std::string_view release_script_sha = "013976d92eab7585a652ddbf0f4ae3746f38b191";
 
@@ -28,7 +28,7 @@ class LeaseCommands {
     LeaseCommands(std::string instance, Duration lease_ttl, Duration node_ttl);
 
     void write(std::string& out, const LeaseRequest& request) const;
-    /// As write(), with the whole text of the script: for a store that said NOSCRIPT.
+    /// As write(), with the full text of the script: for a store that answered NOSCRIPT.
     void write_in_full(std::string& out, const LeaseRequest& request) const;
     static LeaseAnswer read(const LeaseRequest& request, const resp::Value& value);
     static bool is_unknown_script(const resp::Value& value) {
@@ -37,8 +37,8 @@ class LeaseCommands {
 
     void write_heartbeat(std::string& out) const;
     void write_farewell(std::string& out) const;
-    /// How long ago the store lost whatever it may have lost, at least, by its answer to INFO; zero if that cannot be
-    /// told. Nothing for Holdfast: it recovers by itself (S1).
+    /// A lower bound of the time since the store may last have lost data, from its answer to INFO; zero if unknown.
+    /// Nothing for Holdfast, which recovers by itself (S1).
     static std::optional<Duration> read_memory_age(const resp::Value& info);
     static void write_scan(std::string& out, std::string_view cursor);
     static void write_node_ttl(std::string& out, std::string_view instance);

@@ -22,7 +22,7 @@ RendezvousHash hash_of(PreferenceHash hash) {
     return hash == PreferenceHash::fnv1a ? RendezvousHash::fnv1a : RendezvousHash::xxh64;
 }
 
-/// An instant of the holder's clock by the wall clock, for display.
+/// Converts an instant of the holder's clock to the wall clock, for display.
 std::chrono::system_clock::time_point wall_time_of(HolderInstant instant, HolderInstant now) {
     return std::chrono::system_clock::now() -
            std::chrono::duration_cast<std::chrono::system_clock::duration>(now - instant);
@@ -58,7 +58,7 @@ std::shared_ptr<LeaseManager::Core> LeaseManager::Core::make(LeaseManagerOptions
     const auto destroy_unless_forked = [](const Core* core) {
         if (core->born == forks()) delete core;
     };
-    const auto address = parse_redis(default_redis(options.redis));  // a bad one is told by start()
+    const auto address = parse_redis(default_redis(options.redis));  // start() reports a malformed one
     return {new Core(std::move(options), address ? *address : RedisAddress{}), destroy_unless_forked};
 }
 
@@ -105,7 +105,7 @@ bool LeaseManager::Core::stop(Duration patience) {
     if (talker.joinable()) talker.join();
     if (watcher.joinable()) watcher.join();
     lock.lock();
-    for (const std::string& session : leases_.sessions())  // what was not handed over must not be used either
+    for (const std::string& session : leases_.sessions())  // sessions that were not handed over must not be used either
         table_.remove(session);
     return handed_over_;
 }
@@ -274,7 +274,7 @@ std::vector<SessionInfo> LeaseManager::Core::sessions() const {
 
 namespace {
 
-/// Commands in one round trip at most; 1,000 renewals are some 150 KiB.
+/// The limit on commands in one round trip; 1,000 renewals are about 150 KiB.
 constexpr std::size_t max_batch = 1'000;
 constexpr Duration talk_backoff_min = 50ms;
 constexpr int backoff_doublings = 5;
@@ -325,14 +325,14 @@ bool LeaseManager::Core::is_done(HolderInstant now) const {
     return !round_trip_helps || now >= patience_ends_ + options.timings.timeout;
 }
 
-/// REQUIRES: the lock is held; it is let go of while the network is used.
+/// REQUIRES: the lock is held; it is released during network I/O.
 void LeaseManager::Core::round(Lock& lock) {
     if (connect(lock)) exchange(lock);
     leases_.end_overdue(holder_clock_now());
     changed(holder_clock_now());
 }
 
-/// Connects before it is decided what to send: what is known of the store afterwards matters for that.
+/// Connects before the requests are chosen, since the choice depends on the state of the store.
 bool LeaseManager::Core::connect(Lock& lock) {
     lock.unlock();
     const auto opened = connection_.open(options.timings.timeout);
@@ -366,10 +366,10 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
     }
     failures_ = 0;
     connected_ = true;
-    roll_.unanswered(heard);  // whatever was under way is not any more, and the heartbeat may be gone
+    roll_.unanswered(heard);  // earlier requests are lost, and the heartbeat may be gone
     const auto age = LeaseCommands::read_memory_age(answers->front());
     const Duration wait = options.timings.restart_wait.value_or(options.timings.lease_ttl);
-    // From the answer, not the question: it may have become so old only on its way back.
+    // Counted from the answer, not from the request: the age may have been read just before the answer arrived.
     closed_until_ = age && *age < wait ? heard + wait - *age : HolderInstant{};
     leases_.take_nothing_until(closed_until_);
     if (closed_until_ == HolderInstant{}) {
@@ -437,7 +437,7 @@ void LeaseManager::Core::hear_roll(HolderInstant now) {
         tell(failure_of({"too_many_nodes", connection_.address().shown() + " has too many instances or keys to read"}));
 }
 
-/// Somebody flushed the scripts since we loaded them.
+/// Repeats requests with the full scripts, after another client has flushed the script cache.
 void LeaseManager::Core::repeat_in_full(Lock& lock, const std::vector<LeaseRequest>& requests) {
     if (requests.empty()) return;
     RespConnection::Batch batch;
@@ -462,7 +462,7 @@ void LeaseManager::Core::answer(const LeaseRequest& request, const resp::Value& 
         refused_ = request.ask;
         tell(failure_of({"refused", connection_.address().shown() + " answered: " + value.text}));
     } else if (trouble_ && trouble_->code == "refused" && refused_ == request.ask) {
-        tell(std::nullopt);  // a store that is full, say, still lets itself be read
+        tell(std::nullopt);  // only the same kind of request clears it: a full store still answers reads
     }
     leases_.answer(request, meaning, now);
 }
@@ -484,7 +484,7 @@ void LeaseManager::Core::failed(const Error& error, HolderInstant now) {
     tell(failure_of(error));
 }
 
-/// Told once, however often it is found.
+/// Reports each trouble once, no matter how often it occurs.
 void LeaseManager::Core::tell(std::optional<Failure> trouble) {
     const auto code = [](const std::optional<Failure>& one) { return one ? one->code : std::string{}; };
     const bool same = code(trouble) == code(trouble_);
@@ -494,7 +494,7 @@ void LeaseManager::Core::tell(std::optional<Failure> trouble) {
     watch_alarm_.ring();
 }
 
-/// REQUIRES: the lock is held. After everything that may have changed what is owned or what is due.
+/// REQUIRES: the lock is held. To be called after every change of ownership or of the schedule.
 void LeaseManager::Core::changed(HolderInstant now) {
     apply_changes(now);
     settled_.notify_all();

@@ -20,8 +20,8 @@
 
 namespace holdfast {
 
-/// What makes the pure parts real: one thread talks to the store, all that is due in one round trip; another ends what
-/// is past its deadline and calls back, and never waits for the network.
+/// Runs the pure parts with I/O and threads: one thread talks to the store and sends all due requests in one round
+/// trip; another ends ownership at its deadline and runs callbacks, and never waits for the network.
 struct LeaseManager::Core {
     Core(LeaseManagerOptions options, const RedisAddress& address);
     ~Core();
@@ -57,7 +57,7 @@ struct LeaseManager::Core {
         std::optional<Failure> trouble;  ///< if there is no change
     };
 
-    // Of the thread that talks to the store; with the lock held.
+    // For the thread that talks to the store, with the lock held.
     void talk();
     bool is_done(HolderInstant now) const;
     void round(Lock& lock);
@@ -84,13 +84,13 @@ struct LeaseManager::Core {
     Wakeup watch_alarm_;
     OwnedTable table_;
     mutable std::mutex mutex_;
-    std::condition_variable_any settled_;  ///< a verdict came, or the talk is over
+    std::condition_variable_any settled_;  ///< an answer arrived, or the talking thread has ended
     SessionLeases leases_;
     Membership roll_;
     Random random_;
     std::vector<News> news_;
-    std::optional<Failure> trouble_;  ///< as told last
-    std::optional<Ask> refused_;      ///< what the store answered with an error last
+    std::optional<Failure> trouble_;  ///< as last reported
+    std::optional<Ask> refused_;      ///< the last request that the store answered with an error
     bool started_ = false;
     bool retired_ = false;
     bool farewell_due_ = false;
@@ -98,7 +98,7 @@ struct LeaseManager::Core {
     bool talk_over_ = false;
     bool watch_over_ = false;
     bool connected_ = false;
-    bool release_unanswered_ = false;  ///< since it was retired
+    bool release_unanswered_ = false;  ///< since retire()
     bool handed_over_ = false;
     HolderInstant patience_ends_{};
     HolderInstant retry_at_{};
@@ -108,7 +108,7 @@ struct LeaseManager::Core {
     std::thread watcher_;
 };
 
-/// What is wrong with the options, if anything.
+/// The error in the options, if any.
 std::optional<Failure> problem_of(const LeaseManagerOptions& options);
 
 struct Poll::State {

@@ -10,9 +10,9 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t max_nodes = 10'000;
-/// A hundred million keys, if the store looks through a thousand at a time.
+/// Enough for a hundred million keys, if the store scans a thousand per page.
 constexpr std::size_t max_pages = 100'000;
-/// After a heartbeat's end, so that it is gone when looked for.
+/// Delay after a heartbeat's end, so that it is gone when the list is read.
 constexpr Duration just_after = 20ms;
 constexpr Duration refresh_pause_min = 100ms;
 

@@ -11,10 +11,10 @@
 
 namespace holdfast {
 
-/// This instance's heartbeat and the list of those who live, in steps and without I/O (O1). The list is read by SCAN, a
-/// piece at a time so that renewals need not wait behind a large store, and then by how long each heartbeat has left:
-/// it is read again at its interval, or when the first of them is about to run out. So a dead instance is noticed as
-/// its heartbeat ends, and not an interval later.
+/// This instance's heartbeat and the list of live instances, as a state machine without I/O (O1). The list is read by
+/// SCAN, one page at a time, so that renewals need not wait behind a large store; then the remaining TTL of each
+/// heartbeat is read. The list is read again at its interval, or when the first heartbeat is about to expire. So a dead
+/// instance is noticed when its heartbeat ends, not an interval later.
 class Membership {
  public:
     struct Rules {
@@ -29,9 +29,9 @@ class Membership {
         Ask ask = Ask::heartbeat;
         std::string argument{};  ///< the cursor, or the instance
     };
-    /// What is to be sent now, in this order.
+    /// The requests to send now, in this order.
     std::vector<Request> take_due(HolderInstant now);
-    /// In the order of the requests; an error stands for no answer.
+    /// Answers must come in the order of the requests; an error counts as no answer.
     void answer(const Request& request, const resp::Value& value, HolderInstant now);
     void unanswered(HolderInstant now);
 
@@ -39,11 +39,11 @@ class Membership {
     /// Reads the list again at once.
     void refresh() { refresh_at_ = HolderInstant{}; }
 
-    /// True once after the list was read whole.
+    /// True once after each complete read of the list.
     bool take_news() { return std::exchange(news_, false); }
-    /// Said once for each time that the list has no end, or one that is too far off. The one read before stays.
+    /// True once after each read that was given up because the list exceeds the limits. The previous list stays in use.
     bool take_endless() { return std::exchange(endless_, false); }
-    /// This instance included.
+    /// The live instances, including this one.
     const std::set<std::string>& live() const { return live_; }
 
  private:
@@ -60,7 +60,7 @@ class Membership {
     std::string cursor_{'0'};
     std::size_t pages_ = 0;
     std::set<std::string> found_;
-    std::vector<std::string> unmeasured_;  ///< whose heartbeat's end is not known yet
+    std::vector<std::string> unmeasured_;  ///< instances whose heartbeat TTL is not known yet
     std::size_t measuring_ = 0;
     Duration shortest_{};
     std::set<std::string> live_;

@@ -18,7 +18,7 @@ std::size_t place_of(std::string_view session) {
 
 void OwnedUntil::hold_until(HolderInstant to, HolderInstant now) noexcept {
     if (until_.move(to, now)) return;
-    turn_.fetch_add(1, std::memory_order_acq_rel);  // first: a poll of the turn before must not see the new end as its
+    turn_.fetch_add(1, std::memory_order_acq_rel);  // first: a poll of the last turn must not see the new end
     until_.begin_another(to);
 }
 
@@ -58,7 +58,7 @@ std::shared_ptr<OwnedUntil> OwnedTable::add(const std::string& session) {
     auto made = std::make_shared<OwnedUntil>(session);
     sessions_.emplace(session, made);
     Slots& slots = *slots_.load();
-    // One that was removed may still lie in the slots under the same name, and would be found first.
+    // A removed entry of the same name may still be in the slots, and would be found first.
     if (removed_ > 0 || (slots.used + 1) * 2 > slots.places.size())
         rebuild();
     else
@@ -90,7 +90,8 @@ void OwnedTable::rebuild() {
     removed_ = 0;
 }
 
-/// Whoever comes in after the exchange sees the new slots; so if nobody is in now, nobody sees the old ones.
+/// A reader that enters after the exchange sees the new slots; so if there are no readers now, none can see the old
+/// ones.
 void OwnedTable::free_retired() {
     if (removed_ > 0 || (retired_.empty() && unused_.empty())) return;
     if (readers_.load(std::memory_order_seq_cst) != 0) return;

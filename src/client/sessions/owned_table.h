@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-/// The end of one session's ownership, read by any thread while one moves it. Each time the session is taken anew a
-/// turn begins; within a turn, what was seen to have ended never comes back.
+/// The end of one session's ownership, read by any thread while one thread moves it. Each acquisition of the session
+/// begins a new turn; within a turn, ownership that was seen to have ended never comes back.
 class OwnedUntil {
  public:
     explicit OwnedUntil(std::string session) : session_(std::move(session)) {}
@@ -31,7 +31,7 @@ class OwnedUntil {
         return held_by(clock) && turn_.load(std::memory_order_acquire) == turn;
     }
 
-    /// For the one thread that moves it. Goes on with the turn, or begins a new one if it is over.
+    /// For the one thread that moves it. Extends the turn, or begins a new one if it is over.
     void hold_until(HolderInstant end, HolderInstant now) noexcept;
     void finish() noexcept { until_.finish(); }
 
@@ -44,8 +44,8 @@ class OwnedUntil {
     std::atomic<std::uint64_t> turn_{0};
 };
 
-/// Sessions by their id, found by any thread without a lock while one thread at a time adds and removes. A reader
-/// counts itself in and out; a table that was replaced is freed once nobody is in.
+/// Sessions by id. Any thread may look one up without a lock, while one thread at a time adds and removes. Readers are
+/// counted; a replaced table is freed once there are no readers.
 class OwnedTable {
  public:
     OwnedTable();
@@ -53,7 +53,7 @@ class OwnedTable {
     OwnedTable(const OwnedTable&) = delete;
     OwnedTable& operator=(const OwnedTable&) = delete;
 
-    /// True if it is there and held.
+    /// True if the session is in the table and held.
     template <class Clock>
     bool held_by(std::string_view session, Clock clock) const noexcept {
         const Visit visit{readers_};
@@ -61,7 +61,7 @@ class OwnedTable {
         return found != nullptr && found->held_by(clock);
     }
 
-    /// REQUIRES, of these: one thread at a time.
+    /// REQUIRES: the following three are called by one thread at a time.
     std::shared_ptr<OwnedUntil> add(const std::string& session);
     std::shared_ptr<OwnedUntil> get(const std::string& session) const;
     void remove(const std::string& session);
@@ -85,7 +85,7 @@ class OwnedTable {
     std::atomic<Slots*> slots_{nullptr};
     std::size_t removed_ = 0;  ///< still in the slots
     std::vector<std::unique_ptr<Slots>> retired_;
-    std::vector<std::shared_ptr<OwnedUntil>> unused_;  ///< in slots that may still be read
+    std::vector<std::shared_ptr<OwnedUntil>> unused_;  ///< removed, but in slots that may still be read
 };
 
 }  // namespace holdfast

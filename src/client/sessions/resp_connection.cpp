@@ -50,11 +50,11 @@ struct RespConnection::Impl {
     std::atomic<bool> stopped = false;
     int socket = -1;
     std::string received;
-    std::size_t used = 0;  ///< of what was received
+    std::size_t used = 0;  ///< bytes of `received` that are parsed
     resp::ValueReader reader;
 };
 
-/// With a linger of zero the kernel throws away what it has not sent: a late release could end a newer lease.
+/// With a linger of zero the kernel discards unsent bytes: a late release could end a newer lease.
 void RespConnection::Impl::reset() {
     if (socket < 0) return;
     const linger none{1, 0};
@@ -66,7 +66,7 @@ void RespConnection::Impl::reset() {
     reader = {};
 }
 
-/// False too if the store has closed it since, or says something that it was not asked for.
+/// Also false if the store has closed the connection, or has sent bytes with no request outstanding.
 bool RespConnection::Impl::is_alive() const {
     if (socket < 0) return false;
     char next = 0;
@@ -144,7 +144,8 @@ Result<std::vector<resp::Value>> RespConnection::Impl::exchange(const Batch& bat
     for (;;) {
         if (auto error = read_values(values, batch.commands)) return *error;
         if (unsent.empty() && values.size() == batch.commands) return values;
-        // Reads while it writes: a store that answers faster than it is asked must not block on a full socket.
+        // Reads while it writes: otherwise the store could block on its full send buffer while requests are still being
+        // sent.
         if (auto error = wait(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT), until)) return *error;
         if (auto error = send_some(unsent)) return *error;
         if (auto error = receive_some()) return *error;

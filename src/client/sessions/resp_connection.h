@@ -13,8 +13,8 @@ namespace holdfast {
 
 /// One connection to a Redis or to Holdfast's RESP door, used by one thread at a time. Blocking, with a deadline on
 /// every call. Connects when first used and again after a failure, with AUTH and SELECT if the address asks for them.
-/// Commands are sent at most once per call; whether those of a failed call took effect is for the caller to find out.
-/// After a failure the connection is reset rather than closed, so that what was not sent yet is never sent.
+/// Commands are sent at most once per call; the caller must find out whether those of a failed call took effect. After
+/// a failure the connection is reset rather than closed, so that unsent bytes are never sent.
 class RespConnection {
  public:
     explicit RespConnection(RedisAddress address);
@@ -22,23 +22,23 @@ class RespConnection {
     RespConnection(const RespConnection&) = delete;
     RespConnection& operator=(const RespConnection&) = delete;
 
-    /// Several commands as they go over the wire, and how many there are.
+    /// Encoded commands, and their number.
     struct Batch {
         std::string bytes{};
         std::size_t commands = 0;
     };
 
-    /// Connects if need be, also if the store has closed the connection since. True if it is a new connection. Error
+    /// Connects if necessary, also if the store has closed the connection since. True if the connection is new. Error
     /// code `unreachable`, `cancelled`, or `refused` if the store answered AUTH or SELECT with an error.
     Result<bool> open(Duration timeout);
-    /// Sends all, and returns as many values; errors among them are values. Error code `unreachable` or `cancelled`.
-    /// REQUIRES: open() said yes.
+    /// Sends all commands, and returns one value per command; error replies are values. Error code `unreachable` or
+    /// `cancelled`. REQUIRES: open() succeeded.
     Result<std::vector<resp::Value>> exchange(const Batch& batch, Duration timeout);
 
-    /// Gives the connection up; the next open() makes a new one.
+    /// Drops the connection; the next open() makes a new one.
     void reset();
 
-    /// Ends the call that is under way, from any thread, and every later one: they fail with `cancelled`.
+    /// Ends the current call, from any thread, and every later one: they fail with `cancelled`.
     void stop();
 
     const RedisAddress& address() const;

@@ -9,7 +9,7 @@
 namespace holdfast {
 namespace {
 
-/// How many chances long a session that was tried for once is remembered.
+/// How long a session that was requested once is remembered, in multiples of `chance`.
 constexpr int memory = 3;
 
 }  // namespace
@@ -94,12 +94,13 @@ void SessionLeases::set_live(std::set<std::string> live, HolderInstant now) {
             std::exchange(one.preferred, std::string(preferred_owner(live_, session, rules_.hash)));
         hand_over_if_due(session, one, now);
         if (before == one.preferred) continue;
-        if (!is_preferred(one) && one.free_since) one.free_since = now;  // who is preferred now has a chance too
+        if (!is_preferred(one) && one.free_since) one.free_since = now;  // the new preferred owner gets its chance, too
         if (is_preferred(one) && !one.held() && one.wanted && !one.in_flight) plan(session, one, Step::attempt, now);
     }
 }
 
-/// O3: the poll in hand is finished first. Whoever did not take it the last time is not offered it again for a while.
+/// O3: polls in progress end first. An instance that did not acquire the session last time is not offered it again for
+/// a while.
 void SessionLeases::hand_over_if_due(const std::string& session, Entry& one, HolderInstant now) {
     const bool declined = one.preferred == one.declined_by && now < one.declined_until;
     const bool should = one.held() && !one.preferred.empty() && !is_preferred(one) && !declined;
@@ -122,7 +123,7 @@ std::vector<LeaseRequest> SessionLeases::take_due(HolderInstant now, std::size_t
     std::vector<LeaseRequest> due;
     for (const std::string& session : steps_.take_due(now, most)) {
         Entry& one = sessions_.at(session);
-        if (one.in_flight) continue;  // its answer decides what comes next
+        if (one.in_flight) continue;  // its answer decides the next step
         const auto ask = choose(session, one, now);
         if (!ask) continue;
         one.in_flight = true;
@@ -167,7 +168,7 @@ void SessionLeases::plan(const std::string& session, Entry& one, Step step, Hold
     steps_.put(session, at);
 }
 
-/// When to look at a session that is not ours, or forget it.
+/// Schedules the next check of a session that is not ours, or forgets it.
 void SessionLeases::look_again(const std::string& session, Entry& one, HolderInstant now) {
     ++one.verdicts;
     one.unanswered = false;
@@ -176,7 +177,8 @@ void SessionLeases::look_again(const std::string& session, Entry& one, HolderIns
         return;
     }
     if (!one.wanted && !one.asked) return plan(session, one, Step::attempt, now + memory * rules_.chance);
-    // What is free is looked at often: if it is taken and handed over meanwhile, somebody else's chance has begun (O3).
+    // A free session is read often: if it is acquired and handed over meanwhile, another instance's chance has begun
+    // (O3).
     const bool often = is_preferred(one) || one.asked || one.free_since;
     const bool closed = closed_until_ > now;
     const HolderInstant at = now + (often && !closed ? rules_.try_every : rules_.look_every);
@@ -241,7 +243,7 @@ std::vector<std::string> SessionLeases::sessions() const {
 
 namespace {
 
-/// How many chances long an instance is not offered a session that it did not take.
+/// How long an instance is not offered a session that it did not acquire, in multiples of `chance`.
 constexpr int declined_for = 30;
 
 }  // namespace
@@ -264,7 +266,7 @@ void SessionLeases::answer(const LeaseRequest& request, const LeaseAnswer& answe
     }
 }
 
-/// T3: the time runs from the sending of what was answered.
+/// T3: the time counts from when the answered request was sent.
 void SessionLeases::own(const LeaseRequest& request, Entry& one, HolderInstant now) {
     const std::string& session = request.session;
     const HolderInstant end = request.sent_at + rules_.ttl - skew_margin(rules_.ttl);
@@ -294,14 +296,15 @@ void SessionLeases::acquire_answered(const LeaseRequest& request, Entry& one, Le
     if (kind == LeaseAnswer::Kind::unanswered) return read_after_failure(request.session, one, now);
     one.free_since.reset();
     one.acquire_again = now + rules_.try_every;
-    plan(request.session, one, Step::read, now);  // whose it is
+    plan(request.session, one, Step::read, now);  // to learn the owner
 }
 
 void SessionLeases::renew_answered(const LeaseRequest& request, Entry& one, LeaseAnswer::Kind kind, HolderInstant now) {
     if (kind == LeaseAnswer::Kind::yes) return own(request, one, now);
     if (one.held()) set_state(request.session, one, Ownership::uncertain);
     if (kind == LeaseAnswer::Kind::unanswered) return read_after_failure(request.session, one, now);
-    // It is another's, or the store lost it: then it is still ours by time, and nobody else's yet.
+    // Another instance owns it, or the store lost it. In the latter case it is still ours until the deadline, and no
+    // other instance has it yet.
     one.renew_again = now + rules_.try_every;
     plan(request.session, one, Step::read, now);
 }
@@ -309,8 +312,8 @@ void SessionLeases::renew_answered(const LeaseRequest& request, Entry& one, Leas
 void SessionLeases::release_answered(const LeaseRequest& request, Entry& one, LeaseAnswer::Kind kind,
                                      HolderInstant now) {
     if (kind == LeaseAnswer::Kind::unanswered) {
-        // It may arrive late and end what is acquired meanwhile, since it knows the instance only. Stay away for as
-        // long as the lease would have lasted.
+        // The release may arrive late and end a lease acquired meanwhile, since it names only the instance. Do not
+        // acquire for as long as the lease would have lasted.
         one.barred_until = now + rules_.ttl;
     } else {
         one.free_since = now;
@@ -340,13 +343,14 @@ void SessionLeases::found_free(const std::string& session, Entry& one, HolderIns
     look_again(session, one, now);
 }
 
-/// After an acquire whose answer was lost, or a time without connection: a renewal says how long it is still ours.
+/// After an acquire whose answer was lost, or after a disconnect: a renewal establishes how long the session is still
+/// ours.
 void SessionLeases::found_ours(const std::string& session, Entry& one, HolderInstant now) {
     one.owner = rules_.instance;
     if (now < one.barred_until) return plan(session, one, Step::read, one.barred_until);
     if (one.gone && one.polls == 0) return plan(session, one, Step::release, now);
     if (one.gone && !one.held()) return plan(session, one, Step::read, now + rules_.try_every);
-    plan(session, one, Step::renew, std::max(now, one.renew_again));  // a store may refuse what it shows as ours
+    plan(session, one, Step::renew, std::max(now, one.renew_again));  // the store may refuse it nevertheless
 }
 
 void SessionLeases::found_others(const LeaseRequest& request, Entry& one, const std::string& owner, HolderInstant now) {

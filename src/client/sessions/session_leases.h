@@ -14,7 +14,7 @@
 
 namespace holdfast {
 
-/// When something is due for each of many names; at most one instant per name.
+/// A timer queue by name; at most one instant per name.
 class Agenda {
  public:
     void put(const std::string& name, HolderInstant at) {
@@ -30,7 +30,7 @@ class Agenda {
         at_.erase(found);
     }
 
-    /// Takes out what is due, the earliest first, at most so many.
+    /// Removes and returns at most `most` names that are due, the earliest first.
     std::vector<std::string> take_due(HolderInstant now, std::size_t most = SIZE_MAX) {
         std::vector<std::string> due;
         while (!order_.empty() && order_.begin()->first <= now && due.size() < most) {
@@ -48,34 +48,36 @@ class Agenda {
     std::set<std::pair<HolderInstant, std::string>> order_;
 };
 
-/// What can be asked about one session, and what comes of it.
+/// A request about one session, and its answer.
 enum class Ask { acquire, renew, release, read };
 struct LeaseRequest {
     Ask ask = Ask::read;
     std::string session{};
-    HolderInstant sent_at{};  ///< or shortly before: time is counted from here (T3)
+    HolderInstant sent_at{};  ///< when it was sent, or shortly before: time is counted from here (T3)
 };
 struct LeaseAnswer {
     enum class Kind { yes, no, owner, unanswered };
     Kind kind = Kind::unanswered;
-    std::string owner{};  ///< to a read: who has it; empty: nobody
+    std::string owner{};  ///< answer to a read; empty: no owner
 };
 
-/// What one instance believes about the sessions it looks after, and what it asks about them when (O1–O3). No I/O, no
-/// clock, no thread: time comes with each call, requests go out by take_due() and their answers come in by answer().
+/// One instance's view of the sessions it manages, and the schedule of its requests about them (O1–O3). No I/O, no
+/// clock, no thread: time is an argument of each call, take_due() returns the requests to send, and answer() takes
+/// their answers.
 ///
-/// It takes a free session at once if it is the session's preferred owner; else only if the preferred owner left it
-/// free for as long as a chance lasts. It hands a session that another is preferred for over: no new poll begins, and
-/// once the polls in hand have ended it is released. Whatever else happens, ownership ends at its local deadline.
+/// It acquires a free session at once if it is the session's preferred owner; otherwise only after the preferred owner
+/// left the session free for the time `chance`. It hands over a session that another instance is preferred for: no new
+/// poll begins, and once the polls in progress have ended the session is released. In any case ownership ends at its
+/// local deadline.
 class SessionLeases {
  public:
     struct Rules {
         std::string instance;
         Duration ttl = 30s;
         Duration renew_every = 10s;
-        Duration look_every = 10s;  ///< at a session that another has and is preferred for
-        Duration try_every = 1s;    ///< for a session that this instance is preferred for and another has
-        Duration chance = 10s;      ///< of the preferred owner
+        Duration look_every = 10s;  ///< reads of a session that another owns and is preferred for
+        Duration try_every = 1s;    ///< attempts at a session that this instance is preferred for and another owns
+        Duration chance = 10s;      ///< how long a free session is left to its preferred owner
         RendezvousHash hash = RendezvousHash::xxh64;
     };
     struct Change {
@@ -83,67 +85,67 @@ class SessionLeases {
         Ownership from = Ownership::unknown;
         Ownership to = Ownership::unknown;
         HolderInstant end{};     ///< of ownership, if it is owned or uncertain
-        bool forgotten = false;  ///< it is not looked after any more
-        std::string owner{};     ///< from then on, as far as is known
+        bool forgotten = false;  ///< the session is not managed any more
+        std::string owner{};     ///< the new owner, if known
     };
     struct Session {
         Ownership state = Ownership::unknown;
-        std::string owner{};       ///< by the last answer
-        std::string preferred{};   ///< empty: nobody is known to live
+        std::string owner{};       ///< from the last answer
+        std::string preferred{};   ///< empty: no live instance is known
         HolderInstant end{};       ///< the local deadline, if it is owned or uncertain
-        HolderInstant acquired{};  ///< when the request that took it was sent, likewise
-        HolderInstant renewed{};   ///< and the last one that kept it
+        HolderInstant acquired{};  ///< when its acquire was sent, if it is owned or uncertain
+        HolderInstant renewed{};   ///< when its last successful renewal was sent, likewise
         int polls = 0;
-        bool handing = false;        ///< to its preferred owner, when the polls in hand have ended
-        std::uint64_t verdicts = 0;  ///< how often it became clear whether it is ours, or that nobody answers
-        bool unanswered = false;     ///< the last of them was that nobody answers
+        bool handing = false;        ///< to its preferred owner, once the polls in progress have ended
+        std::uint64_t verdicts = 0;  ///< number of results so far: owned or not, or no answer
+        bool unanswered = false;     ///< the last result was no answer
 
         bool held() const { return state == Ownership::owned || state == Ownership::uncertain; }
     };
 
-    /// Renewals go out together, at whole multiples of their interval from `origin`.
+    /// Renewals are sent together, at whole multiples of their interval from `origin`.
     SessionLeases(Rules rules, HolderInstant origin) : rules_(std::move(rules)), origin_(origin) {}
 
-    /// Looks after a session from now on.
+    /// Manages a session from now on.
     void want(const std::string& session, HolderInstant now);
-    /// Tries for it once, and remembers for a while what was seen.
+    /// Tries to acquire the session once, and remembers its state for a while.
     void ask_for(const std::string& session, HolderInstant now);
-    /// Gives it up, once the polls in hand have ended.
+    /// Gives the session up, once the polls in progress have ended.
     void let_go(const std::string& session, HolderInstant now);
-    /// Lets go of everything, and takes nothing any more.
+    /// Gives up all sessions, and acquires none from now on.
     void retire(HolderInstant now);
 
-    /// False if it is not owned, or is being handed over.
+    /// Returns false if the session is not owned, or is being handed over.
     bool begin_poll(const std::string& session, HolderInstant now);
     void end_poll(const std::string& session, HolderInstant now);
 
-    /// Who lives, this instance included. Before this was said once, nothing is taken.
+    /// Sets the live instances, including this one. Nothing is acquired before the first call.
     void set_live(std::set<std::string> live, HolderInstant now);
     const std::set<std::string>& live() const { return live_; }
-    /// The store may have forgotten what it granted: until then only who owned a session before may take it.
+    /// The store may have lost its grants: until this instant only the previous owner of a session may acquire it.
     void take_nothing_until(HolderInstant instant) { closed_until_ = instant; }
 
-    /// What is to be sent now, at most so much. What it is not any more by the time it is sent, as a session that is
-    /// being released, has changed already: apply the changes first, then send.
+    /// The requests to send now, at most `most`. A session that is about to be released is already recorded as a
+    /// change: the caller must apply the changes before it sends the requests.
     std::vector<LeaseRequest> take_due(HolderInstant now, std::size_t most);
     void answer(const LeaseRequest& request, const LeaseAnswer& answer, HolderInstant now);
-    /// Ends what is past its deadline.
+    /// Ends ownership of the sessions whose deadline has passed.
     void end_overdue(HolderInstant now);
-    /// When something will be due, if nothing happens before.
+    /// The next instant at which something is due, unless another call changes it.
     HolderInstant next() const { return std::min(steps_.next(), ends_.next()); }
     HolderInstant next_end() const { return ends_.next(); }
 
     std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
 
-    /// True if it is owned, wanted or being asked for.
+    /// True if the session is owned, wanted or being requested.
     bool is_tried_for(const std::string& session) const;
 
-    /// Nothing if it is not looked after.
+    /// Null if the session is not managed.
     const Session* find(const std::string& session) const;
     std::vector<std::string> owned() const;
     std::vector<std::string> sessions() const;
     std::size_t size() const { return sessions_.size(); }
-    /// True if all that is left waits for polls to end.
+    /// True if all remaining sessions wait for polls to end.
     bool only_polls_left() const;
 
  private:
@@ -152,14 +154,14 @@ class SessionLeases {
         Step step = Step::attempt;
         bool wanted = false;
         bool asked = false;
-        bool gone = false;  ///< let go of
+        bool gone = false;  ///< given up
         bool in_flight = false;
-        std::optional<HolderInstant> free_since{};  ///< seen free, and never taken since, as far as is known
-        HolderInstant barred_until{};               ///< a release may still be on its way
-        HolderInstant acquire_again{};              ///< after one that was refused; and so with a renewal
+        std::optional<HolderInstant> free_since{};  ///< seen free, and not known to be acquired since
+        HolderInstant barred_until{};               ///< a release may still be in flight
+        HolderInstant acquire_again{};              ///< not before this, after a refused acquire; likewise renew_again
         HolderInstant renew_again{};
         std::string handed_to{};
-        std::string declined_by{};  ///< preferred, but did not take it: perhaps it does not look after this session
+        std::string declined_by{};  ///< preferred, but did not acquire it: perhaps it does not manage this session
         HolderInstant declined_until{};
 
         bool leaving() const { return handing || gone; }

@@ -6,7 +6,7 @@
 
 namespace holdfast::peer {
 
-/// Appends fields of Protobuf's wire format. As in proto3, what is zero or empty is left out.
+/// Appends fields of Protobuf's wire format. As in proto3, zero and empty values are left out.
 class FieldWriter {
  public:
     explicit FieldWriter(std::string& out) : out_(out) {}
@@ -20,7 +20,7 @@ class FieldWriter {
         tag(field, varint_type);
         varint(value);
     }
-    /// For optional fields of type sint64, which are there even if they are zero.
+    /// For optional fields of type sint64, which are written even if they are zero.
     void always_zigzag(int field, std::int64_t value) { always(field, folded(value)); }
     void text(int field, std::string_view value) {
         if (value.empty()) return;
@@ -59,7 +59,7 @@ class FieldWriter {
         out_.append(bytes, size);
     }
     void make_room_for_length(std::size_t begin, std::size_t size) {
-        std::string length;  // never longer than what a string keeps within itself
+        std::string length;  // short enough to need no allocation
         FieldWriter(length).varint(size);
         out_.replace(begin, 1, length);
     }

@@ -9,8 +9,8 @@
 namespace holdfast::peer {
 namespace {
 
-constexpr std::size_t max_message_bytes = max_frame_bytes - 256;  // a ping and a pong may have to go with it
-constexpr std::size_t arena_bytes = 64 * 1024;                    // that are kept from one message to the next
+constexpr std::size_t max_message_bytes = max_frame_bytes - 256;  // leaves room for a ping and a pong
+constexpr std::size_t arena_bytes = 64 * 1024;                    // kept from one message to the next
 
 /// Memory for the parts of Protobuf messages, given back all at once.
 class Memory {

@@ -14,8 +14,8 @@
 
 namespace holdfast::peer {
 
-/// What one node says to another about leases or about the log. Which life of which node speaks to which is the
-/// connection's to know (proto/peer.proto).
+/// A message between nodes about leases or about the log. The connection knows the incarnations of both ends
+/// (proto/peer.proto).
 using Message = std::variant<core::QuorumMessage, core::LogMessage>;
 
 inline constexpr std::size_t max_frame_bytes = 16 * 1024 * 1024;
@@ -24,19 +24,19 @@ inline constexpr std::size_t max_members = 7;
 inline constexpr std::size_t max_reserved = 8192;          ///< in one record
 inline constexpr std::size_t max_seen = 16'384;            ///< entries in one Seen
 inline constexpr std::size_t max_decrees = 16'384;         ///< in one message of the log
-inline constexpr Duration max_future = 30 * 24h;           ///< of what a record has still to run
-inline constexpr Duration max_past = 100 * 365 * 24h;      ///< of since when something has been
+inline constexpr Duration max_future = 30 * 24h;           ///< limit of a record's remaining times
+inline constexpr Duration max_past = 100 * 365 * 24h;      ///< limit of a record's past times
 inline constexpr std::uint64_t ballot_limit = 1ULL << 63;  ///< of a ballot's counter and an index of the log
 
-/// Messages to the bytes of frames. Frames are concatenable: what is appended to a frame becomes part of it. Keeps its
-/// memory from one message to the next.
+/// Encodes messages as the bytes of frames. Frames are concatenable: bytes appended to a frame become part of it. Keeps
+/// its memory from one message to the next.
 class Encoder {
  public:
     Encoder();
     ~Encoder();
 
-    /// Appends the message to the frame. Error `too_large`, with nothing appended, if it has no room even in a frame of
-    /// its own.
+    /// Appends the message to the frame. Error `too_large`, with nothing appended, if it does not fit even into a frame
+    /// of its own.
     Result<void> append(const Message& message, std::string& frame);
     Result<void> append(const core::QuorumMessage& message, std::string& frame);
     Result<void> append(const core::LogMessage& message, std::string& frame);
@@ -49,9 +49,9 @@ class Encoder {
 /// A frame's keepalive: zero for none.
 void append_ping(std::uint64_t number, std::string& frame);
 void append_pong(std::uint64_t number, std::string& frame);
-/// With a ping: how long this node takes part in no decision (Q10).
+/// With a ping: how long this node stays silent (Q10).
 void append_silence(std::uint64_t ms, std::string& frame);
-/// With a ping: by member, the latest lives that this node has written down (Q12).
+/// With a ping: the latest incarnations that this node has persisted, by member (Q12).
 void append_lives(const std::vector<core::LifeMark>& lives, std::string& frame);
 
 struct Frame {
@@ -60,19 +60,19 @@ struct Frame {
     std::uint64_t pong = 0;
     std::uint64_t silent_for_ms = 0;
     std::vector<core::LifeMark> lives;
-    std::size_t rejected = 0;  ///< messages that say what cannot be, or go over a limit; they count as lost
-    std::string why_rejected;  ///< the first of them
+    std::size_t rejected = 0;  ///< invalid messages, or messages over a limit; they count as lost
+    std::string why_rejected;  ///< of the first of them
 };
 
-/// The bytes of frames to messages. Whatever the bytes, what comes out is within every limit: known predicates, tokens
-/// below 2^53, texts as long as lease/limits.h allows, times that can be added up. Messages of a kind that is not known
-/// here are skipped. Keeps its memory from one frame to the next.
+/// Decodes the bytes of frames. Whatever the input, the result is within every limit: known predicates, tokens below
+/// 2^53, texts as long as lease/limits.h allows, times that can be added without overflow. Messages of an unknown kind
+/// are skipped. Keeps its memory from one frame to the next.
 class Decoder {
  public:
     Decoder();
     ~Decoder();
 
-    /// Error `malformed` or `too_large`, if it is no frame at all.
+    /// Error `malformed` or `too_large` if it is not a frame at all.
     Result<Frame> decode(std::string_view bytes);
 
  private:

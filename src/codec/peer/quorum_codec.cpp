@@ -6,7 +6,8 @@ namespace {
 
 core::Prepare get(const pb::Prepare& from, Check& check) {
     core::Prepare prepare;
-    // Of nobody's register: how a node that lost its memory tells where its ballots begin (quorum_store.cpp).
+    // The empty resource belongs to no register: with it a node that lost its memory announces where its ballots begin
+    // (quorum_store.cpp).
     if (!from.resource().empty()) read_resource(from.resource(), prepare.resource, check);
     prepare.ballot = read(from.ballot(), check);
     return prepare;

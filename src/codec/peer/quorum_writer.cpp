@@ -10,7 +10,7 @@ std::int64_t ns(Instant instant) {
     return instant.time_since_epoch().count();
 }
 
-/// The enumerations of the wire begin with one that stands for none.
+/// Enumerations on the wire begin with a value that stands for none.
 template <class Enumeration>
 std::uint64_t to_wire(Enumeration value) {
     return static_cast<std::uint64_t>(value) + 1;

@@ -26,7 +26,7 @@ void name(const std::string& from, std::string& to, std::size_t most, Check& che
     text(from, to, most, check);
 }
 
-// The enumerations of the wire begin with one that stands for none.
+// Enumerations on the wire begin with a value that stands for none.
 
 core::Predicate predicate(pb::Predicate from, Check& check) {
     if (!check.that(from >= pb::PROVIDES && from <= pb::RENAMES, "there is no such predicate")) return {};

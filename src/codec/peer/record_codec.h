@@ -13,7 +13,7 @@
 
 namespace holdfast::peer {
 
-/// Takes note of the first thing in a message that cannot be.
+/// Records the first violation in a message.
 class Check {
  public:
     /// Returns `holds`.
@@ -31,7 +31,7 @@ class Check {
 /// With its namespace: `@namespace/resource`.
 inline constexpr std::size_t full_name_bytes = core::limits::resource_bytes + core::limits::namespace_bytes + 2;
 
-// Readers leave `to` in any state if the check fails. What writes all this is quorum_writer.h.
+// Readers leave `to` in any state if the check fails. The writer is in quorum_writer.h.
 
 core::Ballot read(const pb::Ballot& from, Check& check);
 
@@ -42,7 +42,7 @@ core::NodeIndex read_node(std::uint32_t from, Check& check);
 
 void write(const core::LogMessage& message, pb::Message& to);
 
-/// Nothing if the message is of another kind; what is read is to be used only if the check holds.
+/// Nullopt if the message is of another kind. The result may be used only if the check holds.
 std::optional<core::QuorumMessage> read_quorum(const pb::Message& from, Check& check);
 std::optional<core::LogMessage> read_log(const pb::Message& from, Check& check);
 

@@ -14,7 +14,7 @@ std::int64_t ns_of(Instant instant) {
     return instant.time_since_epoch().count();
 }
 
-// On disk zero means that nothing was written, so every choice is one above its place in the program.
+// On disk zero means that the field is absent, so every enumerator is stored as its value plus one.
 saved::Predicate to_saved(core::Predicate predicate) {
     return static_cast<saved::Predicate>(static_cast<int>(predicate) + 1);
 }

@@ -11,7 +11,7 @@ namespace holdfast {
 /// A record as bytes that a later version of the program can read (proto/record.proto).
 std::string encode_record(const core::Record& record);
 
-/// Nothing if the bytes are not a record or break what a record promises.
+/// Nullopt if the bytes are not a record or violate an invariant of records.
 std::optional<core::Record> decode_record(std::string_view bytes);
 
 }  // namespace holdfast

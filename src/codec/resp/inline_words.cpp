@@ -7,7 +7,7 @@ bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// Narrower than is_blank, as in Redis: a form feed stands between words, but not inside one.
+/// Narrower than is_blank, as in Redis: a form feed is skipped between words, but does not end one.
 bool ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -36,7 +36,7 @@ char plain_escape(char c) {
     }
 }
 
-/// Takes what follows a backslash in double quotes off the line.
+/// Removes the escape after a backslash in double quotes from the line.
 char take_escape(std::string_view& line) {
     if (line.size() >= 3 && line[0] == 'x' && hex_digit(line[1]) >= 0 && hex_digit(line[2]) >= 0) {
         const char value = static_cast<char>(hex_digit(line[1]) * 16 + hex_digit(line[2]));
@@ -48,7 +48,7 @@ char take_escape(std::string_view& line) {
     return value;
 }
 
-/// Takes a quoted part off the line, which begins behind the opening quote. False if it is not closed.
+/// Removes a quoted part from the line, which begins after the opening quote. False if it is not closed.
 bool take_quoted(std::string_view& line, char quote, std::string& text) {
     while (!line.empty()) {
         const char c = line[0];
@@ -68,7 +68,7 @@ bool take_quoted(std::string_view& line, char quote, std::string& text) {
     return false;
 }
 
-/// Takes a word off the line, which begins with it.
+/// Removes a word from the beginning of the line.
 bool take_word(std::string_view& line, std::string& text) {
     while (!line.empty() && !ends_word(line[0])) {
         const char c = line[0];
@@ -85,7 +85,7 @@ bool take_word(std::string_view& line, std::string& text) {
 
 bool split_inline(std::string_view line, std::string& text, std::vector<std::string_view>& words) {
     text.clear();
-    text.reserve(line.size());  // so that the views into it stay
+    text.reserve(line.size());  // so that the views into it stay valid
     words.clear();
     while (true) {
         while (!line.empty() && is_blank(line[0]))

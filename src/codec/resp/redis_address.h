@@ -8,11 +8,11 @@
 
 namespace holdfast {
 
-/// Where a Redis, or Holdfast's RESP door, listens.
+/// The address of a Redis, or of Holdfast's RESP door.
 struct RedisAddress {
     std::string host = "127.0.0.1";
     std::uint16_t port = 7401;
-    std::string user{};  ///< empty: the default user
+    std::string user{};  ///< empty for the default user
     std::string password{};
     std::uint32_t database = 0;
 
@@ -22,7 +22,7 @@ struct RedisAddress {
     bool operator==(const RedisAddress&) const = default;
 };
 
-/// Reads `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`; the port may be left out: 6379. User and password are
+/// Parses `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`; the default port is 6379. User and password are
 /// percent-decoded. The error says what is wrong and never repeats the password.
 Result<RedisAddress> parse_redis(std::string_view url);
 

@@ -6,7 +6,8 @@
 namespace holdfast::resp {
 namespace {
 
-/// What a connection may keep for its next command. A rare large one does not cost memory for good.
+/// Limits of the memory that a connection keeps for its next command. A rare large command does not cost memory
+/// permanently.
 constexpr std::size_t max_words_kept = 256;
 constexpr std::size_t max_inline_bytes_kept = 4 << 10;
 
@@ -16,11 +17,12 @@ struct Header {
 
     State state = State::cut;
     std::int64_t number = 0;
-    std::size_t next = 0;  // behind the end of the line
+    std::size_t next = 0;  // after the end of the line
 };
 
-/// Reads the header whose type is at `at`. Strict, as parse_integer() is, and written out, as every word of every
-/// command begins with one. It tells a bad one from its first bad byte on, so the pieces it comes in do not matter.
+/// Reads the header whose type is at `at`. Strict, as parse_integer() is, and written out for speed, as every word of
+/// every command begins with one. It detects a bad header at its first bad byte, so the pieces it arrives in do not
+/// matter.
 [[gnu::always_inline]] inline Header read_header(std::string_view input, std::size_t at) {
     constexpr std::ptrdiff_t max_digits = 18;  // no number overflows
     const char* const end = input.data() + input.size();
@@ -71,7 +73,7 @@ CommandReader::Outcome CommandReader::read(std::string_view input) {
     return input[0] == '*' ? read_array(input) : read_inline(input);
 }
 
-/// The number of a header of up to three digits that is all there, with `at` behind it; -1 for any other.
+/// The number of a complete header of up to three digits, with `at` moved behind it; -1 for any other.
 [[gnu::always_inline]] inline int read_short_header(const char*& at, const char* end) {
     if (end - at < 4) return -1;
     int number = at[1] - '0';
@@ -84,7 +86,7 @@ CommandReader::Outcome CommandReader::read(std::string_view input) {
     return number;
 }
 
-/// A command that is all there, and short, as nearly every one is. False: nothing is known, look closer.
+/// Reads a command that is complete and short, as nearly every one is. False if undecided: use the general path.
 bool CommandReader::read_whole(std::string_view input) {
     const char* at = input.data();
     const char* const end = at + input.size();

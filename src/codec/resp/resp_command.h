@@ -10,33 +10,34 @@
 
 namespace holdfast::resp {
 
-/// What one command may be at most; over it the stream is malformed.
+/// Limits of one command; beyond them the stream is malformed.
 inline constexpr std::size_t max_words = 10'000;
 inline constexpr std::size_t max_command_bytes = 1 << 20;
 inline constexpr std::size_t max_inline_bytes = 64 << 10;
 
 /// Reads commands from a stream of bytes: RESP arrays of bulk strings, or inline commands (a line of words, as typed
-/// into a terminal). Copies no array, allocates nothing once warm, and what it looks at twice, when a command arrives
-/// in pieces, is at most one header per piece. What Redis 7 calls malformed is malformed here, by the same words; so is
-/// an array whose lines and words do not end in `\r\n`, which Redis lets pass.
+/// into a terminal). Copies no array and allocates nothing once warm. When a command arrives in pieces, at most one
+/// header per piece is read twice. Input that Redis 7 calls malformed is malformed here, with the same messages; so is
+/// an array whose lines and words do not end in `\r\n`, which Redis accepts.
 class CommandReader {
  public:
     enum class Outcome : std::uint8_t { command, more, malformed };
 
-    /// Looks at `input`: what follows the last command, and at least what was shown in the call before, be it at
-    /// another place. `command`: words() has it, and size() bytes are used up; show what follows next. `more`: it is
-    /// not all there yet. `malformed`: error() says why, and nothing after it can be understood.
+    /// Reads `input`, which begins after the last command and includes at least the bytes of the previous call, though
+    /// perhaps at another address. `command`: words() returns it, and size() bytes are consumed; pass the bytes after
+    /// them next. `more`: the command is incomplete. `malformed`: error() says why, and nothing after it can be
+    /// understood.
     Outcome read(std::string_view input);
 
     /// The words, valid until the next read() and while the input stays where it is. None for an empty line and an
     /// empty array, which are to be ignored.
     std::span<const std::string_view> words() const { return words_; }
     std::size_t size() const { return at_; }
-    /// To be told behind `Protocol error: `. May hold bytes of the input.
+    /// The message to send after `Protocol error: `. May contain bytes of the input.
     std::string_view error() const { return error_; }
 
-    /// After `more`: how many bytes the word under way still lacks, for sizing a buffer. It is what the other side
-    /// announces, at most max_command_bytes. 0: nothing is known.
+    /// After `more`: the number of bytes still missing from the current word, for sizing a buffer. It is the announced
+    /// length, at most max_command_bytes. 0: unknown.
     std::size_t wants() const { return wants_; }
 
  private:
@@ -55,12 +56,12 @@ class CommandReader {
     Step fail(std::string_view why);
     Outcome finish(std::string_view input);
 
-    std::size_t at_ = 0;        // everything before has been understood
-    std::size_t scanned_ = 0;   // of an inline command: everything before has no end of line
+    std::size_t at_ = 0;        // everything before is parsed
+    std::size_t scanned_ = 0;   // in an inline command: everything before has no end of line
     std::size_t expected_ = 0;  // words of the array
     std::size_t wants_ = 0;
     bool done_ = true;
-    std::vector<Word> found_;  // by place, as the input may move between the pieces
+    std::vector<Word> found_;  // by offset, as the input may move between the pieces
     std::vector<std::string_view> words_;
     std::string unquoted_;  // the text of an inline command's words
     std::string error_;
@@ -69,7 +70,7 @@ class CommandReader {
 /// Appends a command as an array of bulk strings.
 void write_command(std::string& out, std::span<const std::string_view> words);
 void write_command(std::string& out, std::initializer_list<std::string_view> words);
-/// The same by itself.
+/// Returns the command as a string.
 std::string command_of(std::initializer_list<std::string_view> words);
 
 }  // namespace holdfast::resp

@@ -14,7 +14,7 @@ inline std::optional<std::int64_t> parse_integer(std::string_view text) {
     const std::size_t sign = text.starts_with('-') ? 1 : 0;
     if (text.size() > sign && text[sign] == '0' && text.size() > 1) return std::nullopt;
     std::int64_t value = 0;
-    constexpr std::size_t max_digits = 18;  // no such number overflows: no need for the closer look below
+    constexpr std::size_t max_digits = 18;  // no such number overflows, so the check below is not needed
     if (text.size() > sign && text.size() <= max_digits) {
         for (std::size_t i = sign; i < text.size(); ++i) {
             const unsigned digit = static_cast<unsigned char>(text[i]) - unsigned{'0'};
@@ -28,7 +28,7 @@ inline std::optional<std::int64_t> parse_integer(std::string_view text) {
     return value;
 }
 
-/// `$5`, `*3`, `:-42` and the like, with the end of the line.
+/// Appends a header such as `$5`, `*3` or `:-42`, with the end of the line.
 template <typename Number>
 inline void append_header(std::string& out, char type, Number number) {
     char line[24];

@@ -9,7 +9,7 @@
 namespace holdfast::resp {
 namespace {
 
-/// As the protocol writes it, which allows a `+`.
+/// Parses an integer as the protocol writes it, which allows a `+`.
 std::optional<std::int64_t> integer_of(std::string_view line) {
     if (line.starts_with('+')) {
         line.remove_prefix(1);
@@ -69,12 +69,12 @@ ValueReader::Outcome ValueReader::read(std::string_view input) {
     return Outcome::value;
 }
 
-/// Nothing more can come of what is shown already.
+/// The input shown so far is used up: waits for more, or fails if it is too large already.
 ValueReader::Step ValueReader::wait(std::size_t shown) {
     return shown < max_value_bytes ? Step::more : fail("the reply is too large");
 }
 
-/// Reads one header and, if it has one, its body: a leaf, or the beginning of something with items.
+/// Reads one header and its body, if any: a leaf, or the beginning of an aggregate.
 ValueReader::Step ValueReader::read_one(std::string_view input) {
     const std::size_t end = input.find('\n', std::max(at_, scanned_));
     if (end == std::string_view::npos) {
@@ -180,7 +180,7 @@ ValueReader::Step ValueReader::open(std::string_view header, char type) {
     return Step::done;
 }
 
-/// Puts a value where it belongs and closes what is full. True if the whole reply is there.
+/// Adds a value to the innermost open aggregate and closes those that are full. True if the whole reply is complete.
 bool ValueReader::complete(Value value) {
     while (!open_.empty()) {
         Open& last = open_.back();
@@ -189,7 +189,7 @@ bool ValueReader::complete(Value value) {
         const bool attribute = last.attribute;
         value = std::move(last.value);
         open_.pop_back();
-        if (attribute) return false;  // it says something about what follows, which nobody here asks for
+        if (attribute) return false;  // an attribute describes the next value; it is ignored
     }
     value_ = std::move(value);
     return true;

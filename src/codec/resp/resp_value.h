@@ -37,21 +37,21 @@ struct Value {
     bool operator==(const Value&) const = default;
 };
 
-/// What one reply may be at most; over it the stream is malformed.
+/// Limits of one reply; beyond them the stream is malformed.
 inline constexpr std::size_t max_value_bytes = 64 << 20;
 inline constexpr std::size_t max_value_items = 1 << 20;
 inline constexpr std::size_t max_value_depth = 16;
 
-/// Reads replies from a stream of bytes, in either version of the protocol. What it looks at twice, when a reply
-/// arrives in pieces, is at most one header per piece. Attributes are skipped. Strings and aggregates whose length is
-/// not announced (`$?`, `*?`), which no Redis sends, are malformed.
+/// Reads replies from a stream of bytes, in either version of the protocol. When a reply arrives in pieces, at most one
+/// header per piece is read twice. Attributes are skipped. Strings and aggregates without an announced length (`$?`,
+/// `*?`), which no Redis sends, are malformed.
 class ValueReader {
  public:
     enum class Outcome : std::uint8_t { value, more, malformed };
 
-    /// Looks at `input`: what follows the last value, and at least what was shown in the call before, be it at another
-    /// place. `value`: value() has it, to be moved from if wanted, and size() bytes are used up. `more`: it is not all
-    /// there yet. `malformed`: error() says why, and nothing after it can be understood.
+    /// Reads `input`, which begins after the last value and includes at least the bytes of the previous call, though
+    /// perhaps at another address. `value`: value() returns it and may be moved from, and size() bytes are consumed.
+    /// `more`: the value is incomplete. `malformed`: error() says why, and nothing after it can be understood.
     Outcome read(std::string_view input);
 
     Value& value() { return value_; }
@@ -75,8 +75,8 @@ class ValueReader {
     Step fail(std::string_view why);
     bool complete(Value value);
 
-    std::size_t at_ = 0;       // everything before has been understood
-    std::size_t scanned_ = 0;  // and everything before has no end of line since at_
+    std::size_t at_ = 0;       // everything before is parsed
+    std::size_t scanned_ = 0;  // no end of line between at_ and here
     std::size_t items_ = 0;
     bool done_ = true;
     bool finished_ = false;

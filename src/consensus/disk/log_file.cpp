@@ -35,8 +35,8 @@ bool is_ballot(std::int64_t term, std::int64_t node) {
     return term >= 0 && static_cast<core::Token>(term) < core::token_limit && node >= 0 && node <= 255;
 }
 
-/// Of a row: disks and memory flip bits, and a flipped one must not become another ban or another promise. Never zero,
-/// which a new file has.
+/// The checksum of a row: disks and memory flip bits, and a flipped bit must not become another ban or another promise.
+/// Never zero, the value in a new file.
 std::int64_t checksum_of(const std::array<std::int64_t, 3>& numbers, std::string_view bytes = {}) {
     std::uint64_t sum = 1;
     for (const std::int64_t number : numbers)

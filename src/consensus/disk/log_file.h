@@ -10,18 +10,18 @@
 
 namespace holdfast {
 
-/// The file with one node's part of the replicated log. Blocking; for one thread at a time.
+/// The file of one node's part of the replicated log. Blocking; for one thread at a time.
 class LogFile {
  public:
-    /// Opens it, and creates it if there is none. A file that is damaged, empty, not ours or written by a newer version
-    /// is refused (`state_corrupt`, `state_too_new`) and left as it is: to start afresh over it would take back
+    /// Opens the file, or creates it if there is none. A file that is damaged, empty, not ours or written by a newer
+    /// version is refused (`state_corrupt`, `state_too_new`) and left as it is: starting afresh over it would take back
     /// promises and entries that others count on (L1). REQUIRES: the directory is locked (StateDir).
     static Result<std::unique_ptr<LogFile>> open(const std::string& path);
 
-    /// What was there at the start. Once: it moves out.
+    /// The state read at open(). Call once: it is moved out.
     core::LogFound take_found() { return std::move(found_); }
 
-    /// All of them in one transaction, in this order; durable once it returns success, else none of them is.
+    /// Writes all of them in one transaction, in this order. On success all are durable, otherwise none is.
     Result<void> write(const std::vector<core::LogWrite>& writes);
 
  private:

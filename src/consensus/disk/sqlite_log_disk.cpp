@@ -51,7 +51,7 @@ void SqliteLogDisk::stop() {
     if (worker_.joinable()) worker_.join();
 }
 
-/// On the loop: it hears of the failure now, and what it asks for from here on stands on its own.
+/// Runs on the loop, which learns of the failure now. Writes requested from here on are independent of it.
 void SqliteLogDisk::hear_of_failure(std::deque<Job> failed, const Error& error) {
     {
         const std::lock_guard lock(mutex_);

@@ -15,9 +15,9 @@ namespace holdfast {
 /// The log's disk: a LogFile and a thread that writes to it, so that a disk that stalls never stalls the loop (L2,
 /// Q13).
 ///
-/// Writes happen in the order of the calls, and those that wait go into one transaction; answers come on the loop, in
-/// that order. At most `max_waiting` writes wait; more are answered with `storage_failed`. A write that fails takes
-/// those that were asked for before its answer was heard along with it: nothing is written over a gap.
+/// Writes happen in the order of the calls; waiting writes are combined into one transaction. Answers come on the loop,
+/// in that order. At most `max_waiting` writes wait; more fail with `storage_failed`. When a write fails, all writes
+/// requested before its answer was delivered fail with it: nothing is written over a gap.
 class SqliteLogDisk final : public core::LogDisk {
  public:
     static constexpr std::size_t max_waiting = 1024;
@@ -27,7 +27,7 @@ class SqliteLogDisk final : public core::LogDisk {
         std::function<void(Callback<>)> post;               ///< runs a function on the loop; callable from any thread
         std::function<void(const Error&)> on_failure = {};  ///< on the loop, for every write that failed
     };
-    /// What `post` was given and has not run by the time the disk goes does nothing any more.
+    /// Functions passed to `post` that have not run when the disk is destroyed do nothing.
     explicit SqliteLogDisk(Parts parts);
     ~SqliteLogDisk() override;
 
@@ -54,7 +54,7 @@ class SqliteLogDisk final : public core::LogDisk {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Job> jobs_;
-    bool failed_ = false;  ///< until the loop has heard of it
+    bool failed_ = false;  ///< until the loop was notified
     bool working_ = false;
     bool stopped_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -107,7 +107,7 @@ std::optional<AdvertFault> fault_in(const discovery::Update& update) {
     if (auto fault = fault_in_alpn(update)) return fault;
     if (auto fault = fault_in_metadata(update)) return fault;
     const Advert written{update.address, update.alpn, update.metadata, {}, 0, 0, {}, 0, 0};
-    // What a lease may carry, with room for what the relay adds.
+    // The limit on a lease's metadata, minus room for the relay's own fields.
     if (to_json(written).size() + 512 > limits::metadata_bytes)
         return AdvertFault{Code::invalid_metadata, "alpn and metadata together are too long"};
     return std::nullopt;

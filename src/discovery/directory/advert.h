@@ -12,25 +12,25 @@
 
 namespace holdfast::core {
 
-/// What the lease of a service says of it, as the lease's metadata (D2).
+/// The advertisement of a service, stored as the metadata of its lease (D2).
 struct Advert {
     std::string address;
     std::vector<std::string> alpn;
     std::vector<std::pair<std::string, std::string>> metadata;
-    std::string from;  ///< the IP address that its publisher came from
+    std::string from;  ///< the publisher's IP address
     std::int64_t first_seen_ms = 0;
-    std::uint64_t life = 0;        ///< of the relay that granted it
-    std::string relay;             ///< where that listens
-    std::uint64_t connection = 0;  ///< of its publisher with that relay; 0: it has none (R8)
-    std::uint32_t node = 0;        ///< of the cluster, that the relay is part of; counted from 1; 0: of none
+    std::uint64_t life = 0;        ///< incarnation of the relay that granted it
+    std::string relay;             ///< the address of that relay
+    std::uint64_t connection = 0;  ///< of its publisher with that relay; 0: none (R8)
+    std::uint32_t node = 0;        ///< the cluster node of that relay, counted from 1; 0: not in a cluster
 
     bool operator==(const Advert&) const = default;
 };
 std::string to_json(const Advert& advert);
-/// What cannot be read in the metadata is empty.
+/// Fields that cannot be read from the metadata are empty.
 Advert advert_of(const Lease& lease);
 
-/// Why an update cannot be advertised, with what to tell people; nothing if it can.
+/// Why an update cannot be advertised, with a message for people. fault_in() returns nullopt if it can.
 struct AdvertFault {
     Code code;
     std::string message;

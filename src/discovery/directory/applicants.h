@@ -11,11 +11,12 @@
 
 namespace holdfast::core {
 
-/// Identities that were refused for want of an approval, so that an admin sees whom to approve. The oldest make room.
+/// Identities that were refused because they are not approved, so that an admin sees whom to approve. At the limit, the
+/// oldest are dropped.
 class Applicants {
  public:
     void refused(Directory::Waiting applicant, Instant now);
-    /// Those that need not wait any more are gone.
+    /// Removes the identities that need no approval any more.
     void reconsider(const Policy& policy);
     void advance(Instant now);
     Instant next_due() const;

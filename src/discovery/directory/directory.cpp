@@ -14,12 +14,13 @@ namespace {
 
 constexpr std::size_t leases_per_look = 1000;
 constexpr Duration look_every = 10s;
-/// The work of a page, in bytes of the pattern that are looked at; each service costs some besides.
+/// The work limit of a page, in pattern bytes compared; each service costs a fixed amount in addition.
 constexpr std::uint64_t page_steps = 1'000'000;
 constexpr std::uint64_t steps_per_service = 100;
-constexpr std::size_t page_bytes = 256 * 1024;  // of its services, after which a page ends
+constexpr std::size_t page_bytes = 256 * 1024;  // a page ends after this many bytes of services
 
-/// Takes the work off the steps, all that are left at most: limits on pattern and name keep it small.
+/// Subtracts the work from `steps`, down to zero. A match is never cut short: the limits on pattern and name keep it
+/// small.
 bool matches(std::string_view glob, std::string_view name, std::uint64_t& steps) {
     if (glob.empty()) return true;
     std::uint64_t of_one = std::numeric_limits<std::uint64_t>::max();
@@ -64,7 +65,7 @@ void Directory::Impl::end() {
     authority.on_policy_changed({});
 }
 
-// ---- what comes from elsewhere ----
+// ---- external events ----
 
 void Directory::Impl::on_lease(EventKind kind, std::string_view resource, const Lease& lease) {
     const std::string_view name = service_name_of(resource);
@@ -143,7 +144,7 @@ void Directory::Impl::settle() {
 void Directory::Impl::tell(const Notice& notice) {
     const Service& service = notice.service;
     if (notice.withdrawn) {
-        // Who was told that it is hidden may go on when it is not.
+        // A publisher whose service was hidden is notified when it is shown again.
         const bool is_hidden = *notice.withdrawn == Code::banned || *notice.withdrawn == Code::name_denied;
         if (is_hidden && book.is_open(service.connection))
             stand_bys.refused({service.connection, notice.name, service.identity, service.from, *notice.withdrawn});
@@ -176,13 +177,13 @@ void Directory::Impl::release(const ServiceIndex::ToRelease& what) {
         [token = what.token](RecordTransaction& desk) { leave_service(desk, token); },
         [directory = weak_from_this(), name = what.name, token = what.token](const SingleRecordAnswer& answer) {
             const auto self = directory.lock();
-            if (!self || answer.refused) return;  // it runs out
+            if (!self || answer.refused) return;  // the lease expires
             self->book.ended(name, token, Code::lease_released);
             self->settle();
         });
 }
 
-// ---- looks ----
+// ---- reads ----
 
 ServiceEntry Directory::Impl::entry(std::string_view name, const Service& service) const {
     const Advert& advert = service.advert;
@@ -200,7 +201,7 @@ ServiceEntry Directory::Impl::entry(std::string_view name, const Service& servic
     shown.expires_in = std::max<Duration>(service.expires_at - authority.now(), Duration::zero());
     const bool has_connection = service.connection != 0 || elsewhere;
     shown.connected = has_connection && !book.is_stale(service);
-    // Of one that is silent the relay itself knows best; of one whose node is gone nobody knows anything.
+    // A silent service keeps its relay, since that relay knows best. A service on an unreachable node has none.
     if (has_connection && (shown.connected || service.silent)) shown.relay = elsewhere ? advert.relay : relay_address;
     return shown;
 }
@@ -245,7 +246,7 @@ void Directory::Impl::loaded(const Answer<ListPage>& answer) {
         for (const NamedLease& named : found->leases)
             book.seen(service_name_of(named.resource), named.lease, renewed_at(named.lease));
     load_after = found != nullptr ? found->next : std::string();
-    if (!load_after.empty()) return;  // the next page with the next turn
+    if (!load_after.empty()) return;  // the next advance() reads the next page
     known_all = true;
     const bool others_write = authority.events().teller() == Events::Teller::store;
     load_at = others_write ? authority.now() + look_every : Instant::max();

@@ -21,15 +21,15 @@ struct ServiceEntry {
     std::string address;
     std::vector<std::string> alpn;
     std::vector<std::pair<std::string, std::string>> metadata;
-    std::int64_t first_seen_ms = 0;  ///< these two on the wall clock, for display
+    std::int64_t first_seen_ms = 0;  ///< this and last_seen_ms: wall clock, for display
     std::int64_t last_seen_ms = 0;
     Duration expires_in{};
-    bool connected = false;  ///< to the relay at `relay`, and heard of; otherwise it is stale (D4)
-    std::string relay;       ///< empty if it has no connection, or only to a relay whose node cannot be reached
+    bool connected = false;  ///< to the relay at `relay`, and heard from; otherwise it is stale (D4)
+    std::string relay;       ///< empty without a connection, or if the relay's node cannot be reached
 };
 struct ServicePage {
     std::vector<ServiceEntry> services;  ///< by name
-    std::string next{};  ///< `after` of the page that follows; empty: there is none. A page may be short, or empty
+    std::string next{};                  ///< `after` for the next page; empty: last page. A page may be short or empty
 };
 struct ServiceQuery {
     std::string name_glob{};  ///< empty: all
@@ -37,53 +37,55 @@ struct ServiceQuery {
     std::size_t limit = 100;
 };
 
-/// What a connected publisher is told without having asked: a lease of its connection is gone, and why.
+/// An unsolicited message to a connected publisher: a lease of its connection is gone, and why.
 struct Withdrawal {
     std::uint64_t connection = 0;
     std::string name;
     Token token = 0;
     std::string code;
-    std::string message{};  ///< where the code does not say enough
+    std::string message{};  ///< details, if the code is not enough
 };
 
-/// What a connected publisher is told when what it was refused may be granted: ask again, at random within this time.
+/// An unsolicited message to a connected publisher: a refused request may now succeed. Retry at a random time within
+/// `within`.
 struct RetryNotice {
     std::uint64_t connection = 0;
     std::string name;
     Duration within{};
 };
 
-/// Services under names (D1-D4): judges signed updates, keeps what they advertise as leases, and tells consumers.
+/// The directory of named services (D1-D4): verifies signed updates, keeps advertisements as leases, and answers
+/// consumers.
 ///
-/// Over the authority, so that it runs on every store. Runs on the authority's thread and reads no clock; the time of
-/// the authority is its time.
+/// Uses the authority, so it runs on every store. Runs on the authority's thread and reads no clock: it uses the
+/// authority's time.
 class Directory {
  public:
     struct Parts {
         Authority& authority;
-        std::uint64_t relay = 0;   ///< names this life of this relay: random, never the same twice
-        std::int64_t wall_ms = 0;  ///< the wall clock at `started_at`: the relay's clock counts on from there
+        std::uint64_t relay = 0;   ///< incarnation id of this relay: random, unique for each start
+        std::int64_t wall_ms = 0;  ///< the wall clock at `started_at`; the relay's clock continues from there
         Instant started_at{};
-        std::uint64_t seed = 0;                               ///< of the names of services that have none
+        std::uint64_t seed = 0;                               ///< for the generated names of unnamed services
         std::function<void(const Withdrawal&)> withdraw{};    ///< see Withdrawal; may be empty
         std::function<void(const RetryNotice&)> may_retry{};  ///< see RetryNotice; may be empty
-        std::uint32_t node = 0;  ///< which node of the cluster this is, counted from 1; 0: of none
+        std::uint32_t node = 0;  ///< this node's number in the cluster, counted from 1; 0: no cluster
     };
     explicit Directory(Parts parts);
     ~Directory();
     Directory(const Directory&) = delete;
     Directory& operator=(const Directory&) = delete;
 
-    /// Where consumers ask for what is connected here: HOST:PORT, once the relay's door is open.
+    /// The address at which consumers reach the services connected here: HOST:PORT, set once the relay's door is open.
     void relay_address(std::string address);
     const std::string& relay_address() const;  ///< empty: no relay is open here
     std::uint64_t relay() const;
     std::int64_t relay_time_ms() const;
 
-    /// `caller.connection` other than zero: the lease ends with that connection (R8). The reply comes once, now or
+    /// If `caller.connection` is not zero, the lease ends with that connection (R8). The reply is called once, now or
     /// later.
     void update(const discovery::SignedUpdate& update, const Caller& caller, Callback<discovery::UpdateResponse> reply);
-    /// As JSON over HTTP: the signature is over these bytes, which say the same as `update`.
+    /// For JSON over HTTP: the signature is over these bytes, which encode the same as `update`.
     struct SignedText {
         std::string_view text;
         std::string_view public_key;
@@ -92,21 +94,21 @@ class Directory {
     void update(const discovery::Update& update, const SignedText& signed_by, const Caller& caller,
                 Callback<discovery::UpdateResponse> reply);
 
-    /// The connection is gone, and with it every lease that was registered over it.
+    /// The connection has closed: releases every lease that was registered over it.
     void connection_closed(std::uint64_t connection);
 
-    /// The publisher said that it does not serve what the relay believes it does: stale until it renews.
+    /// The publisher refused a stream because it does not serve this name: the entry is stale until it renews.
     void not_served(std::string_view name, std::uint64_t connection);
-    /// Another node of the cluster cannot be reached from here, or can be again.
+    /// Another node of the cluster has become unreachable from here, or reachable again.
     void node_is(std::uint32_t node, bool reachable);
 
-    /// Code::unknown_service if there is none, or it is hidden by a ban.
+    /// Code::unknown_service if there is no such service, or it is hidden by a ban or a name rule.
     void find(std::string name, Callback<Answer<ServiceEntry>> reply);
-    /// Answers at once, but for the first moments of a life, until what is in the store is known.
+    /// Answers at once, except right after a start: then once the store has been read.
     void list(ServiceQuery query, Callback<Answer<ServicePage>> reply);
 
-    /// Which connection here serves the name; what a relay asks for every stream, so it costs one look-up. Nothing if
-    /// the publisher is not connected here.
+    /// The connection here that serves the name; nullopt if the publisher is not connected here. A relay calls this for
+    /// every stream, so it costs one lookup.
     struct Served {
         std::uint64_t connection = 0;
         std::string name;  ///< normalised
@@ -115,12 +117,12 @@ class Directory {
     };
     std::optional<Served> served(std::string_view name) const;
 
-    /// True if an admin banned the address, alone or by a prefix.
+    /// True if an admin banned the address, by itself or by a prefix.
     bool address_banned(std::string_view address) const;
-    /// What the admin said about that, for the one that comes from there; empty if nothing.
+    /// The admin's reason for that ban, for the banned client; empty if none was given.
     std::string reason_of_address_ban(std::string_view address) const;
 
-    /// Those who were refused for want of an approval, latest last; the oldest make room.
+    /// Identities that were refused because they are not approved, latest last. At the limit, the oldest are dropped.
     struct Waiting {
         std::string identity;
         std::string name;
@@ -129,14 +131,14 @@ class Directory {
     };
     std::vector<Waiting> awaiting_approval() const;
 
-    /// Every change from now on, until unwatch(). The entry is as it was last known when it is `gone`.
+    /// Called for every change from now on, until unwatch(). For `gone`, the entry is the last known one.
     enum class Change : std::uint8_t { registered, updated, gone };
     using Watcher = std::function<void(Change change, const ServiceEntry& entry)>;
-    /// 0 if there are as many as there may be.
+    /// Returns 0 if the limit of watchers is reached.
     std::uint64_t watch(Watcher watcher);
     void unwatch(std::uint64_t watch);
 
-    /// For what came from elsewhere since, and what it forgets in time: nonces and those that wait for approval.
+    /// Processes changes made by other nodes, and expires nonces and identities that wait for approval.
     void advance(Instant now);
     Instant next_due() const;
 
@@ -150,7 +152,7 @@ class Directory {
 
  private:
     struct Impl;
-    std::shared_ptr<Impl> impl_;  // shared: answers of the store may come when the directory is gone
+    std::shared_ptr<Impl> impl_;  // shared: the store may answer after the directory is destroyed
 };
 
 }  // namespace holdfast::core

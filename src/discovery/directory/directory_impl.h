@@ -18,24 +18,24 @@
 
 namespace holdfast::core {
 
-/// The parts of the directory. Updates are in updates.cpp, looks in directory.cpp.
+/// The implementation of the directory. Updates are in updates.cpp, reads in directory.cpp.
 struct Directory::Impl : std::enable_shared_from_this<Impl> {
     explicit Impl(Parts given);
     void begin();
     void end();
 
-    /// An update on its way through the store.
+    /// An update in progress.
     struct Call {
         std::weak_ptr<Impl> directory;
-        discovery::Update update;  ///< with the name in its one form
+        discovery::Update update;  ///< with a normalised name
         std::string identity;
         Caller caller;
         std::optional<IpPrefix> from;
-        std::variant<EnterTerms, RenewTerms, Token> terms;  ///< Token: leaves
+        std::variant<EnterTerms, RenewTerms, Token> terms;  ///< Token: unregister
         Callback<discovery::UpdateResponse> reply;
     };
 
-    // Updates, in the order in which they are looked at.
+    // Updates, in the order of their steps.
     struct Signed {
         std::string_view text, public_key, signature;
     };
@@ -53,30 +53,30 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     discovery::UpdateResponse response(const SingleRecordAnswer& answer, std::string name) const;
     discovery::UpdateResponse refusal(Code code, std::string message = {}) const;
 
-    // Looks.
+    // Reads.
     ServiceEntry entry(std::string_view name, const Service& service) const;
     bool is_shown(const Service& service) const { return !service.hidden && !service.ended && is_alive(service); }
     bool is_alive(const Service& service) const { return authority.now() < service.expires_at; }
     std::optional<Code> hidden_as(std::string_view name, const Service& service) const;
-    /// What an admin said about it, for the one that it is about; empty if nothing.
+    /// The admin's reason, for the affected publisher; empty if there is none.
     std::string reason_of(Code code, std::string_view name, std::string_view identity,
                           const std::optional<IpPrefix>& from) const;
     ServicePage page(const ServiceQuery& query) const;
     void load_page();
     void loaded(const Answer<ListPage>& answer);
 
-    // What comes from elsewhere.
+    // External events.
     void on_lease(EventKind kind, std::string_view resource, const Lease& lease);
     void on_policy();
-    /// Tells and releases what is to be told and released. Not from within a call of the store.
+    /// Sends the pending notices and releases the pending leases. Must not run within a call of the store.
     void settle();
     void release(const ServiceIndex::ToRelease& what);
     void tell(const Notice& notice);
     void tell_who_may_retry();
-    /// True if the policy is not in the way any more.
+    /// True if the policy no longer refuses it.
     bool may_have(const StandBys::Refusal& refusal) const;
     bool anything_to_do() const { return book.anything_to_do() || stand_bys.anyone_ready(); }
-    /// When a lease was renewed, by what it says itself.
+    /// When a lease was last renewed, according to its own fields.
     Instant renewed_at(const Lease& lease) const { return std::min(authority.now(), lease.expires_at - lease.ttl); }
 
     std::int64_t time_ms() const { return wall_ms + to_ms(authority.now() - started_at); }
@@ -98,18 +98,18 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     AddressBans address_bans;
     std::map<std::uint64_t, Watcher> watchers;
     std::uint64_t last_watch = 0;
-    std::map<std::uint64_t, std::size_t> entering;  ///< registrations under way, by connection
+    std::map<std::uint64_t, std::size_t> entering;  ///< registrations in progress, by connection
     std::size_t entering_all = 0;
     std::uint64_t updates = 0, refused = 0;
     Events::Subscription following = 0;
     bool settling = false;
 
-    // All that is in the store is looked at once, and where other nodes write to it from time to time.
+    // The store is read completely once, and again from time to time if other nodes write to it.
     struct Waiter {
         ServiceQuery query;
         Callback<Answer<ServicePage>> reply;
     };
-    Instant load_at{};  ///< the next page, or the next time
+    Instant load_at{};  ///< when to read the next page, or to start the next pass
     std::string load_after;
     bool loading = false;
     bool known_all = false;

@@ -24,7 +24,7 @@ ReplayGuard::Seen ReplayGuard::see(std::string_view identity, std::uint64_t nonc
 void ReplayGuard::advance(Instant now) {
     now_ = now;
     if (now < next_due()) return;
-    // Twice so long, and the younger ones are too old as well.
+    // After twice the time, the younger generation is too old as well.
     const bool all = now >= young_since_ + 2 * parts_.remember;
     old_ = all || mutant("one_generation") ? Nonces{} : std::move(young_);
     young_ = Nonces{};

@@ -9,14 +9,14 @@
 
 namespace holdfast::core {
 
-/// Remembers who signed which nonce, for as long as a message with it could be accepted (D1). In two generations, each
-/// as long as that: the older one is forgotten whole.
+/// Remembers each identity's nonces for as long as a message with them could be accepted (D1). Keeps two generations,
+/// each spanning that time; the older one is dropped as a whole.
 class ReplayGuard {
  public:
     struct Parts {
         HashKey key;
-        Duration remember{};             ///< at least so long
-        std::size_t per_generation = 0;  ///< no more nonces are taken in that time
+        Duration remember{};             ///< the minimum time to remember a nonce
+        std::size_t per_generation = 0;  ///< the maximum number of nonces in that time
     };
     explicit ReplayGuard(Parts parts) : parts_(parts) {}
 

@@ -28,7 +28,7 @@ std::size_t ServiceIndex::count_of(std::string_view identity) const {
     return found == identities_.end() ? 0 : found->second;
 }
 
-// ---- what becomes known ----
+// ---- changes ----
 
 Service ServiceIndex::made_of(std::string_view name, const Lease& lease) const {
     Service service;
@@ -47,18 +47,18 @@ Service ServiceIndex::made_of(std::string_view name, const Lease& lease) const {
 void ServiceIndex::seen(std::string_view name, const Lease& lease, Instant heard_at) {
     const auto known = services_.find(name);
     if (known != services_.end() && known->second.token == lease.token) return renewed(name, lease, heard_at);
-    if (known != services_.end() && known->second.token > lease.token) return;  // it has made room already
+    if (known != services_.end() && known->second.token > lease.token) return;  // already replaced
     Service service = made_of(name, lease);
     service.heard_at = heard_at;
     if (service.connection != 0 && !is_open(service.connection)) {
-        // Its connection closed while the store was asked (R8).
+        // Its connection closed before the store answered (R8).
         if (!mutant("late_grant_outlives")) releases_.push_back({std::string(name), service.identity, service.token});
         service.connection = 0;
     }
     const bool updates = known != services_.end() && known->second.identity == service.identity;
     const bool was_shown = updates && !known->second.hidden;
     if (known != services_.end()) {
-        // Another identity has it only once it had ended.
+        // Another identity can only get the name after the old lease has ended.
         const Code why = updates ? Code::superseded : known->second.ended.value_or(Code::lease_expired);
         if (!updates || known->second.connection != service.connection) withdraw(known->first, known->second, why);
         if (!updates) tell(known->first, known->second, Change::gone);
@@ -79,13 +79,13 @@ void ServiceIndex::renewed(std::string_view name, const Lease& lease, Instant he
     if (renewed_at <= service.expires_at - service.ttl) return;
     service.expires_at = lease.expires_at;
     service.ttl = lease.ttl;
-    // A store with other clocks tells a slightly later time with every read (Q6). That is no sign of life.
+    // A store with other clocks reports a slightly later expiry with every read (Q6). That is not a renewal.
     if (renewed_at - service.renewed_at < renewal_of(lease.ttl) / 2 && !mutant("reads_are_renewals")) return;
     service.renewed_at = renewed_at;
     heard(name, lease.token, heard_at);
 }
 
-// ---- who is silent (D4) ----
+// ---- silence (D4) ----
 
 Duration silence_of(Duration ttl) {
     return std::max<Duration>(renewal_of(ttl) * 5 / 2, limits::silence_least);
@@ -239,14 +239,14 @@ void ServiceIndex::close(std::uint64_t connection) {
     }
 }
 
-// ---- what is to be told ----
+// ---- notices ----
 
 void ServiceIndex::tell(const std::string& name, const Service& service, Change change) {
     if (!service.hidden) notices_.push_back({change, std::nullopt, name, service});
 }
 
 void ServiceIndex::withdraw(const std::string& name, const Service& service, Code why) {
-    const bool told_already = service.hidden.has_value();  // when it was hidden
+    const bool told_already = service.hidden.has_value();  // notified when it was hidden
     if (service.connection == 0 || service.leaving || told_already) return;
     notices_.push_back({std::nullopt, why, name, service});
 }

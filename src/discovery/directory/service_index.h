@@ -17,69 +17,69 @@
 
 namespace holdfast::core {
 
-/// A service as it is known here.
+/// A service as known on this node.
 struct Service {
     std::string identity;
     Token token = 0;
     Duration ttl{};
     Instant expires_at;
-    Instant renewed_at;  ///< last; expires_at may be read a little later each time
+    Instant renewed_at;  ///< the last renewal; expires_at may be read slightly later each time
     Advert advert;
-    std::optional<IpPrefix> from;  ///< where its publisher came from
-    std::uint64_t connection = 0;  ///< over which it is served here; 0: it is not
-    Instant heard_at{};            ///< when its publisher was last heard of
-    bool silent = false;           ///< two renewals are missing, or the publisher said that it does not serve it (D4)
-    bool is_watched = false;       ///< a look is due whether it has fallen silent
-    std::optional<Code> hidden;    ///< why: a ban (D4) or a rule about the name (D5)
-    bool leaving = false;          ///< by its publisher's own wish
-    std::optional<Code> ended;     ///< why, until that is told or something took its place
+    std::optional<IpPrefix> from;  ///< the publisher's address
+    std::uint64_t connection = 0;  ///< the connection here that serves it; 0: none
+    Instant heard_at{};            ///< when its publisher was last heard from
+    bool silent = false;           ///< missed two renewals, or its publisher says that it does not serve it (D4)
+    bool is_watched = false;       ///< a silence check is scheduled
+    std::optional<Code> hidden;    ///< the reason: a ban (D4) or a name rule (D5)
+    bool leaving = false;          ///< its publisher asked to unregister it
+    std::optional<Code> ended;     ///< the reason, until it is announced or the service is replaced
 };
 
-/// How long a publisher may be silent before what it advertises is stale: two renewals are missing, and half of a third
-/// for the way.
+/// How long a publisher may be silent before its services are stale: two missed renewals, plus half an interval for
+/// network delay.
 Duration silence_of(Duration ttl);
 
-/// Something to be told: to those who watch, or to the publisher that lost it.
+/// A pending notice to the watchers, or to the publisher that lost the lease.
 struct Notice {
     std::optional<Directory::Change> change;
     std::optional<Code> withdrawn;
     std::string name;
-    Service service;  ///< as it was then
+    Service service;  ///< at the time of the event
 };
 
-/// All services that are known here, whichever node they were registered through: from what the store tells of leases,
-/// and from the answers to the own requests. Both may tell the same, in any order; the token says what is newer (G3).
+/// All services known on this node, whichever node registered them. Fed by the store's lease events and by the answers
+/// to our own requests. Both may report the same change, in any order; the higher token is newer (G3).
 ///
-/// It calls nobody: what is to be told and to be released waits until it is taken.
+/// Makes no callbacks: notices and releases are queued until they are taken.
 class ServiceIndex {
  public:
     explicit ServiceIndex(std::uint64_t life) : life_(life) {}
 
-    // What is there.
+    // Queries.
     const std::map<std::string, Service, std::less<>>& all() const { return services_; }
     const Service* find(std::string_view name) const;
     std::size_t count_of(std::string_view identity) const;
     std::size_t connected() const { return connected_; }
 
-    // What becomes known. Its publisher was heard of at `heard_at`, on this node's clock.
+    // Changes. `heard_at` is when the publisher was heard from, on this node's clock.
     void seen(std::string_view name, const Lease& lease, Instant heard_at);
     void renewed(std::string_view name, const Lease& lease, Instant heard_at);
-    /// Its publisher asked for a renewal, whatever came of it.
+    /// Its publisher asked for a renewal, whether or not it was granted.
     void heard(std::string_view name, Token token, Instant heard_at);
-    /// Its publisher said that it does not serve it.
+    /// Its publisher says that it does not serve it.
     void not_served(std::string_view name, Token token);
-    /// The node of the cluster, and with it its relay, cannot be reached from here, or can be again.
+    /// A cluster node, and with it its relay, has become unreachable from here, or reachable again.
     void node_is(std::uint32_t node, bool reachable);
     bool is_stale(const Service& service) const;
     void ended(std::string_view name, Token token, Code why);
-    /// Its publisher wants it to end.
+    /// Its publisher asked to unregister it.
     void leaves(std::string_view name, Token token);
-    /// What is past its time, and whose end nobody told of.
+    /// Ends the services that have expired without an event.
     void expire(Instant now);
-    /// Notices publishers that have fallen silent.
+    /// Detects publishers that have fallen silent.
     void advance(Instant now);
     Instant next_due() const { return checks_.empty() ? Instant::max() : checks_.begin()->first; }
-    /// What an admin hides from now on, and what not any more (D4, D5).
+    /// Re-evaluates which services an admin hides (D4, D5).
     using HiddenAs = std::function<std::optional<Code>(std::string_view name, const Service&)>;
     void hide_and_show(const HiddenAs& hidden_as);
 
@@ -87,12 +87,12 @@ class ServiceIndex {
     void open(std::uint64_t connection) { connections_[connection]; }
     bool is_open(std::uint64_t connection) const { return connections_.contains(connection); }
     std::size_t served_over(std::uint64_t connection) const;
-    /// The publisher of this lease speaks over another connection now.
+    /// The publisher of this lease uses another connection now.
     void move(std::string_view name, Token token, std::uint64_t connection);
-    /// What was served over it is to be released.
+    /// Queues a release for each service that this connection served.
     void close(std::uint64_t connection);
 
-    // What is to be done.
+    // Pending work.
     struct ToRelease {
         std::string name;
         std::string identity;
@@ -100,7 +100,7 @@ class ServiceIndex {
     };
     std::vector<ToRelease> take_releases() { return std::exchange(releases_, {}); }
     std::deque<Notice> take_notices();
-    /// Names whose lease has ended, after take_notices().
+    /// Names whose lease has ended. Filled by take_notices().
     struct Freed {
         std::string name, identity;
     };
@@ -122,14 +122,14 @@ class ServiceIndex {
     const std::uint64_t life_;
     std::map<std::string, Service, std::less<>> services_;
     std::map<std::string, std::size_t, std::less<>> identities_;
-    std::map<std::uint64_t, std::set<std::string, std::less<>>> connections_;  // open ones, with what they serve
+    std::map<std::uint64_t, std::set<std::string, std::less<>>> connections_;  // the open ones and their services
     std::size_t connected_ = 0;
-    std::set<std::string, std::less<>> endings_;  // names of those that have ended and were not told of
+    std::set<std::string, std::less<>> endings_;  // services whose end has not been announced yet
     std::vector<ToRelease> releases_;
     std::deque<Notice> notices_;
     std::vector<Freed> freed_;
-    // When to look whether a publisher has fallen silent. A renewal does not touch it: what comes up early is filed
-    // again.
+    // When to check whether a publisher has fallen silent. A renewal does not reschedule the check; one that fires too
+    // early is scheduled again.
     struct SilenceCheck {
         std::string name;
         Token token = 0;

@@ -27,10 +27,10 @@ Result<std::string> to_nfc(std::string_view text) {
     return std::string(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
 }
 
-/// What cannot be seen, or means something else to everybody, could pass for another name.
+/// Invisible or special-purpose characters could make one name pass for another.
 bool is_refused(utf8proc_category_t category) {
     switch (category) {
-        case UTF8PROC_CATEGORY_CN:  // unassigned: how it normalises is not settled
+        case UTF8PROC_CATEGORY_CN:  // unassigned: its normal form is not final
         case UTF8PROC_CATEGORY_CC:
         case UTF8PROC_CATEGORY_CF:
         case UTF8PROC_CATEGORY_CS:
@@ -64,7 +64,7 @@ Result<void> check_characters(std::string_view name) {
 
 Result<std::string> normalised_service_name(std::string_view text) {
     if (text.empty()) return invalid("is not empty");
-    // No normal form is so much shorter that a longer text could become a name.
+    // No normal form is so much shorter that a longer text could become a valid name.
     if (text.size() > 4 * limits::service_name_bytes || !is_utf8(text)) return invalid("is up to 255 bytes of UTF-8");
     auto name = to_nfc(text);
     if (!name) return name.error();

@@ -6,7 +6,7 @@
 namespace holdfast::core {
 namespace {
 
-/// Somebody has the name; a change of the policy frees it only by way of its lease.
+/// The name is taken. A policy change frees it only once its lease has ended.
 bool waits_for_name(Code code) {
     return code == Code::name_taken || code == Code::superseded;
 }

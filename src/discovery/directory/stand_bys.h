@@ -16,10 +16,10 @@
 
 namespace holdfast::core {
 
-/// Publishers that were refused a name and are connected: who is to be notified when the cause is gone, so that nobody
-/// has to poll. One entry for each name of a connection; what is over a limit is not kept, and polls.
+/// Connected publishers that were refused a name, to be notified when the cause is gone, so that they need not poll.
+/// One entry per connection and name. Refusals over a limit are not kept; those publishers have to poll.
 ///
-/// It calls nobody: those that may try again wait until they are taken.
+/// Makes no callbacks: publishers that may retry are queued until they are taken.
 class StandBys {
  public:
     struct Refusal {
@@ -29,18 +29,19 @@ class StandBys {
         std::optional<IpPrefix> from;
         Code code{};
     };
-    /// Replaces what was known of this name of this connection.
+    /// Replaces the entry for this connection and name.
     void refused(Refusal refusal);
-    /// The connection has the name, or does not want it any more.
+    /// The connection has the name or no longer wants it.
     void settled(std::uint64_t connection, std::string_view name);
     void closed(std::uint64_t connection);
 
-    /// The name's lease has ended: for those that somebody else's lease was in the way of.
+    /// The name's lease has ended: readies those that were refused because the name was taken.
     void freed(std::string_view name);
-    /// A service of this identity has ended: for one of the same that there was no room for. If it was the limit of all
-    /// services that was reached, for one of any identity.
+    /// A service of this identity has ended: readies one entry of the same identity that was refused for a limit. If
+    /// there is none and `for_anyone` is set, because the limit on all services was reached, readies one of any
+    /// identity.
     void gained_room(std::string_view identity, bool for_anyone);
-    /// For those that the policy was in the way of: `may` says for whom it is not any more.
+    /// Readies those that were refused by the policy and for which `may` now returns true.
     void policy_changed(const std::function<bool(const Refusal&)>& may);
 
     struct Ready {
@@ -54,7 +55,7 @@ class StandBys {
  private:
     using Names = std::map<std::string, Refusal, std::less<>>;
 
-    /// One that there was no room for, under the identity that it was refused to.
+    /// A publisher that was refused because of a limit, with its identity.
     struct Crowded {
         std::string identity, name;
         std::uint64_t connection = 0;

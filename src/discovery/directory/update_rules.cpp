@@ -13,7 +13,7 @@ void refuse(RecordTransaction& desk, Code code, Duration retry_in) {
     desk.answer().retry_in = retry_in;
 }
 
-/// D3: not allowed, which is another thing than not found.
+/// D3: "not allowed" is a different answer than "not found".
 void refuse_for(RecordTransaction& desk, const Lease& in_the_way) {
     const bool own = in_the_way.holder == desk.holder();
     const Duration left = in_the_way.expires_at - desk.now();
@@ -23,7 +23,7 @@ void refuse_for(RecordTransaction& desk, const Lease& in_the_way) {
 }  // namespace
 
 void enter_service(RecordTransaction& desk, const EnterTerms& terms) {
-    // Before who has the name: that is the business of those that may have it.
+    // Checked first: only identities that may have the name learn whether it is taken.
     if (const auto barred = bar_to(desk.policy(), desk.holder(), desk.resource()))
         return refuse(desk, *barred, limits::stand_by);
     Advert advert = terms.advert;

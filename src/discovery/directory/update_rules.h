@@ -7,24 +7,25 @@
 
 namespace holdfast::core {
 
-/// What an update does to the record of its service: one look, one decision, one write. The subject's holder is the
-/// identity that signed it. Why not is in the answer's `refused`; the lease in `lease`.
+/// The rules that apply an update to the record of its service: one read, one decision, one write. The transaction's
+/// holder is the identity that signed the update. The answer's `refused` has the reason for a refusal; `lease` has the
+/// lease.
 
 struct EnterTerms {
-    std::optional<Token> returning;  ///< only if no lease of this identity with another token is there (D3)
+    std::optional<Token> returning;  ///< refused if this identity has a lease with another token (D3)
     Duration ttl{};
-    Advert advert;  ///< first seen now; that of a lease of the same identity is kept
+    Advert advert;  ///< keeps the first-seen time of an earlier lease of the same identity
 };
 void enter_service(RecordTransaction& desk, const EnterTerms& terms);
 
 struct RenewTerms {
     Token token = 0;
     std::optional<Duration> ttl;
-    bool unreachable = false;  ///< it comes over a connection that does not serve it: it must be registered anew
+    bool unreachable = false;  ///< came over a connection that does not serve it: the service must register again
 };
 void renew_service(RecordTransaction& desk, const RenewTerms& terms);
 
-/// What is not there is success (R2).
+/// A missing lease counts as success (R2).
 void leave_service(RecordTransaction& desk, Token token);
 
 }  // namespace holdfast::core

@@ -47,7 +47,7 @@ UpdateResponse Directory::Impl::response(const SingleRecordAnswer& answer, std::
     return response;
 }
 
-/// What needs no key to be judged. Puts the name into its one form.
+/// The checks that need no public key. Normalises the name.
 std::optional<Code> Directory::Impl::refuse_form(discovery::Update& update, std::string& why) {
     if (update.relay != life && !mutant("other_life_believed")) return Code::other_relay;
     const std::int64_t window = to_ms(limits::clock_window);
@@ -72,7 +72,7 @@ std::optional<Code> Directory::Impl::refuse_form(discovery::Update& update, std:
     return fault->code;
 }
 
-/// Who signed it, and whether for the first time (D1).
+/// Checks the signature and the nonce (D1), and sets the identity.
 std::optional<Code> Directory::Impl::refuse_signed(const discovery::Update& update, const Signed& by,
                                                    std::string& identity) {
     const Verifier* verifier = verifiers.find(by.public_key);
@@ -146,8 +146,8 @@ EnterTerms Directory::Impl::enter_terms(const Call& call) const {
     return terms;
 }
 
-/// A connection that does not serve the lease cannot be what consumers are led to: unless it is the same publisher's
-/// new connection, for one that this relay does not yet know to be gone.
+/// A renewal over a connection is refused unless the lease is served here, since consumers could not be led to it. A
+/// new connection of the same publisher may renew a lease of its old one, which this relay may not yet know to be gone.
 RenewTerms Directory::Impl::renew_terms(const Call& call) const {
     const Service* known = book.find(call.update.name);
     const bool served_here = known != nullptr && known->token == call.update.token && known->connection != 0;
@@ -190,7 +190,7 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
         });
 }
 
-/// Runs on the record, at the store's time, with the policy that is in force then (R7).
+/// Runs on the record, at the store's time, under the policy in force at that time (R7).
 void Directory::Impl::decide(RecordTransaction& desk, const Call& call) const {
     if (const auto* token = std::get_if<Token>(&call.terms)) return leave_service(desk, *token);
     if (call.from && address_bans.covers(*call.from)) {

@@ -8,13 +8,13 @@
 
 namespace holdfast::core {
 
-/// Public keys that were parsed already, for publishers that renew for hours. In two generations: those that nobody
-/// used while as many others came are forgotten.
+/// A cache of parsed public keys, for publishers that renew for hours. Keeps two generations: a key that is not used
+/// while a generation of others comes in is dropped.
 class Verifiers {
  public:
     explicit Verifiers(std::size_t most) : per_generation_(most / 2) {}
 
-    /// Null if these are not the bytes of a public key. Good until the next call.
+    /// Null if the bytes are not a public key. Valid until the next call.
     const Verifier* find(std::string_view public_key);
     std::size_t size() const { return young_.size() + old_.size(); }
 

@@ -18,7 +18,7 @@ struct FreeNumbers {
 };
 using Number = std::unique_ptr<BIGNUM, FreeNumber>;
 
-/// Numbers modulo p = 2^255 - 19, over which the curve -x² + y² = 1 + d x² y² is (RFC 8032, 5.1).
+/// Numbers modulo p = 2^255 - 19, the field of the curve -x² + y² = 1 + d x² y² (RFC 8032, 5.1).
 class Field {
  public:
     Field() : context_(BN_CTX_new()), p_(of(0)) {
@@ -58,7 +58,7 @@ class Field {
     bool contains(const Number& a) const { return BN_cmp(a.get(), p_.get()) < 0; }
 
  private:
-    /// Nothing of this fails but for want of memory.
+    /// These operations fail only if memory runs out.
     static void well(bool holds) { HOLDFAST_ASSERT(holds); }
 
     std::unique_ptr<BN_CTX, FreeNumbers> context_;
@@ -81,9 +81,9 @@ bool is_public_key_point(std::string_view bytes) {
     const Number y2 = field.product(y, y);
     const Number above = field.difference(y2, one);  // x² = (y² - 1) / (d y² + 1)
     const Number below = field.sum(field.product(d, y2), one);
-    if (!field.is_square(field.product(above, below))) return false;  // a quotient is square if the product is
+    if (!field.is_square(field.product(above, below))) return false;  // a quotient is a square if the product is
 
-    // Of order 4 is y = 0, of order 2 and 1 are y² = 1; of order 8 are those whose double has y = 0.
+    // y = 0 has order 4; y² = 1 has order 1 or 2; points whose double has y = 0 have order 8.
     if (BN_is_zero(y.get()) || BN_is_zero(above.get())) return false;
     const Number eighth = field.difference(field.sum(field.product(d, field.product(y2, y2)), field.sum(y2, y2)), one);
     return !BN_is_zero(eighth.get());

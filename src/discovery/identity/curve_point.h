@@ -4,8 +4,8 @@
 
 namespace holdfast {
 
-/// True if the bytes are the one encoding of a point of Ed25519's curve that can be somebody's key. A point of small
-/// order is nobody's: for it anybody can make signatures that hold.
+/// True if the bytes are the canonical encoding of a point on Ed25519's curve that is valid as a public key. Points of
+/// small order are not: anybody can forge signatures that verify under them.
 bool is_public_key_point(std::string_view bytes);
 
 }  // namespace holdfast

@@ -31,7 +31,7 @@ struct FreeKey {
 };
 using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 
-/// A key's file is PEM, PKCS #8, as `openssl genpkey -algorithm ed25519` writes it too. Errors as Identity has them.
+/// A key file is PEM, PKCS #8, as `openssl genpkey -algorithm ed25519` writes it too. Errors as in Identity.
 Result<Key> load_key(const std::string& file);
 Result<void> save_new_key(EVP_PKEY& key, const std::string& file);
 
@@ -53,7 +53,7 @@ struct FreeContext {
 };
 using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 
-/// Ed25519 takes its message whole.
+/// Ed25519 takes the whole message at once.
 std::string joined(std::string_view purpose, std::string_view content) {
     std::string message;
     message.reserve(purpose.size() + content.size());
@@ -174,7 +174,7 @@ struct FreeBio {
 };
 using Bio = std::unique_ptr<BIO, FreeBio>;
 
-/// Forgotten when it goes.
+/// Wiped on destruction.
 struct Secret {
     ~Secret() { OPENSSL_cleanse(text.data(), text.size()); }
     std::string text{};
@@ -213,7 +213,7 @@ Result<void> read_all(int fd, const std::string& file, std::string& text) {
     return {};
 }
 
-/// Nobody is asked for the password of a key that has one.
+/// Never prompts for the password of an encrypted key.
 int no_password(char*, int, int, void*) {
     return -1;
 }
@@ -224,7 +224,7 @@ Result<void> write_durably(const std::string& path, std::string_view text) {
     return {};
 }
 
-/// Gives the new file its name, unless there is one of that name, and makes that durable.
+/// Renames the new file unless the name exists, and makes that durable.
 Result<void> put_in_place(const std::string& fresh, const std::filesystem::path& file) {
     if (::link(fresh.c_str(), file.c_str()) != 0) {
         const int error = errno;
@@ -240,7 +240,7 @@ Result<void> put_in_place(const std::string& fresh, const std::filesystem::path&
 void make_directories(const std::filesystem::path& directory) {
     if (directory.empty() || std::filesystem::exists(directory)) return;
     make_directories(directory.parent_path());
-    ::mkdir(directory.c_str(), 0700);  // what is missing shows when the file is written
+    ::mkdir(directory.c_str(), 0700);  // a failure shows when the file is written
 }
 
 std::string home() {
@@ -296,7 +296,7 @@ Result<FoundIdentity> load_or_make_identity(const std::string& file) {
     const auto saved = fresh.save_new(file);
     if (saved) return FoundIdentity{std::move(fresh), true};
     if (saved.error().code != "identity_exists") return saved.error();
-    auto of_another = Identity::load(file);  // who was quicker
+    auto of_another = Identity::load(file);  // another process was faster
     if (!of_another) return of_another.error();
     return FoundIdentity{std::move(*of_another)};
 }

@@ -15,26 +15,27 @@ inline constexpr std::size_t signature_bytes = 64;
 
 /// The id of an Ed25519 public key (D1): 32 characters of lower-case base32. REQUIRES: public_key_bytes.
 std::string identity_id(std::string_view public_key);
-/// True for text that has the form of an id.
+/// True for text in the form of an id.
 bool is_identity_id(std::string_view text);
 
 /// A publisher: an Ed25519 key pair.
 class Identity {
  public:
     static Identity generate();
-    /// Error `identity_missing`, `identity_exposed` (others may read it; says how to mend that) or `identity_corrupt`.
+    /// Error `identity_missing`, `identity_exposed` (others may read the file; the message says how to fix that) or
+    /// `identity_corrupt`.
     static Result<Identity> load(const std::string& file);
     ~Identity();
     Identity(Identity&&) noexcept;
     Identity& operator=(Identity&&) noexcept;
 
-    /// Writes a file that only its owner can read, whole or not at all. Error `identity_exists`, with the file as it
-    /// was, or `identity_not_saved`.
+    /// Writes a file that only its owner can read, atomically. Error `identity_exists`, with the existing file
+    /// unchanged, or `identity_not_saved`.
     Result<void> save_new(const std::string& file) const;
 
     const std::string& id() const;
     const std::string& public_key() const;
-    /// Of the purpose followed by the content.
+    /// Signs the purpose followed by the content.
     std::string sign(std::string_view purpose, std::string_view content) const;
 
  private:
@@ -43,20 +44,20 @@ class Identity {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Where an identity is kept unless somebody says otherwise: HOLDFAST_IDENTITY, or a file in the user's configuration.
+/// The default path of the identity: HOLDFAST_IDENTITY, or a file in the user's configuration directory.
 std::string default_identity_file();
 
-/// The identity of this file, which is made if it is not there. Errors as load() and save_new() have them.
+/// Loads the identity from this file, and creates it if it is missing. Errors as in load() and save_new().
 struct FoundIdentity {
     Identity identity;
     bool made = false;
 };
 Result<FoundIdentity> load_or_make_identity(const std::string& file);
 
-/// Checks signatures by one public key; parsed once, for a publisher that renews for hours.
+/// Verifies signatures by one public key. Parsed once, for a publisher that renews for hours.
 class Verifier {
  public:
-    /// Nothing if these are not the bytes of a public key.
+    /// Nullopt if the bytes are not a public key.
     static std::optional<Verifier> of(std::string_view public_key);
     ~Verifier();
     Verifier(Verifier&&) noexcept;

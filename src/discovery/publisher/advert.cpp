@@ -8,7 +8,7 @@ namespace holdfast::discovery {
 namespace {
 
 constexpr HolderInstant never = HolderInstant::max();
-/// Renewals of many that registered together drift apart by so much.
+/// Spreads the renewals of services that registered together, as a share of the interval.
 constexpr double renewal_jitter = 0.1;
 
 PublisherEventKind happening_of(const std::string& code) {
@@ -69,7 +69,7 @@ void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random
     if (stopping_) due_ = lease_ ? now : never;
 }
 
-/// The lease counts from when it was asked for (T3).
+/// The lease counts from when it was requested (T3).
 void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, HolderInstant now, Random& random,
                      PublisherEvents& events) {
     const bool renewed = lease_ && lease_->token == response.token;
@@ -114,7 +114,7 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
             return tell(happening_of(response.code), response, retry(standing_by, wait, now, random), events);
         case Remedy::ask_soon:
         case Remedy::ask_slowly: {
-            // A lease is served until its end, whatever becomes of its renewals: others cannot have the name before.
+            // A lease is served until it expires, even if renewals fail: nobody else can get the name before.
             in_trouble_ = lease_.has_value();
             const Backoff& pace = remedy == Remedy::ask_soon ? soon : slowly;
             const Duration next = lease_ ? renew_again(now) : retry(pace, wait, now, random);
@@ -139,7 +139,7 @@ Duration Advert::retry(const Backoff& pace, Duration at_least, HolderInstant now
     return wait;
 }
 
-/// As often as any renewal, so that the relay hears that the service is still served.
+/// At the normal renewal interval, so that the relay knows that the service is still served.
 Duration Advert::renew_again(HolderInstant now) {
     due_ = now + renew_every_;
     return renew_every_;
@@ -156,7 +156,7 @@ void Advert::lose(const std::string& why, const std::string& code, PublisherEven
     in_trouble_ = false;
 }
 
-/// Each state is told once, not at every try.
+/// Reports each state once, not on every retry.
 void Advert::tell(PublisherEventKind what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events) {
     PublisherEvent event{.what = what, .service = name(), .code = response.code, .retry_in = retry_in};
     if (response.code == "ok") {
@@ -178,10 +178,10 @@ void Advert::tell(PublisherEventKind what, const UpdateResponse& response, Durat
 
 void Advert::on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events) {
     if (!lease_ || lease_->token != withdrawn.token) return;
-    pending_.reset();  // what was asked about this lease has its answer
+    pending_.reset();  // the pending request about this lease is answered by this
     refused(UpdateResponse{.code = withdrawn.code, .message = withdrawn.message, .name = withdrawn.name}, now, random,
             events);
-    // Hidden by an admin it is still held, and shown again if that is lifted in time.
+    // A service hidden by an admin is still held, and shown again if that is lifted in time.
     if (!lease_ || remedy_for(withdrawn.code) == Remedy::ask_slowly) return;
     lose(withdrawn.code, withdrawn.code, events);
     due_ = now;

@@ -8,57 +8,58 @@
 
 namespace holdfast::discovery {
 
-/// What is to be advertised.
+/// A service to advertise.
 struct Advertisement {
-    std::string name{};  ///< empty: the relay gives it one
+    std::string name{};  ///< empty: the relay generates one
     Duration ttl{};      ///< zero: the relay's default
     std::string address{};
     std::vector<std::string> alpn{};
     std::vector<std::pair<std::string, std::string>> metadata{};
 };
 
-/// Error `invalid_name`, `invalid_alpn`, `invalid_metadata` or `invalid_argument`, as a relay would say it: what is
-/// over a limit, so that it would not even fit into a message.
+/// Checks the limits that a relay would check, so that the advertisement fits into a message. Error `invalid_name`,
+/// `invalid_alpn`, `invalid_metadata` or `invalid_argument`, as from a relay.
 Result<void> check(const Advertisement& what);
 
-/// How long an answer may take before its connection is taken for dead.
+/// The response timeout, after which the connection is considered dead.
 inline constexpr Duration answer_timeout = 10s;
 
-/// One advertisement as its publisher keeps it: until when it is held by the publisher's own clock (T3), and what to
-/// say to the relay next. Pure: told the time, the answers and the loss of its connection.
+/// The state of one advertisement at its publisher: until when it is held by the publisher's own clock (T3), and which
+/// request to send next. Pure: the time, the responses and the loss of the connection are inputs.
 class Advert {
  public:
     explicit Advert(Advertisement what) : what_(std::move(what)) {}
 
-    /// True if something is to be said now.
+    /// True if a request is to be sent now.
     bool wants_to_ask(HolderInstant now) const { return !pending_ && now >= due_; }
-    /// What that is; where it is for and when it is said is the core's to fill in. REQUIRES: wants_to_ask().
+    /// The next request. The core fills in the relay, its time and the nonce. REQUIRES: wants_to_ask().
     Update ask(std::uint32_t number, HolderInstant now);
     void on_answer(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events);
 
-    /// The relay says by itself that the lease with this token is gone.
+    /// The relay reports, unsolicited, that the lease with this token is gone.
     void on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events);
-    /// The relay says that what it refused under this name may be granted now: asks again at random within that time.
+    /// The relay reports that a refused request for this name may now succeed: retries at a random time within the
+    /// given one.
     void on_may_retry(const MayRetry& may_retry, HolderInstant now, Random& random);
     /// A lease ends with its connection (R8).
     void on_connection_lost(HolderInstant now, PublisherEvents& events);
-    /// Ends the lease if its time is over by this clock, as after a suspend.
+    /// Drops the lease if it has expired by this clock, for example after a suspend.
     void settle(HolderInstant now, PublisherEvents& events);
 
-    /// Gives it up: unregister is what it wants to say next, if there is anything to end.
+    /// Gives the service up: the next request is to unregister, if a lease is held.
     void stop(HolderInstant now);
 
     bool held(HolderInstant now) const { return lease_ && now < lease_->until; }
-    /// When held() turns false.
+    /// When held() becomes false.
     HolderInstant held_until() const { return lease_ ? lease_->until : HolderInstant::min(); }
     std::uint64_t token() const { return lease_ ? lease_->token : 0; }
-    /// As the relay has it, if it does.
+    /// The name that the relay granted; the requested one if no lease is held.
     const std::string& name() const { return lease_ ? lease_->name : what_.name; }
     bool awaits(std::uint32_t number) const { return pending_ && pending_->number == number; }
     bool gave_up() const { return gave_up_; }
-    /// Nothing is held, and nothing is to be asked for any more.
+    /// Stopped: no lease is held and no request is pending.
     bool over() const { return stopping_ && !lease_ && !pending_; }
-    /// True if an answer is so late that the connection must be dead.
+    /// True if the response is overdue, so the connection must be dead.
     bool unanswered(HolderInstant now) const { return pending_ && now >= pending_->sent_at + answer_timeout; }
     HolderInstant next_due() const;
 
@@ -86,21 +87,21 @@ class Advert {
 
     const Advertisement what_;
     std::optional<Held> lease_;
-    std::optional<Held> given_up_;  ///< held, and to be unregistered since it is not served any more
+    std::optional<Held> given_up_;  ///< a lease that is held but no longer served; to be unregistered
     std::optional<Pending> pending_;
     HolderInstant due_{};
-    Duration renew_every_{};        ///< as the relay said last
-    std::uint64_t last_token_ = 0;  ///< shows a relay which lease was ours
-    /// Has had the name once, or was told that another publisher of this identity has it: from then on it takes the
-    /// name from nobody (D3). Only a start does.
+    Duration renew_every_{};        ///< as last given by the relay
+    std::uint64_t last_token_ = 0;  ///< tells a relay which lease was ours
+    /// Set once this publisher has had the name, or has learned that another publisher of this identity has it. From
+    /// then on it takes the name from nobody (D3); only a newly started publisher does.
     bool returning_ = false;
     bool was_held_ = false;
     bool in_trouble_ = false;  ///< a renewal has failed
     bool stopping_ = false;
     bool gave_up_ = false;
     int failures_ = 0;
-    std::string told_;        ///< the code of the refusal that was told last
-    std::string refused_as_;  ///< the name of the last refusal, as the relay has it
+    std::string told_;        ///< the code of the last refusal that was reported
+    std::string refused_as_;  ///< the name in the relay's last refusal
 };
 
 }  // namespace holdfast::discovery

@@ -8,12 +8,12 @@
 
 namespace holdfast::discovery {
 
-/// A publisher's control connection: messages both ways. After close() nobody hears of it any more.
+/// A publisher's control connection, with messages in both directions. After close(), the listener is not called.
 class Control : public std::enable_shared_from_this<Control> {
  public:
     struct Listener {
         std::function<void(const Message&)> on_message;
-        std::function<void(const std::string& why)> on_closed;  ///< once
+        std::function<void(const std::string& why)> on_closed;  ///< called once
     };
 
     Control(Socket socket, Listener listener) : socket_(std::move(socket)), listener_(std::move(listener)) {}
@@ -32,7 +32,7 @@ class Control : public std::enable_shared_from_this<Control> {
     Listener listener_;
     std::string input_;
     std::size_t have_ = 0;
-    std::string waiting_;  ///< to be sent; bounded by what may be unanswered, one message for each service
+    std::string waiting_;  ///< to be sent; bounded by one unanswered message per service
     std::string sending_;
     bool closed_ = false;
 };

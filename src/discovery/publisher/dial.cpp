@@ -19,8 +19,8 @@ using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr int max_detours = 2;
-constexpr Duration max_silence = 5s;    // of a relay, if there is another to ask
-constexpr int keep_alive_seconds = 30;  // of silence before a dead peer is looked for
+constexpr Duration max_silence = 5s;    // timeout for a relay if there is another to try
+constexpr int keep_alive_seconds = 30;  // idle time before keep-alive probes
 constexpr int keep_alive_every_seconds = 10;
 
 void tune(Socket& socket) {
@@ -32,7 +32,7 @@ void tune(Socket& socket) {
     ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPINTVL, &keep_alive_every_seconds, sizeof keep_alive_every_seconds);
 }
 
-/// An attempt at a connection, with an end.
+/// A connection attempt with a timeout.
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
     using Done = std::function<void(Result<Socket>)>;
@@ -83,7 +83,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     Done done_;
 };
 
-/// The first words on a connection to a relay. Reads no more than the answer: what follows is the stream's.
+/// The handshake with a relay. Reads no more than the answer: the bytes after it belong to the stream.
 class Opening : public std::enable_shared_from_this<Opening> {
  public:
     using Done = std::function<void(StreamResult)>;
@@ -155,7 +155,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
     Done done_;
 };
 
-/// Follows a service from relay to relay.
+/// Follows redirects from relay to relay.
 struct Search {
     boost::asio::io_context& loop;
     std::string name;
@@ -206,7 +206,7 @@ void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> rela
         if (on_away) on_away(first);
         dial_service(loop, relays, name, timeout, done, on_away);
     };
-    // A relay that hangs looks like one whose publisher takes its time. So the last one has all of the time.
+    // A hanging relay cannot be told from a slow publisher, so only the last relay gets the full timeout.
     ask(first, std::make_shared<Search>(Search{loop, name, std::min(timeout, max_silence), try_next}));
 }
 

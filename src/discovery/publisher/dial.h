@@ -16,25 +16,26 @@ namespace holdfast::discovery {
 
 using Socket = boost::asio::ip::tcp::socket;
 
-/// Calls back once with a connection, or with the error `unreachable`, from the loop.
+/// Calls back once, on the loop, with a connection or with the error `unreachable`.
 void dial(boost::asio::io_context& loop, const ServerAddress& address, Duration timeout,
           std::function<void(Result<Socket>)> done);
 
-/// A stream's connection, from which not a byte of the stream was read, or why there is none. Where no relay has said
-/// why, the code is `unreachable` or `malformed`.
+/// A stream's connection, with no byte of the stream read yet, or the failure. The code is `unreachable` or `malformed`
+/// if it does not come from a relay.
 using StreamResult = std::variant<Socket, StreamFailed>;
 
-/// Connects to a relay, says the first message, StreamRequest or StreamAccept, and waits for StreamOpened.
+/// Connects to a relay, sends the first message, StreamRequest or StreamAccept, and waits for StreamOpened.
 void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, const Message& first, Duration timeout,
                  std::function<void(StreamResult)> done);
 
-/// Asks for a service by its name: the first of the relays that can be reached and answers, and the relay that it is
-/// said to be at if that is another. Tells of each relay that was left for the next. REQUIRES: at least one relay.
+/// Opens a stream to a service by name, through the first relay that is reachable and answers. Follows that relay's
+/// redirect if the service is at another one. Calls `on_away` for each relay that was skipped. REQUIRES: at least one
+/// relay.
 void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
                   Duration timeout, std::function<void(StreamResult)> done,
                   std::function<void(const ServerAddress&)> on_away = {});
 
-/// What to say of somebody who answers with these bytes where a relay was expected.
+/// The error message for a peer that answers with these bytes where a relay was expected.
 std::string not_a_relay(std::string_view first_bytes);
 
 }  // namespace holdfast::discovery

@@ -20,7 +20,7 @@ ServiceEvent dropped_event(std::size_t dropped) {
 
 }  // namespace
 
-/// Shared with the thread, which outlives the object if the callback destroys that.
+/// Shared with the thread, which outlives the object if the callback destroys it.
 struct EventThread::Queue {
     void run();
     std::optional<ServiceEvent> next();
@@ -39,7 +39,7 @@ void EventThread::Queue::run() {
         callback(*event);
 }
 
-/// Nothing if it is to end.
+/// Nullopt if the thread is to end.
 std::optional<ServiceEvent> EventThread::Queue::next() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return end_by || !events.empty(); });

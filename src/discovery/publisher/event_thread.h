@@ -7,16 +7,17 @@
 
 namespace holdfast::discovery {
 
-/// Tells the program of events on a thread of its own, in order, so that a slow callback holds up no renewal. So many
-/// events wait for it at most: then the oldest is left out, and an event `events_dropped` says how many were.
+/// Delivers events to the program in order, on its own thread, so that a slow callback delays no renewal. At most
+/// max_waiting events are queued. Beyond that the oldest is dropped, and an event `events_dropped` reports how many
+/// were.
 class EventThread {
  public:
     using Callback = std::function<void(const ServiceEvent&)>;
     static constexpr std::size_t max_waiting = 1000;
 
-    /// No thread without a callback. Throws std::system_error if the system has none left.
+    /// Starts no thread if there is no callback. Throws std::system_error if the system cannot start one.
     explicit EventThread(Callback callback);
-    /// Has what waits told first, for two seconds at most. Does not wait if it is the callback that runs this.
+    /// Delivers the queued events first, for two seconds at most. Does not wait if called from the callback.
     ~EventThread();
     EventThread(const EventThread&) = delete;
     EventThread& operator=(const EventThread&) = delete;

@@ -12,11 +12,11 @@ namespace holdfast::discovery {
 
 inline constexpr std::uint16_t relay_port = 7403;
 
-/// HOST:PORT, with brackets around an IPv6 number; without a port only if there is a default for it. Error
+/// HOST:PORT, with brackets around an IPv6 address. The port may be missing only if there is a default. Error
 /// `invalid_argument`.
 Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port = {});
 
-/// One or several relays, with commas between them. Error `invalid_argument`, also for more than max_relays.
+/// One or more relays, separated by commas. Error `invalid_argument`, also for more than max_relays.
 inline constexpr std::size_t max_relays = 16;
 Result<std::vector<ServerAddress>> parse_relays(std::string_view text);
 

@@ -36,7 +36,7 @@ Result<int> open_service(const std::vector<ServerAddress>& relays, const std::st
         });
         const std::stop_callback on_stop(stop, [&loop] { loop.stop(); });
         loop.run();
-    } catch (const boost::system::system_error& error) {  // no descriptor or thread left
+    } catch (const boost::system::system_error& error) {  // no fd or thread left
         return Error{"unreachable", error.what()};
     }
     if (!stop.stop_requested()) return opened;

@@ -10,8 +10,9 @@
 
 namespace holdfast::discovery {
 
-/// A connected socket, blocking, closed on exec, that the caller owns. Waits. Error with the code of a StreamFailed,
-/// `unreachable` or `malformed`; `cancelled` after a stop. Asks the relays in order, until one of them can be reached.
+/// Returns a connected, blocking, close-on-exec socket, owned by the caller. Blocks. The error has the code of a
+/// StreamFailed, `unreachable` or `malformed`; `cancelled` after a stop. Tries the relays in order until one can be
+/// reached.
 Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout,
                          const std::stop_token& stop = {});
 

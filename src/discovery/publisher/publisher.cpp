@@ -34,7 +34,7 @@ ServiceEvent told(const discovery::PublisherEvent& event) {
             .retry_in = std::chrono::milliseconds{to_ms_up(event.retry_in)}};
 }
 
-/// Signals are for the program's own threads.
+/// Signals are left to the program's own threads.
 class WithoutSignals {
  public:
     WithoutSignals() {
@@ -89,7 +89,7 @@ Published Publisher::advertise(AdvertiseOptions options) {
         const WithoutSignals here;
         return Publisher{std::make_unique<Core>(std::move(identity->identity), *relays,
                                                 discovery::Served{what, *target}, std::move(options))};
-    } catch (const std::system_error& error) {  // no descriptor or thread left
+    } catch (const std::system_error& error) {  // no fd or thread left
         return Failure{.outcome = Outcome::unreachable, .code = "unreachable", .message = error.what()};
     }
 }
@@ -104,7 +104,7 @@ Publisher& Publisher::operator=(Publisher&& other) noexcept {
     return *this;
 }
 
-/// In a child process there is no thread to end, and the advertisement is the parent's.
+/// A forked child has no thread to end, and the advertisement belongs to the parent.
 Publisher::~Publisher() {
     if (core_ && core_->born == forks())
         core_->stop();

@@ -9,7 +9,7 @@ namespace holdfast::discovery {
 namespace {
 
 constexpr Duration connect_timeout = 10s;
-/// How long to wait for the answers to the last messages.
+/// How long to wait for the responses to the last messages.
 constexpr Duration farewell = 2s;
 
 }  // namespace
@@ -74,7 +74,7 @@ void PublisherCore::lost(const std::string& why, HolderInstant now) {
     const bool was_up = link_ == Link::up;
     link_ = Link::none;
     at_relay_ = (at_relay_ + 1) % relays_;
-    // The waits grow with every round through the relays, not with every one of them.
+    // The backoff grows per round through all relays, not per relay.
     const int rounds = failures_++ / static_cast<int>(relays_);
     const Duration wait = soon.after(rounds + 1, random_);
     link_due_ = now + wait;
@@ -120,7 +120,7 @@ void PublisherCore::learn(std::uint64_t relay, std::int64_t time_ms, HolderInsta
     relay_heard_at_ = now;
 }
 
-/// Counted on by this clock from what was heard last, so that no two clocks need agree (T1).
+/// The last time received from the relay, advanced by this clock, so that the clocks need not agree (T1).
 std::int64_t PublisherCore::relay_time_ms(HolderInstant now) const {
     return relay_ms_ + to_ms(now - relay_heard_at_);
 }
@@ -155,7 +155,7 @@ void PublisherCore::heard(const MayRetry& may_retry, HolderInstant now) {
         advert.on_may_retry(may_retry, now, random_);
 }
 
-/// Only for what is held: a relay may say it of a name that was lost a moment ago.
+/// Only for a held service: a relay may offer a stream for a name that was lost a moment ago.
 void PublisherCore::heard(const StreamOffer& offer, HolderInstant now) {
     for (std::size_t i = 0; i < adverts_.size(); ++i) {
         if (adverts_[i].name() != offer.name || !adverts_[i].held(now)) continue;

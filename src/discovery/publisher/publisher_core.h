@@ -8,42 +8,42 @@
 
 namespace holdfast::discovery {
 
-// What the core wants done, in this order.
+// Effects that the core requests, to be carried out in order.
 
-/// on_connected() or on_disconnected() follows.
+/// Followed by on_connected() or on_disconnected().
 struct Connect {
-    std::size_t relay = 0;  ///< its place among the relays
+    std::size_t relay = 0;  ///< index of the relay
 };
-/// The connection, or the attempt at one, is given up; nothing follows.
+/// Drops the connection, or the attempt at one; no event follows.
 struct Disconnect {};
 struct Send {
     Message message;
 };
-/// Somebody wants the service. The shell opens a data connection, or says StreamRefused.
+/// A consumer wants the service. The shell opens a data connection or sends StreamRefused.
 struct Serve {
     StreamOffer offer;
-    std::size_t service = 0;  ///< its place among the advertisements
-    std::size_t relay = 0;    ///< that has made the offer
+    std::size_t service = 0;  ///< index of the advertisement
+    std::size_t relay = 0;    ///< index of the relay that made the offer
 };
 using Effect = std::variant<Connect, Disconnect, Send, Serve, PublisherEvent>;
 
-/// Everything a publisher decides: when to connect, what to sign, what to do about each answer, and what it may say it
-/// holds. No I/O, no clock, no threads: what happens comes in, effects go out of step(). The shell is publisher_loop.h.
+/// All decisions of a publisher: when to connect, what to sign, how to react to each response, and what it may claim to
+/// hold. No I/O, no clock, no threads: events come in, effects come out of step(). The shell is publisher_loop.h.
 class PublisherCore {
  public:
     struct Settings {
         const Identity& identity;
         std::vector<Advertisement> services;
-        std::uint64_t seed = 0;  ///< of jitter and of nonces: from the operating system, but for tests
-        /// How many relays it may use: one at a time, and the next when that one is lost or does not answer.
+        std::uint64_t seed = 0;  ///< for jitter and nonces: from the operating system, except in tests
+        /// The number of relays. One is used at a time; the next one when it is lost or does not answer.
         std::size_t relays = 1;
     };
     static constexpr std::size_t max_services = 1000;
 
-    /// REQUIRES: max_services services at most.
+    /// REQUIRES: at most max_services services.
     explicit PublisherCore(Settings settings);
 
-    /// What is to be done now. To be called after every event, and at next_due().
+    /// The effects to carry out now. Call it after every event and at next_due().
     std::vector<Effect> step(HolderInstant now);
     HolderInstant next_due() const;
 
@@ -51,14 +51,14 @@ class PublisherCore {
     void on_disconnected(const std::string& why, HolderInstant now);
     void on_message(const Message& message, HolderInstant now);
 
-    /// Unregisters everything; nothing new is asked for.
+    /// Unregisters everything; registers and renews nothing from now on.
     void stop(HolderInstant now);
-    /// Stopped, and the relay was told or cannot be; or nothing is left that could be advertised.
+    /// Stopped, and the relay has answered or cannot be reached; or every advertisement was given up.
     bool finished(HolderInstant now) const;
     /// Every advertisement was given up.
     bool gave_up() const;
 
-    /// True while the service is this publisher's, by its own clock (T3) and on a connection that is there (R8).
+    /// True while this publisher holds the service, by its own clock (T3) and over a live connection (R8).
     bool held(std::size_t service, HolderInstant now) const { return adverts_[service].held(now); }
     const Advert& advert(std::size_t service) const { return adverts_[service]; }
 
@@ -83,14 +83,14 @@ class PublisherCore {
     PublisherEvents events_;
 
     Link link_ = Link::none;
-    HolderInstant link_due_{};  ///< when to connect, or when the other end should have answered
-    int failures_ = 0;          ///< to connect, one after the other
+    HolderInstant link_due_{};  ///< when to connect, or when a connection attempt or hello times out
+    int failures_ = 0;          ///< consecutive connection failures
     const std::size_t relays_;
-    std::size_t at_relay_ = 0;  ///< which is in use, or to be tried next
+    std::size_t at_relay_ = 0;  ///< the one in use, or the next to try
     std::uint32_t last_number_ = 0;
 
     std::uint64_t relay_ = 0;
-    std::int64_t relay_ms_ = 0;  ///< its clock, at `relay_heard_at_`
+    std::int64_t relay_ms_ = 0;  ///< the relay's clock at `relay_heard_at_`
     HolderInstant relay_heard_at_{};
 
     bool stopping_ = false;

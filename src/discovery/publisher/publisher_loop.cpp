@@ -13,9 +13,9 @@
 namespace holdfast::discovery {
 namespace {
 
-/// The longest sleep: the timers of the loop do not count suspend, and a machine that was suspended must not sleep on.
+/// The longest sleep. Bounded because the loop's timers do not count suspended time.
 constexpr Duration max_turn = 1s;
-/// Together below the life of a ticket.
+/// Together shorter than a ticket is valid.
 constexpr Duration target_timeout = 4s;
 constexpr Duration data_timeout = 5s;
 
@@ -66,17 +66,17 @@ struct PublisherLoop::Impl {
     boost::asio::steady_timer timer;
     PublisherCore core;
     std::shared_ptr<Control> control;
-    std::uint64_t attempt = 0;  ///< of the connection that counts; what comes of earlier ones is dropped
+    std::uint64_t attempt = 0;  ///< number of the current connection; results of earlier ones are dropped
     std::atomic<std::size_t> streams = 0;
-    bool ending = false;  ///< waits for the streams that are left
-    std::mutex mutex;     ///< of the names in `shown`
+    bool ending = false;  ///< waits for the remaining streams
+    std::mutex mutex;     ///< guards the names in `shown`
     std::vector<Shown> shown;
 };
 
 void PublisherLoop::Impl::turn() {
     const HolderInstant now = holder_clock_now();
     const auto effects = core.step(now);
-    show();  // before anybody is told of it
+    show();  // before the event is delivered
     for (const Effect& effect : effects)
         std::visit([this](const auto& what) { carry_out(what); }, effect);
     if (core.finished(now)) return end();
@@ -86,7 +86,7 @@ void PublisherLoop::Impl::turn() {
     });
 }
 
-/// Nothing new comes from now on; streams may end by themselves, without the relay's leave.
+/// Accepts no new streams; open ones may end by themselves, without the relay connection.
 void PublisherLoop::Impl::end() {
     if (streams == 0) return loop.stop();
     if (std::exchange(ending, true)) return;
@@ -153,7 +153,7 @@ void PublisherLoop::Impl::refuse(const StreamOffer& offer, const std::string& wh
     if (control) control->send(StreamRefused{offer.ticket, why.substr(0, 512)});
 }
 
-/// The target first: a ticket is used only for a stream that can go somewhere.
+/// Connects to the target first: a ticket is used only if the stream has a destination.
 void PublisherLoop::Impl::carry_out(const Serve& serve) {
     if (streams >= options.max_streams) return refuse(serve.offer, "the publisher has too many streams");
     ++streams;
@@ -204,7 +204,7 @@ void PublisherLoop::stop() {
 }
 
 bool PublisherLoop::held(std::size_t service) const {
-    const HolderInstant::rep until = impl_->shown[service].until;  // before the clock: T3
+    const HolderInstant::rep until = impl_->shown[service].until;  // read before the clock: T3
     return holder_clock_now().time_since_epoch().count() < until;
 }
 

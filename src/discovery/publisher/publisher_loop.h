@@ -10,37 +10,37 @@
 
 namespace holdfast::discovery {
 
-/// One service, and where on this machine or near it those who ask for it are connected to.
+/// A service, and the local or nearby address that its consumers are connected to.
 struct Served {
     Advertisement what;
     ServerAddress target;
 };
 
-/// The shell around PublisherCore: one connection to the relay, and a data connection for each stream.
+/// The shell around PublisherCore: one connection to the relay, and one data connection per stream.
 class PublisherLoop {
  public:
     struct Options {
         const Identity& identity;
-        std::vector<ServerAddress> relays;  ///< at least one; the next when one is lost
-        std::vector<Served> services;       ///< each check()ed
+        std::vector<ServerAddress> relays;  ///< at least one; the next is used when one is lost
+        std::vector<Served> services;       ///< each validated by check()
         std::size_t max_streams = 1000;
-        std::function<void(const PublisherEvent&)> on_event;  ///< in the thread of run()
-        Duration streams_grace = 2s;  ///< for streams to end by themselves after a stop; then they are reset
+        std::function<void(const PublisherEvent&)> on_event;  ///< called on the thread of run()
+        Duration streams_grace = 2s;  ///< how long streams may last after a stop before they are reset
     };
     explicit PublisherLoop(Options options);
     ~PublisherLoop();
     PublisherLoop(const PublisherLoop&) = delete;
     PublisherLoop& operator=(const PublisherLoop&) = delete;
 
-    /// Until stop(), after which everything is unregistered and streams end, or until nothing is left to advertise:
-    /// then false. Once.
+    /// Runs until stop(), which unregisters everything and ends the streams; or until every advertisement was given up,
+    /// and then returns false. Call it once.
     bool run();
 
-    // From any thread:
+    // Callable from any thread:
     void stop();
-    /// True while the service is this publisher's, by its own clock (T3).
+    /// True while this publisher holds the service, by its own clock (T3).
     bool held(std::size_t service) const;
-    /// As the relay has it; what was asked for until it has said.
+    /// The name that the relay granted; the requested one before that.
     std::string name(std::size_t service) const;
     std::size_t streams() const;
 

@@ -10,21 +10,21 @@
 
 namespace holdfast::discovery {
 
-/// What a publisher does about a relay's answer that is not `ok` (docs/discovery.md, D3).
+/// A publisher's reaction to a relay's answer other than `ok` (docs/discovery.md, D3).
 enum class Remedy : std::uint8_t {
     register_again,  ///< not found: the lease is gone
-    sign_again,      ///< the message named another life or clock of the relay, or a number that was used
-    stand_by,        ///< not allowed: somebody else has the name
-    ask_soon,        ///< the relay cannot, at the moment
-    ask_slowly,      ///< the relay will not, under its policy
-    give_up,         ///< what is asked for can never be
+    sign_again,      ///< the message named another incarnation or time of the relay, or reused a nonce
+    stand_by,        ///< not allowed: another publisher has the name
+    ask_soon,        ///< the relay is unable to, at the moment
+    ask_slowly,      ///< the relay's policy refuses it
+    give_up,         ///< the request can never succeed
 };
-/// By the code's name, as it comes over the wire. One that is not known, as of a later relay, is asked about again.
+/// Takes the code's name, as on the wire. An unknown code, as from a newer relay, is retried.
 Remedy remedy_for(std::string_view code);
 using core::code_in;
 
-/// How long to wait before the next try: at least so long, at random up to a bound that doubles with every failure. So
-/// ten thousand that failed at one time do not come back at one time.
+/// The wait before the next retry: a random time between `least` and a bound that doubles with every failure. So ten
+/// thousand clients that failed together do not retry together.
 struct Backoff {
     Duration least;
     Duration first_most;
@@ -41,7 +41,7 @@ struct Backoff {
 };
 inline constexpr Backoff soon{500ms, 2s, 30s};
 inline constexpr Backoff standing_by{1s, 4s, 30s};
-/// Always well below the time after which a relay cuts off those who say nothing.
+/// Always well below the time after which a relay closes silent connections.
 inline constexpr Backoff slowly{3s, 10s, 60s};
 
 }  // namespace holdfast::discovery

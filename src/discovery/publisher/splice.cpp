@@ -55,7 +55,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
         finish();
     }
 
-    /// So that neither side takes what it has for all there is.
+    /// So that neither side mistakes a truncated stream for a complete one.
     void cut() {
         for (Socket& socket : sockets_) {
             error_code ignored;

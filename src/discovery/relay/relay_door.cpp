@@ -21,11 +21,11 @@ using Role = RelaySession::Role;
 namespace {
 
 constexpr std::size_t buffer_bytes = 64 * 1024;
-constexpr int updates_per_turn = 32;   // each checks a signature
+constexpr int updates_per_turn = 32;   // each verifies a signature
 constexpr int updates_per_clock = 16;  // in a long turn the clock is read again (T2)
-constexpr int updates_of_one = 8;      // of one connection, before the others have their turn
+constexpr int updates_of_one = 8;      // per connection, before the others have their turn
 constexpr std::size_t closed_per_turn = 64;
-constexpr Duration linger_for = 2s;  // so that who was told why can read it
+constexpr Duration linger_for = 2s;  // so that the peer can read the reason
 constexpr auto stop_grace = 2s;
 constexpr Duration sweep_every = 500ms;
 
@@ -69,7 +69,7 @@ struct RelayDoor::Impl : relay::RelayProtocol::Door, std::enable_shared_from_thi
     void stopped();
     void shut();
 
-    // What the desk asks for.
+    // RelayProtocol::Door.
     RelaySession* find(std::uint64_t id) override { return roll.find(id); }
     void wake(RelaySession& session) override;
     void is_now(RelaySession& session, Role role) override;
@@ -88,10 +88,10 @@ struct RelayDoor::Impl : relay::RelayProtocol::Door, std::enable_shared_from_thi
     SessionTable roll;
     std::string buffer;
 
-    std::deque<std::uint64_t> woken;     // can go on
-    std::deque<std::uint64_t> in_line;   // have updates beyond what a turn allows; first come, first served
-    std::deque<std::uint64_t> departed;  // to be closed, in bounded steps
-    std::vector<std::unique_ptr<RelaySession>> gone;  // kept to the end of the turn
+    std::deque<std::uint64_t> woken;     // can continue
+    std::deque<std::uint64_t> in_line;   // have updates beyond the limit of a turn; first come, first served
+    std::deque<std::uint64_t> departed;  // to be closed, a bounded number per turn
+    std::vector<std::unique_ptr<RelaySession>> gone;  // kept until the end of the turn
     std::uint64_t last_id = 0;
     int updates_left = 0;
     bool in_turn = false, turn_posted = false, stopping = false, is_shut = false;
@@ -142,7 +142,7 @@ int RelayDoor::Impl::hand_over(RelaySession& session) {
     return bare;
 }
 
-/// Nobody finds it any more. Closing is left for later: renewals come first.
+/// Makes the connection unfindable. It is closed later, since renewals come first.
 void RelayDoor::Impl::depart(RelaySession& session) {
     if (std::exchange(session.is_departed, true)) return;
     roll.unlist(session);
@@ -160,7 +160,7 @@ void RelayDoor::Impl::take_turn() {
     const auto ready = poller.ready();
     for (const Poller::Ready& one : ready)
         if (one.input) static_cast<RelaySession*>(one.who)->receive(buffer, one.broken);
-    turn.begins();  // after the last byte was received, so that nothing is granted from before it was asked (T3)
+    turn.begins();  // after the last byte was received, so that no grant is dated before its request (T3)
     desk->now = Clock::now();
     handle_line();
     for (const Poller::Ready& one : ready)
@@ -193,7 +193,7 @@ void RelayDoor::Impl::stand_in_line(RelaySession& session) {
     in_line.push_back(session.id());
 }
 
-/// Before those that have come since, who would else overtake them for as long as there are too many.
+/// Runs before newer connections are handled, which would otherwise overtake these for as long as the overload lasts.
 void RelayDoor::Impl::handle_line() {
     for (std::size_t left = in_line.size(); left > 0 && updates_left > 0; --left) {
         RelaySession* session = find(in_line.front());
@@ -204,7 +204,7 @@ void RelayDoor::Impl::handle_line() {
     }
 }
 
-/// Those that are woken meanwhile too.
+/// Includes the connections that are woken meanwhile.
 void RelayDoor::Impl::handle_woken() {
     for (std::size_t left = woken.size() + roll.all().size(); left > 0 && !woken.empty(); --left) {
         RelaySession* session = find(woken.front());
@@ -239,7 +239,7 @@ void RelayDoor::Impl::handle_messages(RelaySession& session) {
 
 void RelayDoor::Impl::send(RelaySession& session) {
     if (!session.send()) return depart(session);
-    if (session.role == Role::consumer) return session.look_for_more();  // it may have sent all it has to say
+    if (session.role == Role::consumer) return session.look_for_more();  // its input may already be complete
     const bool all_said = session.unsent() == 0 && session.under_way == 0;
     if (session.has_ended() && !session.is_woken && !session.is_in_line && all_said) return depart(session);
     if (session.role == Role::leaving && session.unsent() == 0) session.end_sending();
@@ -260,7 +260,7 @@ void RelayDoor::Impl::close_departed() {
 
 // ---- time ----
 
-/// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
+/// One timer for all deadlines: they are in seconds, and may be exceeded by a fraction.
 void RelayDoor::Impl::sweep() {
     for (RelaySession* session : roll.overdue(4 * closed_per_turn))
         depart(*session);
@@ -280,9 +280,9 @@ RelayDoor::Counts RelayDoor::Impl::counts() const {
     return {roll.strangers(), roll.publishers(), desk->book().counts(), desk->book().carried()};
 }
 
-// ---- the end ----
+// ---- stopping ----
 
-/// On the pump's thread.
+/// Called on the pump's thread.
 void RelayDoor::Impl::on_streams_ended(std::vector<std::uint64_t> ids) {
     boost::asio::post(loop, [weak = weak_from_this(), ids = std::move(ids)] {
         const auto self = weak.lock();
@@ -318,7 +318,7 @@ void RelayDoor::Impl::stopped() {
     stop_timer.cancel();
     sweep_timer.cancel();
     pump.cut_all();
-    // Not from within: done() may destroy the door.
+    // Posted, since done() may destroy the door.
     boost::asio::post(loop, [self = shared_from_this()] {
         if (const auto done = std::exchange(self->on_stopped, nullptr)) done();
     });

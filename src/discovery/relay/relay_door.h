@@ -21,39 +21,39 @@ namespace holdfast {
 
 struct RelayDoorOptions {
     std::string address = "127.0.0.1:7403";  ///< HOST:PORT; port 0 for a free one
-    std::string told{};                      ///< where consumers are told to ask; empty: as bound
+    std::string told{};                      ///< the address given to consumers; empty: the bound one
     std::size_t max_publishers = 10'000;
-    std::size_t max_strangers = 4096;  ///< over that the oldest makes room
+    std::size_t max_strangers = 4096;  ///< beyond that, the oldest is closed
     Duration stranger_timeout = 10s;
     Duration publisher_timeout = 90s;
     relay::StreamLimits streams{};
-    /// Why nothing can be asked yet; none once it can. Until then everybody is refused.
+    /// The reason why no requests can be served yet; null once they can. Until then every connection is refused.
     std::function<const Error*()> not_yet = [] { return nullptr; };
 };
 
-/// The relay's door: docs/discovery.md's protocol. Publishers speak to the directory through it, consumers ask it for
-/// services, and it joins both; it never opens a connection.
+/// The relay's door, which implements the protocol in docs/discovery.md. Publishers reach the directory through it,
+/// consumers ask it for services, and it joins both; it never opens a connection.
 ///
-/// Everything but the copying runs on the io_context's one thread, in turns. A turn receives from all connections that
-/// are ready, then reads the clock, then handles a bounded number of updates, whose signatures take a while, and closes
-/// a bounded number of connections, so that neither a storm of one nor of the other keeps anybody waiting for long.
-/// Streams are copied by a thread of their own (stream_pump.h); they outlive the control connection of their publisher.
+/// Everything except copying runs on the io_context's single thread, in turns. A turn receives from all ready
+/// connections, then reads the clock, then handles a bounded number of updates, since verifying signatures is slow, and
+/// closes a bounded number of connections. So a burst of either delays nobody for long. Streams are copied on a
+/// separate thread (stream_pump.h); they outlive the control connection of their publisher.
 class RelayDoor {
  public:
     RelayDoor(boost::asio::io_context& loop, core::Directory& directory, prometheus::Registry& metrics,
               RelayDoorOptions options, DoorTurn turn);
     ~RelayDoor();
 
-    /// Starts to listen, and tells the directory where. Returns the address bound, as HOST:PORT; error `cannot_listen`
-    /// says why not.
+    /// Starts to listen and gives the directory the address. Returns the bound address as HOST:PORT, or error
+    /// `cannot_listen` with the reason.
     Result<std::string> listen();
 
-    /// Tells a connected publisher what the directory says of its lease.
+    /// Notifies a connected publisher that a lease of its connection is gone.
     void withdraw(const core::Withdrawal& withdrawal);
-    /// Tells it that what it was refused may be granted now.
+    /// Notifies a connected publisher that a refused request may now succeed.
     void may_retry(const core::RetryNotice& notice);
 
-    /// Accepts nothing more, leaves streams a moment to end (bounded), resets the rest, then calls done.
+    /// Stops accepting, gives streams a bounded time to end, resets the rest, then calls done.
     void stop(std::function<void()> done);
 
     struct Counts {

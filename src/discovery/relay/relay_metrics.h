@@ -6,8 +6,8 @@
 
 namespace holdfast::relay {
 
-/// What GET /metrics tells of the relay, told from time to time: sums, and of up to max_services services that have
-/// streams, or had some a minute ago, what they carry each.
+/// The relay's part of GET /metrics, updated periodically: totals, and the traffic of up to max_services services that
+/// have streams or had some in the last minute.
 class RelayMetrics {
  public:
     static constexpr std::size_t max_services = 100;

@@ -17,7 +17,7 @@ std::string new_ticket() {
     return ticket;
 }
 
-/// Which kinds of messages a connection may send, by what it is for.
+/// The messages that a connection may send, by its role.
 bool is_expected(Role role, const discovery::Message& message) {
     if (role == Role::publisher)
         return std::holds_alternative<discovery::SignedUpdate>(message) ||
@@ -85,7 +85,7 @@ void RelayProtocol::on(RelaySession& session, const discovery::SignedUpdate& upd
 
 void RelayProtocol::answer(std::uint64_t id, discovery::UpdateResponse response) {
     RelaySession* session = door_->find(id);
-    if (session == nullptr) return;  // the directory sees to what it registered meanwhile
+    if (session == nullptr) return;  // the directory releases the leases it registered meanwhile
     --session->under_way;
     if (session->role != Role::publisher) return;
     session->append(std::move(response));
@@ -95,7 +95,7 @@ void RelayProtocol::answer(std::uint64_t id, discovery::UpdateResponse response)
 void RelayProtocol::withdraw(const core::Withdrawal& withdrawal) {
     RelaySession* session = door_->find(withdrawal.connection);
     if (session == nullptr || session->role != Role::publisher) return;
-    // Of a thousand at once the code must do: a publisher that has too much unread is cut off.
+    // Leaves the text out if much is unread already, since a publisher with too much unread is disconnected.
     const std::string& message = session->unsent() < max_words_bytes ? withdrawal.message : std::string();
     session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
     door_->wake(*session);
@@ -104,14 +104,14 @@ void RelayProtocol::withdraw(const core::Withdrawal& withdrawal) {
 void RelayProtocol::may_retry(const core::RetryNotice& notice) {
     RelaySession* session = door_->find(notice.connection);
     if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
-    if (session->unsent() > max_notices_bytes) return;  // it asks by itself, later
+    if (session->unsent() > max_notices_bytes) return;  // it retries by itself later
     session->append(discovery::MayRetry{notice.name, notice.within});
     door_->wake(*session);
 }
 
 void RelayProtocol::on(RelaySession& session, const discovery::StreamRefused& refused) {
     door_->is_now(session, Role::publisher);
-    // One that is not known has expired, or its consumer has left: nothing to be done about it.
+    // An unknown offer has expired, or its consumer is gone: ignore it.
     const auto offer = book_.refuse(refused.ticket, session.id());
     if (!offer) return;
     if (refused.not_held) directory_.not_served(offer->service, session.id());
@@ -138,7 +138,7 @@ void RelayProtocol::offer(RelaySession& consumer, const core::Directory::Served&
     door_->wake(publisher);
 }
 
-/// Why there is nobody here who could serve it.
+/// Tells the consumer why the service cannot be reached here.
 void RelayProtocol::explain(RelaySession& consumer, std::string name) {
     directory_.find(
         std::move(name), [self = weak_from_this(), id = consumer.id()](core::Answer<core::ServiceEntry> found) {
@@ -183,7 +183,7 @@ void RelayProtocol::join(RelaySession& consumer, RelaySession& data, const Strea
     pump_.join(std::move(joined));
 }
 
-// ---- the end ----
+// ---- closing ----
 
 void RelayProtocol::forget(const RelaySession& session) {
     if (session.role == Role::consumer) book_.give_up(session.id());

@@ -12,49 +12,49 @@
 
 namespace holdfast::relay {
 
-/// What the messages of docs/discovery.md mean: translates them to calls of the directory, keeps the book of streams,
-/// and joins who belongs together. Decides nothing that the directory can decide.
+/// Implements the messages of docs/discovery.md: translates them to calls of the directory, keeps the table of streams,
+/// and joins consumers with publishers. Leaves every decision to the directory that it can make.
 ///
-/// Runs on the authority's thread. Connections are the door's: the desk finds them by their number.
+/// Runs on the authority's thread. The door owns the connections; they are looked up by number.
 class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
  public:
-    /// What the desk asks of the door.
+    /// The operations that the protocol needs from the door.
     class Door {
      public:
         virtual ~Door() = default;
-        /// Null if it is gone.
+        /// Null if the connection is gone.
         virtual RelaySession* find(std::uint64_t id) = 0;
-        /// There is something to send, or to read.
+        /// The connection has something to send or to read.
         virtual void wake(RelaySession& session) = 0;
-        /// What the connection is for from now on; its deadline begins anew.
+        /// Sets the role of the connection and restarts its deadline.
         virtual void is_now(RelaySession& session, RelaySession::Role role) = 0;
-        /// The socket is the caller's, and the session is over.
+        /// Ends the session and transfers the socket to the caller.
         virtual int hand_over(RelaySession& session) = 0;
     };
 
     RelayProtocol(core::Directory& directory, StreamLimits limits, Door& door, StreamPump& pump)
         : directory_(directory), book_(limits), door_(&door), pump_(pump) {}
 
-    /// Returns true if it was an update, which takes longer than anything else.
+    /// Returns true for an update, which is slower than any other message.
     bool handle(RelaySession& session, discovery::Message message);
     void fail(RelaySession& session, std::string_view code, std::string_view message, std::string_view relay = {});
     void withdraw(const core::Withdrawal& withdrawal);
     void may_retry(const core::RetryNotice& notice);
 
-    /// The connection is gone, or told to go: nothing is held or waited for in its name any more.
+    /// The connection is closed or about to be: gives up its offers and, unless the relay is stopping, its leases.
     void forget(const RelaySession& session);
     void stream_ended(std::uint64_t stream) { book_.ended(stream); }
-    /// Tells those whose publisher did not answer in time, so many at most.
+    /// Notifies the consumers whose publisher did not answer in time, at most `most`.
     void advance(StreamTable::Time now, std::size_t most);
 
-    /// Nothing new is begun from now on. Leases stay as they are: a clean stop keeps them (S1), and their publishers
-    /// come back.
+    /// Starts nothing new from now on. Leases are kept: a clean stop preserves them (S1), and their publishers come
+    /// back.
     void stop() { stopping_ = true; }
-    /// There is no door any more; answers that are under way find nobody.
+    /// The door is gone: later answers are dropped.
     void leave() { door_ = nullptr; }
 
     StreamTable& book() { return book_; }
-    StreamTable::Time now{};  ///< of this turn
+    StreamTable::Time now{};  ///< the time of this turn
 
  private:
     void on(RelaySession& session, const discovery::PublisherHello& hello);

@@ -12,8 +12,8 @@ namespace holdfast::relay {
 namespace {
 
 constexpr std::size_t max_input_bytes = 2 * (discovery::max_frame_bytes + frame_header_bytes);
-constexpr std::size_t max_answers_bytes = 64 * 1024;  // unread, before the next message is looked at
-constexpr std::size_t max_unread_bytes = 256 * 1024;  // offers included, before the connection is closed
+constexpr std::size_t max_answers_bytes = 64 * 1024;  // unread, before the next message is handled
+constexpr std::size_t max_unread_bytes = 256 * 1024;  // including offers, before the connection is closed
 
 }  // namespace
 

@@ -15,21 +15,21 @@ namespace holdfast::relay {
 
 class RelaySession;
 
-/// Connections in the order of their deadlines, which are all equally far off when they are set: no timer, and nothing
-/// to search.
+/// Connections in deadline order. Within a list all timeouts are equal, so appending keeps the order: no timer and no
+/// search are needed.
 using DeadlineList = std::list<RelaySession*>;
 
-/// One connection to the relay's door: frames in, frames out. Knows the socket and its buffers, which are given up when
-/// there is nothing in them; what messages mean is the desk's business.
+/// One connection to the relay's door: frames in, frames out. Owns the socket and its buffers, which are freed when
+/// empty. RelayProtocol interprets the messages.
 class RelaySession {
  public:
     using Time = std::chrono::steady_clock::time_point;
 
     enum class Role : std::uint8_t {
-        stranger,   ///< has not said what it is
+        stranger,   ///< has not identified itself yet
         publisher,  ///< its control connection
-        consumer,   ///< waits for a stream; what it sends belongs to that
-        leaving,    ///< was told why, and only has to read it
+        consumer,   ///< waits for a stream; its bytes belong to that stream
+        leaving,    ///< was sent the reason, and only has to read it
     };
 
     RelaySession(int socket, std::uint64_t id, std::string peer, Poller& poller);
@@ -42,36 +42,36 @@ class RelaySession {
     int socket() const { return socket_; }
     bool is_open() const { return socket_ >= 0; }
 
-    /// Takes what has come, by way of a buffer that all share. `hung_up`: nothing can be sent any more.
+    /// Receives the available bytes through a shared buffer. `hung_up`: nothing can be sent any more.
     void receive(std::string& buffer, bool hung_up);
-    /// The next message of those received; nothing if it is not complete. Error `malformed`.
+    /// The next received message; nullopt if it is incomplete. Error `malformed`.
     Result<std::optional<discovery::Message>> next_message();
-    /// True if there may be another one.
+    /// True if there may be another message.
     bool has_input() const { return begin_ < input_.size(); }
-    /// What was received and is no message.
+    /// The received bytes that are not part of a message.
     std::string take_input();
 
     void append(const discovery::Message& message) { discovery::append_frame(message, output_); }
     /// False if the connection is to be closed: it is broken, or does not read its answers.
     [[nodiscard]] bool send();
     std::size_t unsent() const { return output_.size() - sent_; }
-    /// True if the other side sends nothing more.
+    /// True if the peer has closed its sending side.
     bool has_ended() const { return ended_; }
-    /// Asks the poller for what this connection can go on with.
+    /// Registers with the poller for the events that this connection can use.
     void look_for_more();
     void end_sending();
 
-    /// The socket, which is the caller's from now on.
+    /// Transfers the socket to the caller.
     int release();
     void close();
 
-    // The door's and the desk's.
+    // Used by the door and the protocol.
     Role role = Role::stranger;
-    std::uint16_t under_way = 0;   ///< updates that are not answered
-    bool knows_may_retry = false;  ///< an older publisher would take the message for nonsense
-    bool is_woken = false;         ///< in the door's list of those that can go on
-    bool is_in_line = false;       ///< likewise of those whose updates wait for their turn
-    bool is_departed = false;      ///< in the door's list of those to be closed
+    std::uint16_t under_way = 0;   ///< unanswered updates
+    bool knows_may_retry = false;  ///< an older publisher would treat the message as malformed
+    bool is_woken = false;         ///< in the door's queue of connections that can continue
+    bool is_in_line = false;       ///< in the door's queue of connections with postponed updates
+    bool is_departed = false;      ///< in the door's queue of connections to close
     Time deadline{};
     DeadlineList* listed_in = nullptr;
     DeadlineList::iterator listed_at{};

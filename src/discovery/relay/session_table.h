@@ -9,31 +9,30 @@
 
 namespace holdfast::relay {
 
-/// The connections of the relay's door: each found by its number, and listed with those of its role in the order of
-/// their deadlines. Closes nothing by itself.
+/// The connections of the relay's door, by number and, for each role, in deadline order. Closes none by itself.
 class SessionTable {
  public:
     using Role = RelaySession::Role;
     using Sessions = std::unordered_map<std::uint64_t, std::unique_ptr<RelaySession>>;
 
-    /// How long a connection may be in a role without a sign of life. A consumer's time is that of its ticket.
+    /// How long a connection may be silent in each role. A consumer's timeout is that of its ticket.
     struct Timeouts {
         Duration stranger, publisher, leaving;
     };
     explicit SessionTable(Timeouts timeouts) : timeouts_(timeouts) {}
 
-    /// As a stranger.
+    /// Adds a connection as a stranger.
     RelaySession& add(std::unique_ptr<RelaySession> session);
-    /// Null if it is gone, or about to be.
+    /// Null if the connection is gone or about to be closed.
     RelaySession* find(std::uint64_t id) const;
-    /// What the connection is for from now on; its deadline begins anew.
+    /// Sets the role of the connection and restarts its deadline.
     void list(RelaySession& session, Role role);
-    /// It has no deadline any more.
+    /// Removes its deadline.
     void unlist(RelaySession& session);
-    /// The caller's from now on. Null if it is gone.
+    /// Transfers the session to the caller. Null if it is gone.
     std::unique_ptr<RelaySession> take(std::uint64_t id);
 
-    /// Those whose deadline has passed, so many of each role at most.
+    /// The connections past their deadline, at most `most` per role.
     std::vector<RelaySession*> overdue(std::size_t most) const;
     /// REQUIRES: there are strangers.
     RelaySession& oldest_stranger() const { return *strangers_.front(); }

@@ -34,7 +34,7 @@ void Stream::note(Which which, Event event) {
 }
 
 Stream::Outcome Stream::move(std::span<char> buffer, std::size_t max_bytes) {
-    if (failed_) return Outcome::broken;  // even while the other side takes nothing
+    if (failed_) return Outcome::broken;  // even while the other side accepts nothing
     const Outcome there = copy(sides_[0], sides_[1], buffer, max_bytes);
     if (there == Outcome::broken) return there;
     const Outcome back = copy(sides_[1], sides_[0], buffer, max_bytes);
@@ -70,7 +70,7 @@ Stream::Outcome Stream::copy(Side& from, Side& to, std::span<char> buffer, std::
     return Outcome::waits;
 }
 
-/// False if it cannot be sent any more.
+/// Returns false if the side is broken.
 bool Stream::flush(Side& to) {
     while (to.writable && !to.pending.empty()) {
         const ssize_t took = ::send(to.socket, to.pending.data() + to.sent, to.pending.size() - to.sent, MSG_NOSIGNAL);
@@ -83,7 +83,7 @@ bool Stream::flush(Side& to) {
         to.sent += static_cast<std::size_t>(took);
         if (to.sent < to.pending.size()) continue;
         to.sent = 0;
-        std::string().swap(to.pending);  // most streams are never blocked, and need no memory
+        std::string().swap(to.pending);  // free the buffer: most streams never block and need none
     }
     return true;
 }

@@ -11,20 +11,20 @@
 
 namespace holdfast::relay {
 
-/// Two connected sockets, of a consumer and of the publisher it asked for, to be joined: what comes from one goes to
-/// the other. The stream owns the sockets.
+/// Two connected sockets, of a consumer and of its publisher, to be joined: bytes from each are copied to the other.
+/// The stream owns the sockets.
 struct JoinedSockets {
     std::uint64_t id = 0;
     int consumer = -1;
     int publisher = -1;
-    std::string for_consumer{};  ///< to be sent before anything that comes from the other side
+    std::string for_consumer{};  ///< sent before any bytes from the other side
     std::string for_publisher{};
-    std::shared_ptr<TrafficShare> service{};  ///< REQUIRES: both are there
+    std::shared_ptr<TrafficShare> service{};  ///< REQUIRES: this and `identity` are set
     std::shared_ptr<TrafficShare> identity{};
 };
 
-/// One stream, on the pump's thread: copies both ways as far as it can without waiting. What a side does not take stays
-/// here, and until it is gone nothing more is read from the other.
+/// One stream, on the pump's thread. Copies in both directions without blocking. Bytes that a side does not accept are
+/// buffered here, and nothing more is read from the other side until they are sent.
 class Stream {
  public:
     enum class Which : std::uint8_t { consumer, publisher };
@@ -34,13 +34,13 @@ class Stream {
         bool hung_up = false;
         bool failed = false;
     };
-    /// Of two directions the greater one counts.
+    /// The greater value of the two directions counts.
     enum class Outcome : std::uint8_t {
         waits,   ///< for an event
-        more,    ///< could go on at once, but others have their turn first
-        paused,  ///< until there is something in a bucket: see thirsty()
-        ended,   ///< both directions have
-        broken,  ///< a side was reset, so the other is
+        more,    ///< could continue at once, but yields to other streams
+        paused,  ///< until a bucket has tokens: see thirsty()
+        ended,   ///< both directions have ended
+        broken,  ///< one side was reset, so the other is to be reset
     };
 
     explicit Stream(JoinedSockets joined);
@@ -52,17 +52,17 @@ class Stream {
     int socket(Which which) const { return sides_[static_cast<std::size_t>(which)].socket; }
     void note(Which which, Event event);
 
-    /// Moves what can be moved, so many bytes from each side at most, by way of a buffer that all streams share.
+    /// Copies what it can, at most `max_bytes` from each side, through a buffer that all streams share.
     Outcome move(std::span<char> buffer, std::size_t max_bytes);
 
-    /// Where there was nothing left in the bucket.
+    /// The share whose bucket was empty.
     const std::shared_ptr<TrafficShare>& thirsty() const { return shares_[thirsty_]; }
     const std::array<std::shared_ptr<TrafficShare>, 2>& shares() const { return shares_; }
 
-    /// Both sides see a reset, rather than an end, when the sockets are closed.
+    /// Makes closing the sockets send a reset rather than an end to both sides.
     void reset_both();
 
-    // The pump's: where it is listed.
+    // The pump's lists that this stream is in.
     bool is_active = false;
     TrafficShare* paused_in = nullptr;
     std::list<Stream*>::iterator paused_at{};
@@ -72,9 +72,9 @@ class Stream {
         int socket = -1;
         bool readable = true;
         bool writable = true;
-        bool hung_up = false;  // nothing comes after what can be read, so a short read is no sign that there is nothing
-        bool ended = false;    // has been read to its end
-        bool shut = false;     // has been told that there is nothing more for it
+        bool hung_up = false;  // no more data will arrive, so a short read does not mean that the socket is drained
+        bool ended = false;    // read to its end
+        bool shut = false;     // its sending direction was shut down
         std::string pending;   // for this side, from `sent` on
         std::size_t sent = 0;
     };

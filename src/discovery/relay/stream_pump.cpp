@@ -17,7 +17,7 @@
 
 namespace holdfast::relay {
 
-/// Passes things from threads to one that takes them all, in order. Neither side ever waits for the other.
+/// A lock-free queue from many threads to one, which takes all items in order. Neither side ever waits for the other.
 template <class T>
 class Handover {
  public:
@@ -26,11 +26,11 @@ class Handover {
     Handover& operator=(const Handover&) = delete;
     ~Handover() { take_all(); }
 
-    /// True if there was nothing before: whoever takes must be woken.
+    /// Returns true if the queue was empty: the consumer must be woken.
     bool push(T thing) {
         Node* before = first_.load(std::memory_order_relaxed);
         auto* node = new Node{std::move(thing), before};
-        // Once it is in, it is the other's to take and delete: what was before is looked at here only.
+        // Once pushed, the node belongs to the consumer, which may delete it; only `before` is used here afterwards.
         while (!first_.compare_exchange_weak(before, node, std::memory_order_release, std::memory_order_relaxed))
             node->next = before;
         return before == nullptr;
@@ -59,8 +59,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int max_events = 512;
 constexpr std::size_t buffer_bytes = StreamPump::max_stream_bytes / 2;
-constexpr std::size_t bytes_per_turn = 2 * buffer_bytes;  // of one stream and direction, before others have their turn
-constexpr std::uint64_t publisher_bit = 1;                // in an event's data, beside the address of the stream
+constexpr std::size_t bytes_per_turn = 2 * buffer_bytes;  // per stream and direction, before others have their turn
+constexpr std::uint64_t publisher_bit = 1;                // in an event's data, beside the stream's address
 
 }  // namespace
 
@@ -91,7 +91,7 @@ struct StreamPump::Impl {
     Handover<JoinedSockets> joins;
     std::thread thread;
 
-    // The thread's alone from here on.
+    // Used by the thread only from here on.
     std::string buffer;
     std::unordered_map<std::uint64_t, std::unique_ptr<Stream>> streams;
     std::vector<Stream*> active, moving;
@@ -161,8 +161,8 @@ void StreamPump::Impl::admit(JoinedSockets joined) {
     Stream& stream = *made;
     HOLDFAST_ASSERT(streams.emplace(stream.id(), std::move(made)).second);
     const auto data = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&stream));
-    // Edges, and both at once: what a stream waits for changes with every few bytes, and to say so each time would cost
-    // more than to copy them.
+    // Edge-triggered, for both directions at once: a stream's interest changes with every few bytes, and updating it
+    // each time would cost more than copying them.
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.u64 = data}};
     bool watched = ::epoll_ctl(epoll, EPOLL_CTL_ADD, stream.socket(Stream::Which::consumer), &event) == 0;
     event.data.u64 = data | publisher_bit;
@@ -223,7 +223,7 @@ void StreamPump::Impl::unpause(Stream& stream) {
     std::exchange(stream.paused_in, nullptr)->paused.erase(stream.paused_at);
 }
 
-/// As many as there is something for, those that wait longest first.
+/// Resumes as many streams as the tokens allow, longest waiting first.
 void StreamPump::Impl::resume_paused() {
     if (now < resume_at) return;
     resume_at = Clock::time_point::max();
@@ -245,7 +245,7 @@ void StreamPump::Impl::resume_paused() {
         resume_at = std::min(resume_at, now + std::max<Duration>(share->bucket.until_worthwhile(), 1ms));
 }
 
-// ---- the end ----
+// ---- stopping ----
 
 void StreamPump::Impl::end(Stream& stream) {
     unpause(stream);
@@ -290,7 +290,7 @@ Result<void> StreamPump::start() {
         return Error{"no_pump", "the system refuses what the relay needs to copy streams"};
     sigset_t all, before;
     sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the thread that serves
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the serving thread
     impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return {};

@@ -10,12 +10,12 @@
 
 namespace holdfast::relay {
 
-/// Copies the bytes of all streams, on one thread of its own, so that gigabytes never delay a renewal: the authority's
-/// thread hands sockets over and is told of ends, and neither waits for the other.
+/// Copies the bytes of all streams on its own thread, so that bulk traffic never delays a renewal. The authority's
+/// thread hands sockets over and is notified when streams end; neither thread waits for the other.
 ///
-/// Each stream that can go on has a bounded share of every turn. A stream whose service or identity has used up its
-/// bytes per second is paused until there are some again. Memory is held only for a side that does not read: what was
-/// read last, at most half of max_stream_bytes for each direction.
+/// Each stream that can continue gets a bounded share of every turn. A stream whose service or identity has exhausted
+/// its rate is paused until tokens are available. Memory is used only for a side that does not read: the last chunk
+/// read, at most half of max_stream_bytes per direction.
 class StreamPump {
  public:
     static constexpr std::size_t max_stream_bytes = 256 * 1024;
@@ -28,16 +28,16 @@ class StreamPump {
     StreamPump(const StreamPump&) = delete;
     StreamPump& operator=(const StreamPump&) = delete;
 
-    /// Error `no_pump` if the system refuses it what it needs.
+    /// Error `no_pump` if the system lacks the resources.
     Result<void> start();
 
-    /// From any thread. Both sockets do not block.
+    /// Callable from any thread. REQUIRES: both sockets are non-blocking.
     void join(JoinedSockets joined);
 
-    /// From any thread: resets every stream there is. on_ended is called for them.
+    /// Callable from any thread. Resets every stream; on_ended is called for them.
     void cut_all();
 
-    /// Resets every stream that is left, and ends the thread. Nothing is called afterwards.
+    /// Resets the remaining streams and ends the thread. No callback runs afterwards.
     void stop();
 
  private:

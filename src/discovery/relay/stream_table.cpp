@@ -7,7 +7,7 @@
 namespace holdfast::relay {
 namespace {
 
-constexpr auto remembered_for = 60s;  // so that short streams cannot empty a full bucket each
+constexpr auto remembered_for = 60s;  // so that short streams cannot each get a full bucket
 
 template <class Parties>
 std::size_t streams_of(const Parties& parties, const std::string& name) {
@@ -152,7 +152,7 @@ void StreamTable::forget_idle(Time now) {
     std::erase_if(identities_, [&](const auto& entry) { return is_idle(entry.second); });
 }
 
-// ---- what is known ----
+// ---- counts ----
 
 StreamTable::Counts StreamTable::counts() const {
     return {.waiting = offers_.size(),

@@ -21,32 +21,32 @@ struct StreamLimits {
     std::size_t max_streams = 10'000;
     std::size_t per_service = 1'000;
     std::size_t per_identity = 4'000;
-    std::size_t offers_per_publisher = 64;  ///< under way
+    std::size_t offers_per_publisher = 64;  ///< pending ones
     Duration ticket_life = 10s;
     std::uint64_t rate_per_service = 0;  ///< bytes per second, both directions together; zero: no limit
     std::uint64_t rate_per_identity = 0;
 };
 
-/// Who wants what of whom.
+/// A consumer's request for a stream.
 struct StreamWish {
-    std::uint64_t consumer = 0;   ///< its connection
-    std::uint64_t publisher = 0;  ///< its control connection
+    std::uint64_t consumer = 0;   ///< the consumer's connection
+    std::uint64_t publisher = 0;  ///< the publisher's control connection
     std::string service{};
     std::string identity{};
 };
 
-/// What the relay knows of its streams: who waits for which publisher with which ticket, how many streams there are of
-/// each service and identity, and what they carry. Pure: time and tickets are arguments.
+/// The relay's streams: the pending offers with their tickets, the number of streams per service and identity, and
+/// their traffic. Pure: time and tickets are arguments.
 ///
-/// An offer is under way from offer() until it is redeemed, refused, expired or given up; a stream from then until
-/// ended(). Both count for the limits.
+/// An offer is pending from offer() until it is redeemed, refused, expired or given up. A stream is open from redeem()
+/// until ended(). Both count towards the limits.
 class StreamTable {
  public:
     using Time = std::chrono::steady_clock::time_point;
 
     explicit StreamTable(StreamLimits limits) : limits_(limits) {}
 
-    /// False if a limit forbids it. REQUIRES: the consumer has no offer under way, and the ticket is new.
+    /// False if a limit is reached. REQUIRES: the consumer has no pending offer, and the ticket is new.
     [[nodiscard]] bool offer(StreamWish wish, const std::string& ticket, Time now);
 
     struct Opened {
@@ -55,20 +55,20 @@ class StreamTable {
         std::shared_ptr<TrafficShare> service{};
         std::shared_ptr<TrafficShare> identity{};
     };
-    /// A ticket is good once and for its time only; nothing if it is not.
+    /// A ticket is valid once, until it expires; nullopt if it is not valid.
     std::optional<Opened> redeem(std::string_view ticket, Time now);
-    /// The consumer that is to be told, and of which service; nothing if this publisher was made no such offer.
+    /// The consumer to notify, and the service; nullopt if this publisher has no such offer.
     struct RefusedOffer {
         std::uint64_t consumer = 0;
         std::string service;
     };
     std::optional<RefusedOffer> refuse(std::string_view ticket, std::uint64_t publisher);
-    /// The consumer went away.
+    /// The consumer is gone.
     void give_up(std::uint64_t consumer);
-    /// The publisher went away: the consumers that are to be told. Its streams go on.
+    /// The publisher is gone: returns the consumers to notify. Its open streams continue.
     std::vector<std::uint64_t> publisher_gone(std::uint64_t publisher);
-    /// The consumers whose publisher did not answer in time, so many at most; and forgets services that have had no
-    /// streams for a while.
+    /// Returns the consumers whose publisher did not answer in time, at most `most`. Also forgets services that have
+    /// been without streams for a while.
     std::vector<std::uint64_t> advance(Time now, std::size_t most);
     void ended(std::uint64_t stream);
 
@@ -85,19 +85,19 @@ class StreamTable {
         std::uint64_t to_publisher = 0;
         std::uint64_t to_consumer = 0;
     };
-    /// Of all streams, ended ones too.
+    /// Totals of all streams, including ended ones.
     Carried carried() const;
     struct ServiceTraffic {
         std::size_t streams = 0;
         std::uint64_t total = 0;
         Carried carried{};
     };
-    /// Of the services that have streams, or had some a minute ago.
+    /// Visits the services that have streams, or had some in the last minute.
     using Visitor = std::function<void(const std::string& service, const ServiceTraffic& traffic)>;
     void for_each_service(const Visitor& visit) const;
 
  private:
-    /// The streams and offers of one service or of one identity.
+    /// The streams and offers of one service or one identity.
     struct Party {
         std::shared_ptr<TrafficShare> share;
         std::size_t streams = 0;
@@ -121,7 +121,7 @@ class StreamTable {
 
     StreamLimits limits_;
     Parties services_, identities_;
-    Offers offers_;  // in the order in which they expire
+    Offers offers_;  // in order of expiry
     std::unordered_map<std::string, Offers::iterator> by_ticket_;
     std::unordered_map<std::uint64_t, Offers::iterator> by_consumer_;
     std::unordered_map<std::uint64_t, std::map<std::uint64_t, Offers::iterator>> by_publisher_;  // then by consumer

@@ -10,8 +10,8 @@
 
 namespace holdfast::relay {
 
-/// So many bytes per second, with what was saved up in a tenth of one. What was taken in one go may leave a debt, so
-/// nobody has to know beforehand how much there will be.
+/// A token bucket: bytes per second, with a burst of a tenth of a second. A take may leave a debt, so the size need not
+/// be known beforehand.
 class TokenBucket {
  public:
     using Time = std::chrono::steady_clock::time_point;
@@ -28,13 +28,14 @@ class TokenBucket {
         level_ = std::min(level_, room_);
         filled_at_ = now;
     }
-    /// What may be taken now.
+    /// The number of bytes that may be taken now.
     std::uint64_t level() const { return level_ < 1 ? 0 : static_cast<std::uint64_t>(level_); }
     void take(std::uint64_t bytes) {
         if (is_limited()) level_ -= static_cast<double>(bytes);
     }
 
-    /// How long from the last refill until taking is worth the while: a piece of 4 KiB, or half of what it can hold.
+    /// The time from the last refill until taking is worthwhile: until there are 4 KiB, or half the capacity if that is
+    /// less.
     Duration until_worthwhile() const {
         const double missing = std::min(4096.0, room_ / 2) - level_;
         if (!is_limited() || missing <= 0) return Duration::zero();
@@ -48,19 +49,18 @@ class TokenBucket {
 
 class Stream;
 
-/// What the streams of one service, or of one identity, have in common: what they have carried, and how much more they
-/// may now.
+/// The state that the streams of one service or one identity share: their traffic and their rate limit.
 struct TrafficShare {
     explicit TrafficShare(std::uint64_t bytes_per_second) : bucket(bytes_per_second) {}
 
-    // Counted by the pump, read by anyone.
+    // Written by the pump, read by any thread.
     std::atomic<std::uint64_t> to_publisher = 0;
     std::atomic<std::uint64_t> to_consumer = 0;
 
-    // The pump's alone.
+    // Used by the pump only.
     TokenBucket bucket;
-    std::list<Stream*> paused;  ///< until there is something in the bucket again, longest first
-    bool is_thirsty = false;    ///< in the pump's list of those with paused streams
+    std::list<Stream*> paused;  ///< until the bucket has tokens again; longest waiting first
+    bool is_thirsty = false;    ///< in the pump's list of shares with paused streams
 };
 
 }  // namespace holdfast::relay

@@ -47,7 +47,7 @@ std::optional<std::string> name_pattern_field(Fields& fields) {
     return pattern->text;
 }
 
-/// Zero for null. A quota of zero would allow nothing and is no way to say "no limit".
+/// Zero for null. A quota of zero would allow nothing, so zero is not accepted for "no limit".
 std::optional<Duration> quota_field(Fields& fields, std::string_view name) {
     const auto ms = fields.whole_or_null(name, 1, max_duration_ms);
     if (!ms) return std::nullopt;
@@ -96,7 +96,7 @@ Result<DecodedAudit> decode_audit(const Request& request) {
     return audit;
 }
 
-/// Zero is no limit, and is shown as none.
+/// Zero means no limit and is written as null.
 void put_quota(JsonWriter& json, std::string_view name, std::int64_t limit) {
     json.key(name);
     limit == 0 ? json.null() : json.number(limit);

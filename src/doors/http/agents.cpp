@@ -33,7 +33,7 @@ Result<core::AgentRequest> decode_restart(const Request& request, const std::str
     return decode_agent_fields(request, id, false);
 }
 
-/// What is known of an agent; the object stays open for more.
+/// Writes an agent's fields and leaves the object open for more.
 JsonWriter& open_agent(JsonWriter& json, const core::Agent& agent) {
     json.open_object().field("id", agent.id).field("priority", agent.priority).field("epoch", agent.epoch);
     return json.flag("restarting", agent.restarting).field("deaths", std::uint64_t{agent.deaths});

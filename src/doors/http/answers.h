@@ -12,21 +12,21 @@
 
 namespace holdfast::http {
 
-/// What the answers of all resources share, as docs/http-api.md writes them.
+/// Response parts shared by all resources, in the format of docs/http-api.md.
 
-/// The time of an answer. Instants of the store are shown as the wall clock's, for people only (T1).
+/// The time of a response. Instants of the store are shown as wall-clock times, for people only (T1).
 struct Moment {
     Instant now;
 
     static std::string shown(Instant instant);
 };
 
-/// The holder's own time, if it told us (T4).
+/// The holder's own time, if it sent one (T4).
 using ClientTime = std::optional<std::uint64_t>;
 
 Response failure(const core::Refused& refused);
 
-/// `conflicts`: who is in the way.
+/// Writes `conflicts`: the leases and waiters that block the request.
 void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& conflicts);
 
 void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban);
@@ -38,7 +38,7 @@ std::string event_json(const core::Event& event, const Moment& moment);
 /// `"key": {namespace, name, tag}`.
 void put_key(JsonWriter& json, const core::Key& key);
 
-/// `{"NAME": …}`. `put_one(json, one)` writes what is in it.
+/// `{"NAME": …}`. `put_one(json, one)` writes the value.
 template <class One, class PutOne>
 Response answer_one(std::string_view name, const One& one, PutOne put_one) {
     Response response;
@@ -49,8 +49,8 @@ Response answer_one(std::string_view name, const One& one, PutOne put_one) {
     return response;
 }
 
-/// `{"NAME": […], "next": …}`: one page of a list. `next` is what to say as `after` to get the page that follows; empty
-/// if there is none.
+/// `{"NAME": […], "next": …}`: one page of a list. `next` is the value of `after` that returns the following page;
+/// empty on the last page.
 template <class List, class PutOne>
 Response answer_page(std::string_view name, const List& list, std::string_view next, PutOne put_one) {
     Response response;

@@ -25,7 +25,7 @@ bool Connection::peer_is_there() const {
     return !ended_ && !closed_ && holdfast::peer_is_there(const_cast<Connection*>(this)->socket_.native_handle());
 }
 
-/// Moves what is unread to the front, and grows the buffer if that is not enough. No read is under way here.
+/// Moves the unread input to the front, or grows the buffer if it is there already. REQUIRES: no read is under way.
 void Connection::make_room() {
     if (begin_ == end_) begin_ = end_ = 0;
     if (end_ < input_.size()) return;

@@ -14,10 +14,10 @@
 
 namespace holdfast::http {
 
-/// Bytes in and out over one socket, with a limit on both and on the time without progress. Knows nothing of HTTP.
+/// Reads and writes bytes on one socket, with a limit on both and on the time without progress. Knows nothing of HTTP.
 ///
-/// Reads all the time until the input is full, so that the end of the peer's sending half is noticed while a request
-/// waits. Lives as long as an operation or the door holds it; after close() nothing is called any more.
+/// Keeps reading until the input buffer is full, so that it notices when the peer closes its sending half while a
+/// request waits. Owned by its pending operations and the door. After close(), on_close() is the last callback.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
     using Clock = std::chrono::steady_clock;
@@ -27,15 +27,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// At once, whatever is under way.
+    /// Closes immediately, even with operations under way.
     void close();
     bool is_closed() const { return closed_; }
 
-    /// Looks whether a deadline has passed. Called every now and then.
+    /// Closes the connection if a deadline has passed. Called periodically.
     void check(Clock::time_point now);
 
-    /// Writes what is queued, closes the sending half, waits a moment for the peer to do the same: closing with input
-    /// unread would throw away an answer that is still on its way.
+    /// Writes the queued output, closes the sending half, and waits briefly for the peer to do the same: closing with
+    /// unread input would discard a response that is still in transit.
     void finish();
     bool is_finishing() const { return finishing_; }
     bool is_lingering() const { return lingering_; }
@@ -43,12 +43,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
  protected:
     static constexpr std::size_t max_input_bytes = 64 * 1024;
 
-    /// More input, or its end.
+    /// Called on more input, or on its end.
     virtual void on_input() = 0;
-    /// All that was queued is written.
+    /// Called when all queued output is written.
     virtual void on_written() = 0;
     virtual void on_close() = 0;
-    /// False if there is no time to wait for the peer's end.
+    /// False if there is no time to wait for the peer to close.
     virtual bool may_linger() const = 0;
     /// Deadlines of the derived class; called by check() unless the connection is finishing.
     virtual void on_check(Clock::time_point now) = 0;
@@ -59,7 +59,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool has_ended() const { return ended_; }
     void read_on();
 
-    /// While somebody waits, the end of a host that went away without a word must be noticed soon.
+    /// While a request waits, a peer host that vanished without closing must be detected soon.
     void watch_peer(Watch watch) { holdfast::watch_peer(socket_.native_handle(), watch); }
     bool peer_is_there() const;
 
@@ -68,7 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::size_t queued() const { return output_.size() + writing_.size() - written_; }
     void flush();
 
-    /// Runs later, from the loop, unless the connection is closed by then.
+    /// Posts the function to the loop. It does not run if the connection is closed by then.
     template <class Derived>
     void later(void (Derived::*function)());
     boost::asio::any_io_executor executor() { return socket_.get_executor(); }

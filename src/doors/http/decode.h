@@ -15,18 +15,18 @@
 
 namespace holdfast::http {
 
-/// What the decoders of all resources share. A decoder turns a request of docs/http-api.md into one of the authority
-/// and checks every text for form: nothing a client sends reaches an assertion. Errors are `invalid_json`,
-/// `unknown_field` and `invalid_argument`, with a message naming the field.
+/// Shared by the decoders of all resources. A decoder turns a request of docs/http-api.md into a request to the
+/// authority and validates every text: no client input reaches an assertion. Errors are `invalid_json`, `unknown_field`
+/// and `invalid_argument`, with a message that names the field.
 
 /// An error with the code `invalid_argument`.
 Error invalid_argument(std::string message);
 
 core::Caller caller_of(const Request& request);
 
-/// The body as an object. A query next to it is an error: nobody would read it.
+/// The body as an object. A query string is an error, since it would be ignored.
 Result<JsonValue> body_only(const Request& request);
-/// The other way round.
+/// The query string. A body with fields is an error.
 Result<Query> query_only(const Request& request);
 
 std::string text_field(Fields& fields, std::string_view name, std::size_t max_bytes);
@@ -35,33 +35,34 @@ std::optional<Duration> duration_field(Fields& fields, std::string_view name);
 std::optional<std::uint64_t> epoch_field(Fields& fields);
 std::optional<std::uint64_t> progress_field(Fields& fields);
 
-/// Which events a stream carries. Empty text matches everything.
+/// Selects the events of a stream. Empty text matches everything.
 struct EventFilter {
     std::string name_space, prefix, holder;
     bool renewed = false;
 };
 Result<EventFilter> decode_event_filter(const Request& request);
 
-/// A page of what is listed by name: bans, agents.
+/// A page of a list ordered by name, such as bans or agents.
 struct DecodedPage {
     std::string after;
     std::size_t limit = 1000;
 };
 Result<DecodedPage> decode_page(const Request& request);
 
-/// The lease a path or a list names, in its canonical form.
+/// Parses a lease name from a path or a list, into its canonical form.
 Result<core::LeaseName> decode_lease_name(std::string_view id);
 
 /// For routes that take neither a query nor a body.
 Result<void> decode_nothing(const Request& request);
-/// The same for one holder or agent, whom the path names.
+/// The same for routes whose path names a holder or an agent.
 Result<void> decode_holder_only(const Request& request, const std::string& holder);
 
 std::string namespace_parameter(Query& query);
 
 enum class NameNeed : std::uint8_t { required, optional };
 
-/// `{name, namespace?, tag?}`; no object is one without a name. A key without a name keeps none, if that may be.
+/// `{name, namespace?, tag?}`. A null `object` is a key without a name. If `need` is optional, a key without a name is
+/// returned with an empty name.
 Result<core::Key> key_from(const JsonValue* object, NameNeed need);
 
 /// The name of a drone, a backend or a pool.

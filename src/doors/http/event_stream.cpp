@@ -10,7 +10,7 @@
 namespace holdfast::http {
 namespace {
 
-constexpr std::size_t texts_kept = 1024;  // of events that streams which lag behind have in common
+constexpr std::size_t texts_kept = 1024;  // texts of events, shared by streams that lag behind
 
 std::string id_line(std::string_view epoch, std::uint64_t sequence) {
     std::string line = "id: ";
@@ -52,7 +52,7 @@ std::string EventStream::missed() {
 std::string EventStream::start(const std::optional<std::string>& last_event_id) {
     const core::Events& events = authority_.events();
     if (!last_event_id) {
-        // An id without data is no event, but the client that reconnects before the first event sends it back.
+        // An id without data is not an event, but a client that reconnects before the first event sends it back.
         told_ = events.latest();
         live_ = true;
         return id_line(epoch_, told_) + "\n";
@@ -110,7 +110,7 @@ void EventHub::shut() {
     sinks_.clear();
 }
 
-/// Listens from the first stream on: a renewal that nobody is told of costs nothing.
+/// Subscribes with the first stream, so that renewals cost nothing while there is no stream.
 void EventHub::join(EventSink& sink) {
     sinks_.push_back(&sink);
     if (!subscription_)

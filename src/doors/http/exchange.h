@@ -16,33 +16,33 @@ namespace holdfast::http {
 
 class Metrics;
 
-/// A stream of text that somebody feeds: begins with a way to write to the client, with `last` for the end of it.
+/// A text stream to the client. A Feed receives a Tell, with which it writes to the client; `last` ends the stream.
 using Tell = std::function<void(std::string_view text, bool last)>;
 struct Feeding {
     std::function<void()> stop;
-    /// A piece of what was there before, whenever the client has read the one before it; empty: that was all. May be
-    /// absent.
+    /// Returns the next piece of the initial state. Called whenever the client has read the piece before. An empty
+    /// string ends the initial state. May be absent.
     std::function<std::string()> next_piece{};
 };
 using Feed = std::function<Feeding(Tell tell)>;
 
-/// One end of a connection, as the handlers see it: where the answer to a numbered request goes.
+/// A connection as the handlers see it. It takes the response to a numbered request.
 class Exchange {
  public:
     virtual ~Exchange() = default;
 
-    /// True while the request with this number waits for its answer and somebody may still read it.
+    /// True while this request awaits its response and the connection is not closed.
     virtual bool open(std::uint64_t number) const = 0;
-    /// True if, moreover, the client's host is there, as far as the connection tells.
+    /// True if also the client's host is reachable, as far as the connection can tell.
     virtual bool reachable(std::uint64_t number) const = 0;
     virtual void answer(std::uint64_t number, Response response) = 0;
-    /// The request waits; whoever goes away while it does gives it up by this.
+    /// Marks the request as waiting. `give_up` is called if the client disconnects meanwhile.
     virtual void wait(std::uint64_t number, std::function<void()> give_up) = 0;
-    /// Is called when the connection has ended, whether or not a request is under way then; one of a connection.
+    /// Sets the callback for the end of the connection, with or without a request under way. A connection has only one.
     virtual void when_gone(std::uint64_t number, std::function<void()> gone) = 0;
-    /// The connection carries events from now on, and nothing else.
+    /// The connection carries only events from now on.
     virtual void stream(std::uint64_t number, EventFilter filter) = 0;
-    /// The same with what the feed tells.
+    /// The same with the text of a feed.
     virtual void stream(std::uint64_t number, const Feed& feed) = 0;
 };
 
@@ -80,19 +80,19 @@ class Reply {
     std::uint64_t number_;
 };
 
-/// What the handlers work with. Outlives every open Reply.
+/// The services that handlers use. Outlives every open Reply.
 struct Services {
     core::Authority& authority;
     core::Controller& controller;
     core::Directory& directory;
     Metrics& metrics;
     std::string version;
-    std::function<std::string()> quorum_status;  ///< none: not clustered
+    std::function<std::string()> quorum_status;  ///< empty: not clustered
     std::function<std::string()> store_status;
     std::function<const Error*()> store_trouble;
     std::function<std::optional<Trouble>()> own_trouble;
     std::function<MetricNumbers()> numbers;
-    bool spawns = true;  ///< a request may say what to run on a drone
+    bool spawns = true;  ///< whether requests may start commands on drones
 };
 
 }  // namespace holdfast::http

@@ -7,8 +7,8 @@
 
 namespace holdfast::http {
 
-/// One per route: decode, ask the authority, encode. A handler answers before it returns or later, but once; it keeps
-/// no reference to the request.
+/// One handler per route: decode, call the authority, encode. A handler replies exactly once, before it returns or
+/// later. It keeps no reference to the request.
 
 void handle_acquire(Services&, const Request&, const std::string&, Reply);
 void handle_list(Services&, const Request&, const std::string&, Reply);

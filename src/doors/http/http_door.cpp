@@ -16,7 +16,7 @@ using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_over_limit = 64;  // connections over the limit at one time; the oldest makes room
-constexpr auto delay_period = 100ms;        // of the timer that measures the loop's delay and looks at buffers
+constexpr auto delay_period = 100ms;        // of the timer that measures the loop's delay and checks buffer sizes
 constexpr auto stop_grace = 2s;
 
 }  // namespace
@@ -57,8 +57,9 @@ Result<std::string> HttpDoor::Impl::listen() {
     return text_of(*bound);
 }
 
-/// Those that have not asked yet make room, the oldest first: who watches the server asks at once. As many as it takes:
-/// the number that one frees goes to the next connection, so one for one would use up the files.
+/// Closes connections over the limit that have sent no request yet, the oldest first: a monitoring client sends its
+/// request at once. Closes as many as needed: the fd that one frees goes to the next connection, so closing one for
+/// each new one would use up the fds.
 void HttpDoor::Impl::keep_over_limit_below(std::size_t most) {
     while (shared->over_limit.size() >= most) {
         const auto oldest = shared->sessions.at(shared->over_limit.begin()->second);
@@ -85,7 +86,7 @@ void HttpDoor::Impl::admit(tcp::socket socket) {
     }
 }
 
-/// A copy: whoever is called may leave.
+/// A copy, since a session may remove itself during iteration.
 std::vector<std::shared_ptr<http::Session>> HttpDoor::Impl::all_sessions() const {
     std::vector<std::shared_ptr<http::Session>> all;
     all.reserve(shared->sessions.size());
@@ -94,7 +95,7 @@ std::vector<std::shared_ptr<http::Session>> HttpDoor::Impl::all_sessions() const
     return all;
 }
 
-/// One timer for the deadlines of all: they are seconds, and may be passed by a fraction.
+/// One timer checks the deadlines of all sessions. They are seconds long, so firing a fraction late is fine.
 void HttpDoor::Impl::check_sessions() {
     const auto now = Clock::now();
     for (const auto& session : all_sessions())
@@ -144,7 +145,7 @@ void HttpDoor::Impl::stopped() {
     stop_timer.cancel();
     check_timer.cancel();
     delay_timer.cancel();
-    // Not from within: the last session is still closing, and done() may destroy the door.
+    // Posted, because the last session is still closing and done() may destroy the door.
     boost::asio::post(loop, [self = shared_from_this()] {
         self->shared->on_last_session = nullptr;
         if (const auto done = std::exchange(self->on_stopped, nullptr)) done();

@@ -27,7 +27,7 @@ bool has_repeated_key(const JsonValue& object) {
     return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
 }
 
-/// Builds a JsonValue from what the parser meets. The names are the ones Boost.JSON calls.
+/// Builds a JsonValue from the parser's callbacks, whose names Boost.JSON prescribes.
 struct Builder {
     static constexpr std::size_t max_array_size = max_values;
     static constexpr std::size_t max_object_size = max_values;
@@ -35,7 +35,7 @@ struct Builder {
     static constexpr std::size_t max_key_size = -1;
 
     JsonValue root;
-    std::string problem;  // what Boost.JSON has no error for
+    std::string problem;  // an error that Boost.JSON has no code for
 
     bool on_document_begin(json::error_code&) { return true; }
     bool on_document_end(json::error_code&) { return true; }
@@ -94,8 +94,8 @@ struct Builder {
     bool add_number(std::uint64_t number, json::string_view rest, json::error_code& error) {
         collect(rest);
         const bool whole = text_.find_first_not_of("0123456789") == std::string::npos;
-        // Boost.JSON makes a double of a number too large for 64 bits; it stays digits, but is no number to compute
-        // with.
+        // Boost.JSON turns a number too large for 64 bits into a double. Here it keeps its digits but is not marked as
+        // whole.
         const bool fits = whole && std::to_string(number) == text_;
         return add({.kind = JsonValue::Kind::number, .whole = fits, .number = number, .text = std::exchange(text_, {})},
                    error);

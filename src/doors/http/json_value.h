@@ -9,7 +9,7 @@
 
 namespace holdfast::http {
 
-/// JSON as it was read. Numbers keep their own text, so that what a client sent is given back digit for digit.
+/// Parsed JSON. Numbers keep their text, so that a client's number is returned digit for digit.
 struct JsonValue {
     enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
 
@@ -17,7 +17,7 @@ struct JsonValue {
 
     Kind kind = Kind::null;
     bool truth = false;
-    bool whole = false;        ///< a number of digits only: no sign, point or exponent
+    bool whole = false;        ///< a number of digits only (no sign, point or exponent) that fits 64 bits
     std::uint64_t number = 0;  ///< if whole
     std::string text{};        ///< of a string, or of a number
     std::vector<JsonValue> items{};
@@ -31,8 +31,8 @@ struct JsonValue::Member {
     JsonValue value;
 };
 
-/// Reads one JSON object; no text at all is an empty one. Error `invalid_json` for anything else, for text that is not
-/// UTF-8, a key that stands twice in one object, more than 16 levels or more than 10,000 values.
+/// Reads one JSON object; empty text is an empty object. Error `invalid_json` for anything else, for text that is not
+/// UTF-8, a duplicate key in one object, more than 16 levels or more than 10,000 values.
 Result<JsonValue> read_json_object(std::string_view text);
 
 /// As compact text.

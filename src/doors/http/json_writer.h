@@ -6,8 +6,8 @@
 
 namespace holdfast::http {
 
-/// Appends compact JSON to a string, commas included. Whether containers match is up to the caller. People read it on
-/// terminals, so what steers one is escaped, as JSON allows.
+/// Appends compact JSON to a string, commas included. The caller must balance the containers. People read the output on
+/// terminals, so terminal control characters are escaped, as JSON allows.
 class JsonWriter {
  public:
     explicit JsonWriter(std::string& out) : out_(out) {}
@@ -23,13 +23,13 @@ class JsonWriter {
     JsonWriter& number(std::uint64_t value);
     JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
     JsonWriter& null() { return raw("null"); }
-    /// Something that is JSON already.
+    /// Appends text that is already JSON.
     JsonWriter& raw(std::string_view json);
 
     JsonWriter& field(std::string_view name, std::string_view value) { return key(name).text(value); }
     JsonWriter& field(std::string_view name, std::int64_t value) { return key(name).number(value); }
     JsonWriter& field(std::string_view name, std::uint64_t value) { return key(name).number(value); }
-    /// Null for no text.
+    /// Null if the text is empty.
     JsonWriter& field_or_null(std::string_view name, std::string_view value) {
         return value.empty() ? key(name).null() : key(name).text(value);
     }
@@ -37,7 +37,7 @@ class JsonWriter {
 
  private:
     std::string& out_;
-    bool comma_ = false;  // the next value or key needs one before it
+    bool comma_ = false;  // the next value or key needs a comma before it
 
     JsonWriter& open(char bracket);
     JsonWriter& close(char bracket);

@@ -33,7 +33,7 @@ constexpr std::uint64_t max_seconds = 1'000'000'000;
 constexpr std::uint64_t max_start_timeout_s = 86'400;
 constexpr std::size_t path_bytes = 4096;
 
-/// What is passed to a program may hold anything but a zero.
+/// Text passed to a program may contain any byte except zero.
 std::string program_text(Fields& fields, const JsonValue& value, const std::string& name) {
     if (value.kind != Kind::string) fields.refuse(name + " must be text");
     if (value.text.find('\0') != std::string::npos) fields.refuse(name + " must not hold a zero");
@@ -81,7 +81,7 @@ Result<core::Readiness> readiness_of(const JsonValue* object) {
     return ready;
 }
 
-/// None for null, too.
+/// Empty for null, too.
 std::optional<std::uint64_t> number_or_none(Fields& fields, std::string_view name, std::uint64_t most) {
     const auto number = fields.whole_or_null(name, 1, most);
     return number && *number > 0 ? number : std::nullopt;
@@ -326,7 +326,7 @@ void handle_get_backend(Services& services, const Request& request, const std::s
     reply(answer_backend(*backend, services.authority.now()));
 }
 
-/// First how it is, then each change; ends when the backend has.
+/// Streams the current status, then each change. Ends when the backend has ended.
 void handle_backend_status(Services& services, const Request& request, const std::string& id, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     if (!services.controller.backend(id)) return reply_unknown(services, id, std::move(reply));

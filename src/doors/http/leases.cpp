@@ -41,14 +41,14 @@ struct DecodedRenewal {
     std::optional<std::uint64_t> client_time_ms;
 };
 
-/// Either leases or a holder, and which life of it asks.
+/// Either leases or a holder, and the holder's epoch.
 struct DecodedVerify {
     std::vector<core::LeaseName> leases;
     std::string holder;
     std::optional<std::uint64_t> epoch;
 };
 
-/// A page of leases to list. Owns the text that core::ListQuery only looks at.
+/// A page of leases to list. Owns the text that core::ListQuery refers to.
 struct DecodedList {
     std::string name_space, prefix, holder;
     std::size_t limit = 100;
@@ -68,7 +68,7 @@ core::Predicate predicate_field(Fields& fields) {
     return predicate.value_or(core::Predicate::mutates);
 }
 
-/// The resource under its one name; checked_manifest() would see to that too, but not say which intent is wrong.
+/// The resource under its canonical name. checked_manifest() would normalise it too, but not say which intent is wrong.
 core::Intent intent_field(Fields& fields, std::string_view name_space) {
     const auto resource = core::normalised(fields.text("resource").value_or(""));
     if (!resource) {
@@ -103,7 +103,7 @@ std::string metadata_field(Fields& fields) {
     return text;
 }
 
-/// What is to be taken: one resource, or a list of intents.
+/// The intents to acquire: one resource, or a list.
 Result<std::vector<core::Intent>> decode_manifest(Fields& fields, std::string_view name_space) {
     const JsonValue* list = fields.array("intents", limits::intents_per_manifest);
     const bool has_list = fields.has("intents");
@@ -139,7 +139,7 @@ Result<std::vector<core::LeaseName>> decode_names(const JsonValue& list) {
     return names;
 }
 
-/// A lease with how far its work has come, or just its name.
+/// A lease with its progress, or just its name.
 Result<core::LeaseToRenew> decode_lease_to_renew(const JsonValue& item, const std::string& path) {
     core::LeaseToRenew lease;
     const JsonValue* id = &item;
@@ -295,7 +295,7 @@ Result<DecodedList> decode_list(const Request& request) {
     return list;
 }
 
-/// Of an answer about many renewals, after which what the holders wrote into their leases is left out.
+/// Size of a response to many renewals above which the holders' own texts are omitted.
 constexpr std::size_t renewals_bytes_whole = 1024 * 1024;
 
 void put_names(JsonWriter& json, std::string_view resource, core::Token token) {
@@ -316,7 +316,7 @@ void put_timeline(JsonWriter& json, const core::Timeline& timeline, ClientTime c
     json.field("hard_terminate_in_ms", to_ms(timeline.hard_terminate_in));
     json.field("expires_in_ms", to_ms(timeline.expires_in));
     if (client_time) {
-        const auto base = static_cast<std::int64_t>(*client_time);  // decode.cpp keeps it low enough to add to
+        const auto base = static_cast<std::int64_t>(*client_time);  // max_client_time_ms keeps the sum in range
         json.field("renew_at_ms", base + to_ms(timeline.renew_in));
         json.field("soft_terminate_at_ms", base + to_ms(timeline.soft_terminate_in));
         json.field("hard_terminate_at_ms", base + to_ms(timeline.hard_terminate_in));
@@ -328,11 +328,11 @@ struct LeaseView {
     std::string_view resource;
     const core::Lease& lease;
     const core::Timeline& timeline;
-    bool granted = false;  ///< to whoever reads this
-    bool brief = false;    ///< without what its holder wrote
+    bool granted = false;  ///< to the reader of this response
+    bool brief = false;    ///< without the holder's own texts
 };
 
-/// The session of a leader proves that it is the leader (R2), so only the answer to its own request has it.
+/// The session of a leader proves that it is the leader (R2), so only the response to its own request has it.
 bool shows_session(const LeaseView& view) {
     return view.granted || core::shows_session(view.resource, view.lease.session);
 }
@@ -358,7 +358,7 @@ void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, 
     json.close_object();
 }
 
-/// Whom a lease that has expired is kept for, and how long still (R5).
+/// For whom an expired lease is reserved, and for how much longer (R5).
 void put_grace(JsonWriter& json, const core::Verified& verified) {
     if (verified.state != core::LeaseState::grace) return;
     json.field("holder", verified.reserved_holder);
@@ -552,7 +552,7 @@ Moment moment_of(const Services& services) {
     return {services.authority.now()};
 }
 
-/// If it cannot be now, and it is known for how long, that is what the answer says.
+/// Adds the remaining time to a refusal with `unavailable`, if it is known how long the trouble lasts.
 core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Services& services) {
     const auto* refused = std::get_if<core::Refused>(&answer);
     if (refused == nullptr || refused->code != core::Code::unavailable || !services.own_trouble) return answer;
@@ -563,8 +563,8 @@ core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Ser
     return told;
 }
 
-/// Only the session proves the leader, so nobody leads without one (R2): it could not step down. Other leases of its
-/// manifest have the same one, and are not to show it.
+/// Only the session proves the leader, so every leader gets one (R2): without it, a leader could not step down. Other
+/// leases of its manifest share the session and must not show it.
 void name_session_of_leader(core::AcquireRequest& request) {
     const auto leads = [](const core::Intent& intent) {
         return core::owner_of(intent.resource) == core::Owner::leaders;
@@ -576,7 +576,7 @@ void name_session_of_leader(core::AcquireRequest& request) {
         request.session.insert(0, core::private_session);
 }
 
-/// The lease that an admin's request names, whose body says nothing more.
+/// The lease named by an admin's request. The body must be empty.
 Result<core::LeaseName> decode_named(const Request& request, const std::string& id) {
     if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
     return decode_lease_name(id);
@@ -696,7 +696,8 @@ void handle_bar(Services& services, const Request& request, const std::string& i
     services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
 }
 
-/// What belongs to a service is not freed while its work may run (R7): it is barred, and a key's backend ends now.
+/// A lease that belongs to a service is not freed while its work may run (R7). It is barred instead, and a key's
+/// backend is ended now.
 void handle_revoke(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto name = decode_named(request, id);
     if (!name) return reply(failure(name.error()));
@@ -714,7 +715,7 @@ void handle_revoke(Services& services, const Request& request, const std::string
         caller_of(request));
 }
 
-/// To verify a lease that never was is to be told who holds its resource: tokens begin above zero.
+/// Verifying a lease that never existed returns the holder of its resource. Token 0 is never issued.
 void handle_get_leader(Services& services, const Request& request, const std::string& group, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     auto resource = decode_group(group);

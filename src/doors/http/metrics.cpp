@@ -70,7 +70,7 @@ struct Metrics::Impl {
     prometheus::Gauge& connections;
     prometheus::Histogram& expiry_lateness;
     prometheus::Histogram& loop_delay;
-    std::vector<prometheus::Counter*> counters;  // made when first needed, so that the text holds no dead lines
+    std::vector<prometheus::Counter*> counters;  // created when first needed, so that the output has no unused lines
 };
 
 Metrics::Metrics(prometheus::Registry& registry) : impl_(std::make_unique<Impl>(registry)) {}

@@ -15,13 +15,13 @@ class Registry;
 
 namespace holdfast::http {
 
-/// What GET /metrics tells. Counters are looked up by number, not by label.
+/// The metrics of GET /metrics. Counters are looked up by index, not by label.
 class Metrics {
  public:
     explicit Metrics(prometheus::Registry& registry);
     ~Metrics();
 
-    /// A request was answered: on a route, or on none if there was no such route or no such request.
+    /// Counts an answered request. `route` is null if no route matched or the request was malformed.
     void count(const Route* route, std::optional<core::Code> outcome);
     void set_connections(std::size_t connections);
     void set_leases(std::size_t active, std::size_t waiters);

@@ -25,8 +25,8 @@ bool consists_of(std::string_view text, std::string_view characters) {
     return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
 }
 
-/// The host of a Host field without port, without the dot that may end a full name, and an IPv6 address with its
-/// brackets. Nothing if the field is no host with or without a port, as with a user before it.
+/// The host of a Host field: without port, without the trailing dot of a fully qualified name, and with the brackets of
+/// an IPv6 address. Empty if the field is not HOST or HOST:PORT, for example if it has a user.
 std::optional<std::string_view> host_of(std::string_view field) {
     const bool bracketed = field.starts_with('[');
     const std::size_t end = bracketed ? field.find(']') : std::min(field.find(':'), field.size());
@@ -48,7 +48,7 @@ bool is_address_of(int family, std::string_view text) {
     return ::inet_pton(family, room.data(), parsed.data()) == 1;
 }
 
-/// Of an IPv6 address, which a URL has behind `%25`.
+/// Whether this is the zone of an IPv6 address, which a URL writes after `%25`.
 bool is_zone(std::string_view text) {
     if (text.starts_with("25")) text.remove_prefix(2);
     return consists_of(text, name_characters);

@@ -11,7 +11,7 @@
 
 namespace holdfast::http {
 
-/// The parameters behind the question mark, read as strictly as Fields: unknown and repeated ones are errors.
+/// The parameters of the query string, read as strictly as Fields: unknown and repeated ones are errors.
 class Query {
  public:
     /// Reads `a=b&c=d`; `+` is a blank, as in forms. Error `invalid_argument` for a bad escape or a repeated name.
@@ -23,7 +23,7 @@ class Query {
 
     void check(const Result<void>& result);
 
-    /// An unknown parameter comes first, then the first mistake.
+    /// Reports an unknown parameter first, then the first mistake.
     std::optional<Error> error() const;
 
  private:

@@ -9,13 +9,12 @@
 
 namespace holdfast {
 
-/// Why a server is not as it should be: a stable code, a sentence that says what to do, and how long it is known to
-/// last.
+/// A problem of a server: a stable code, a sentence that says what to do, and how long it will last, if known.
 struct Trouble {
     std::string code;
     std::string reason;
     std::optional<Duration> left = {};
-    bool grants = false;  ///< leases are granted all the same
+    bool grants = false;  ///< leases are still granted
 };
 
 /// A number for GET /metrics.

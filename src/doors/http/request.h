@@ -5,7 +5,7 @@
 
 namespace holdfast::http {
 
-/// A whole request as the routes see it. The target is split and, apart from that, as it was sent: still
+/// A complete request as the routes see it. The target is split into path and query, and is otherwise as sent: still
 /// percent-encoded.
 struct Request {
     std::string method;
@@ -13,10 +13,10 @@ struct Request {
     std::string query;  ///< without the question mark
     std::string host;
     std::string origin;
-    std::string fetch_site;  ///< Sec-Fetch-Site: how the page that calls is related to this server
+    std::string fetch_site;  ///< Sec-Fetch-Site: relation of the calling page to this server
     std::string content_type;
     std::string last_event_id;
-    std::string progress_ms;  ///< how often to show that a request which waits is being waited for
+    std::string progress_ms;  ///< interval at which a waiting request sends progress responses
     std::string signature;    ///< Holdfast-Signature
     std::string body;
     bool http_1_0 = false;

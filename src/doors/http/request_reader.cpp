@@ -30,7 +30,7 @@ core::Code code_for(beast::error_code error) {
     return core::Code::bad_request;
 }
 
-/// True if a field of the header goes on in the next line (RFC 9112, 5.2), which readers understand differently.
+/// True if a header field is folded onto the next line (RFC 9112, 5.2), which parsers understand differently.
 bool is_folded(std::string_view header) {
     header = header.substr(0, header.find("\r\n\r\n"));
     return header.find("\n ") != std::string_view::npos || header.find("\n\t") != std::string_view::npos;
@@ -85,7 +85,7 @@ RequestReader::Step RequestReader::fail(core::Code code, std::string detail) {
 }
 
 RequestReader::Step RequestReader::feed(std::string_view& input) {
-    // An empty line before a request is to be overlooked (RFC 9112, 2.2).
+    // Empty lines before a request are ignored (RFC 9112, 2.2).
     while (!started() && input.starts_with("\r\n"))
         input.remove_prefix(2);
     Parser& parser = *impl_->parser;
@@ -97,7 +97,7 @@ RequestReader::Step RequestReader::feed(std::string_view& input) {
         if (in_header && is_folded(input.substr(0, used)))
             return fail(core::Code::bad_request, "a header field goes on in the next line; write each in one line");
         input.remove_prefix(used);
-        // The parser's own limit is for the request line and for the fields, one by one.
+        // The parser applies its own limit to the request line and to the fields separately.
         if (in_header) impl_->header_bytes += used;
         if (impl_->header_bytes > max_header_bytes) return fail(core::Code::header_too_large, {});
         if (error == beast::http::error::need_more) return Step::need_more;

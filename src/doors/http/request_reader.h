@@ -12,9 +12,9 @@ namespace holdfast::http {
 inline constexpr std::size_t max_header_bytes = 16 * 1024;
 inline constexpr std::size_t max_body_bytes = 1024 * 1024;
 
-/// Bytes to requests, one after the other. No I/O. Refuses what two readers could understand differently: both lengths
-/// of a body, a transfer coding that is not `chunked`, two Host fields, HTTP/1.1 without any, fields over several
-/// lines.
+/// Parses bytes into requests, one after the other. No I/O. Refuses input that two parsers could understand
+/// differently: both kinds of body length, a transfer coding other than `chunked`, two Host fields, HTTP/1.1 without a
+/// Host, folded header fields.
 class RequestReader {
  public:
     RequestReader();
@@ -22,20 +22,21 @@ class RequestReader {
 
     enum class Step { need_more, ready, failed };
 
-    /// Reads on, and takes what it has used off the front of `input`. After `failed` the connection is of no more use.
+    /// Parses more, and removes the bytes it has used from the front of `input`. After `failed` the connection cannot
+    /// be used any more.
     Step feed(std::string_view& input);
 
     /// The request that is ready; the next feed() starts another.
     Request take();
 
-    /// What to answer after `failed`.
+    /// The error to send after `failed`.
     core::Code failure() const { return failure_; }
     const std::string& detail() const { return detail_; }
 
-    /// What has arrived of a body.
+    /// The bytes of the body received so far.
     std::size_t held_bytes() const;
 
-    /// True if the beginning of a request was used up already.
+    /// True if the beginning of a request was parsed already.
     bool started() const;
 
     /// True, once, if the client waits for `100 Continue` before it sends the body.

@@ -10,33 +10,32 @@
 
 namespace holdfast::http {
 
-/// An answer before it is put into bytes.
+/// A response before it is serialised.
 struct Response {
     int status = 200;
     std::string body{};
-    std::optional<core::Code> code{};    ///< why it is not a plain success; for the metrics
+    std::optional<core::Code> code{};    ///< why it is not a plain success, for the metrics
     std::optional<Duration> retry_in{};  ///< becomes Retry-After on a 503
-    std::string allow{};                 ///< the methods this path takes, on a 405
+    std::string allow{};                 ///< the methods that this path accepts, on a 405
     std::string_view content_type = "application/json";
 };
 
 /// The HTTP status of each code, as docs/http-api.md lists them.
 int status_of(core::Code code);
-/// `storage_failed` if there is none of that name.
+/// `storage_failed` if no code has that name.
 core::Code code_named(std::string_view name);
 
-/// The detail, or the code's own advice if there is none. Safe to put into JSON, whatever a library wrote into the
-/// detail.
+/// The detail, or the code's own advice if there is none. Safe to put into JSON, even if a library wrote the detail.
 std::string message_of(core::Code code, std::string_view detail);
 
 /// `{"error": {code, message}}`. Without a detail the message is the code's own advice.
 Response failure(core::Code code, std::string_view detail = {}, std::optional<Duration> retry_in = {});
 Response failure(const Error& error);
 
-/// How the answer is to be put into bytes.
+/// How to serialise a response.
 struct Framing {
     bool keep_alive = true;
-    bool http_1_0 = false;  ///< where keeping alive must be said
+    bool http_1_0 = false;  ///< keep-alive must be stated explicitly
     bool head_only = false;
     std::string_view date{};
 };

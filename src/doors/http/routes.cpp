@@ -72,7 +72,7 @@ bool ends_in_token(std::string_view text) {
            decoded->find_first_not_of("0123456789", hash + 1) == std::string::npos;
 }
 
-/// A path taken apart: its pattern's fixed parts, and what stands for the parameter, if it has one.
+/// A path split into its pattern's fixed parts and the parameter, if it has one.
 struct Taken {
     std::string_view before;     // "/v1/leases/"
     std::string_view parameter;  // "a%231"
@@ -81,7 +81,7 @@ struct Taken {
 
 constexpr std::string_view leases = "/v1/leases/";
 
-/// Where what follows is a name that may hold slashes, and may be followed by one of these verbs.
+/// A prefix whose rest is a name that may contain slashes and may be followed by one of these verbs.
 struct Named {
     std::string_view before;
     std::array<std::string_view, 3> verbs;
@@ -117,7 +117,7 @@ Taken take_apart(std::string_view path) {
     return {leases, rest, {}};
 }
 
-/// Clients cut a URL at `#` before they send it, and the verb behind the token with it.
+/// Clients cut a URL at `#` before they send it, which also removes a verb after the token.
 std::string lease_problem(const Taken& taken, std::string_view parameter) {
     if (taken.before != leases || parameter.empty() || ends_in_token(taken.parameter)) return {};
     std::string shown(parameter.substr(0, 100));

@@ -21,17 +21,17 @@ struct Route {
 };
 std::span<const Route> routes();
 
-/// Where a path and a method lead.
+/// The route of a path and a method.
 struct Match {
-    const Route* route = nullptr;  ///< nothing: see `allow`
+    const Route* route = nullptr;  ///< null: see `allow`
     std::string parameter;         ///< decoded
-    std::string allow;             ///< the methods this path takes, if not this one; empty if there is no such path
-    std::string problem{};         ///< the path is that of a lease and names none: why, and what to write instead
+    std::string allow;             ///< the methods this path accepts, if not this one; empty if the path is unknown
+    std::string problem{};         ///< set if a lease's path has no valid lease name: why, and what to write instead
 };
 
-/// Slashes may stand unescaped in a parameter: a lease's name ends in `#digits`, so what follows a slash after that is
-/// the verb. An agent's id or a key may hold any; only a verb of its own at the end (`/restarting`, `/bar`) is one,
-/// unless its slash is escaped. A HEAD goes where its GET would.
+/// A parameter may contain unescaped slashes. A lease's name ends in `#digits`, so a slash after that starts the verb.
+/// An agent's id or a key may contain any slashes; only one of its own verbs at the end (`/restarting`, `/bar`) is a
+/// verb, unless its slash is escaped. A HEAD request uses the route of its GET.
 Match find_route(std::string_view method, std::string_view path);
 
 }  // namespace holdfast::http

@@ -7,7 +7,7 @@
 namespace holdfast::http {
 namespace {
 
-/// Nothing new can be granted, though all that is held is renewed and released.
+/// A shortage that prevents new grants, while held leases can still be renewed and released.
 std::optional<Trouble> want_of_room(const core::Authority& authority) {
     if (authority.memory_full())
         return Trouble{"memory_full",
@@ -20,7 +20,7 @@ std::optional<Trouble> want_of_room(const core::Authority& authority) {
     return std::nullopt;
 }
 
-/// What is wrong with this server; the first of them if several are, and first of all why nothing is granted.
+/// The most important problem of this server. Problems that prevent grants come first.
 std::optional<Trouble> trouble_of(const Services& services) {
     const core::Authority& authority = services.authority;
     if (authority.stopping()) return Trouble{"stopping", "the server is stopping"};

@@ -24,15 +24,14 @@ namespace {
 
 namespace limits = core::limits;
 
-/// A signed update: what the body says, and who signed the body.
+/// A signed update: the decoded body and its signature.
 struct DecodedUpdate {
     discovery::Update update;
     std::string public_key;
     std::string signature;
 };
 
-/// A rule about the name of a service that the path names, in the name's one form; also `invalid_name`,
-/// `invalid_identity`.
+/// A rule for the service name in the path, in canonical form. Further errors: `invalid_name`, `invalid_identity`.
 struct DecodedNameRule {
     core::NameRuleKey about;
     core::NameRule rule;
@@ -55,7 +54,7 @@ discovery::Action action_field(Fields& fields) {
     return discovery::Action::enter;
 }
 
-/// Eight bytes in hex, the highest first.
+/// Eight bytes in hex, big-endian.
 std::uint64_t bytes_field(Fields& fields, std::string_view name) {
     const auto bytes = from_hex(fields.text(name).value_or(""));
     if (!bytes || bytes->size() != sizeof(std::uint64_t)) {
@@ -374,7 +373,7 @@ std::string_view name_of(core::Directory::Change change) {
     return "gone";
 }
 
-/// What is there, piece by piece, and that this was all; then nothing.
+/// Returns the current services piece by piece, then the event that ends the list, then empty strings.
 std::function<std::string()> pieces_of(core::Directory& directory, std::string glob) {
     auto query = std::make_shared<core::ServiceQuery>();
     query->name_glob = std::move(glob);
@@ -393,7 +392,7 @@ std::function<std::string()> pieces_of(core::Directory& directory, std::string g
         if (done)
             piece += listed_event();
         else if (piece.empty())
-            piece = ":\n\n";  // none of those looked at matches; nothing at all would be the end
+            piece = ":\n\n";  // no match in this piece; an empty string would end the list
         return piece;
     };
 }
@@ -415,7 +414,7 @@ void handle_update_service(Services& services, const Request& request, const std
     const auto decoded = decode_service_update(request);
     if (!decoded) return reply(failure(decoded.error()));
     core::Caller caller = caller_of(request);
-    caller.connection = 0;  // of HTTP, which is no relay's (R8)
+    caller.connection = 0;  // an HTTP connection is not a relay connection (R8)
     services.directory.update(decoded->update, {request.body, decoded->public_key, decoded->signature}, caller,
                               [reply, action = decoded->update.action](const discovery::UpdateResponse& told) {
                                   reply(answer_update(told, action));
@@ -439,7 +438,8 @@ void handle_get_service(Services& services, const Request& request, const std::s
     });
 }
 
-/// Begins once all is known that was there before this life: from then on the directory lists at once.
+/// The stream starts once the directory knows all services from before this start. From then on list() replies
+/// immediately.
 void handle_service_events(Services& services, const Request& request, const std::string&, Reply reply) {
     auto glob = decode_service_glob(request);
     if (!glob) return reply(failure(glob.error()));

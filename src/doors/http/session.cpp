@@ -12,35 +12,35 @@
 namespace holdfast::http {
 namespace {
 
-constexpr int requests_per_turn = 64;                  // then others have theirs
-constexpr std::size_t max_answers_bytes = 256 * 1024;  // unread answers before the next request is looked at
+constexpr int requests_per_turn = 64;                  // then other sessions get their turn
+constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread responses before the next request is read
 constexpr std::size_t max_stream_bytes = 1024 * 1024;
 constexpr std::size_t catch_up_bytes = 64 * 1024;
 constexpr auto stream_keep_alive = 15s;
 
-constexpr auto over_limit_timeout = 2s;  // for the request of a connection over the limit to come
+constexpr auto over_limit_timeout = 2s;  // for a connection over the limit to send its request
 constexpr auto retry_when_full = 1s;
 
-/// What a connection over the limit may still ask, so that whoever watches the server sees why nobody gets in.
+/// Requests that a connection over the limit may still make, so that monitoring sees why no one can connect.
 bool tells_how_it_is(std::string_view path) {
     return path == "/health" || path == "/ready" || path == "/metrics";
 }
 
-/// What can be answered before anything can be asked of the store.
+/// Requests that can be answered while the store is unavailable.
 bool needs_no_store(std::string_view path) {
     return tells_how_it_is(path) || path == "/v1/store";
 }
 
 constexpr std::uint64_t progress_ms_min = 50, max_progress_ms = 60'000;
 
-/// Zero for one that did not ask, or not for a number. HTTP/1.0 knows no informational answers.
+/// Zero if the client did not ask for progress, or the value is not a number. HTTP/1.0 has no informational responses.
 Duration progress_every(const Request& request) {
     const auto ms = request.http_1_0 ? std::nullopt : parse_number(request.progress_ms);
     if (!ms) return Duration::zero();
     return std::chrono::milliseconds{std::clamp(*ms, progress_ms_min, max_progress_ms)};
 }
 
-/// A page elsewhere can send a form, but no JSON, without asking first.
+/// A page of another origin can send a form without a CORS preflight, but not JSON.
 bool is_json(std::string_view content_type) {
     static constexpr std::string_view json = "application/json";
     std::string type(content_type.substr(0, content_type.find(';')));
@@ -116,7 +116,7 @@ void Session::on_written() {
     process();
 }
 
-/// Handles what has come in, as far as that is allowed, and then writes all answers at once.
+/// Handles received requests, within the limits, and then writes all responses at once.
 void Session::process() {
     if (processing_ || is_closed()) return;
     processing_ = true;
@@ -129,7 +129,7 @@ void Session::process() {
     if (budget == 0) later(&Session::process);
 }
 
-/// Reads on in the input. False if there is no whole request in it.
+/// Parses more input. False if it has no complete request.
 bool Session::next_request() {
     std::string_view rest = input();
     const RequestReader::Step step = reader_.feed(rest);
@@ -147,7 +147,7 @@ bool Session::next_request() {
     return false;
 }
 
-/// A request has not come whole yet.
+/// The request is still incomplete.
 void Session::receive() {
     if (has_ended()) return finish();
     if (is_input_full()) return reject(core::Code::header_too_large);
@@ -204,7 +204,7 @@ void Session::answer(std::uint64_t number, Response response) {
     deadline_ = Clock::now() + shared_->options.idle_timeout;
     if (!keep_alive_) return finish();
     if (processing_) return;
-    // The authority is at work on somebody's request here; ours can wait until it is done.
+    // Deferred, because the authority may be in the middle of another client's request here.
     later(&Session::process);
     flush();
 }
@@ -214,7 +214,7 @@ void Session::send(const Response& response) {
     append(output(), response, {keep_alive_, http_1_0_, head_only_, shared_->date()});
 }
 
-/// Ends the connection with an answer to what is not, or not in time, a request.
+/// Ends the connection with an error response to a malformed or late request.
 void Session::reject(core::Code code, std::string_view detail) {
     route_ = nullptr;
     keep_alive_ = false;
@@ -237,7 +237,7 @@ void Session::wait(std::uint64_t number, std::function<void()> give_up) {
     show_progress_later();
 }
 
-/// Who says that this is its last request here says nothing by going.
+/// A client that announced its last request here (no keep-alive) is expected to disconnect, so that means nothing.
 void Session::when_gone(std::uint64_t number, std::function<void()> gone) {
     if (open(number)) gone_ = keep_alive_ ? std::move(gone) : nullptr;
 }
@@ -252,7 +252,7 @@ void Session::show_progress_later() {
     });
 }
 
-/// An informational answer tells a client that asked for it that its request still waits here. It is left out while the
+/// Sends an informational response to a client that asked for progress: its request still waits. Skipped while the
 /// client does not read.
 void Session::show_progress(std::uint64_t number) {
     if (!open(number) || !give_up_ || is_finishing()) return;
@@ -265,11 +265,11 @@ void Session::show_progress(std::uint64_t number) {
 
 void Session::give_up_waiting() {
     if (!give_up_) return;
-    shared_->before_request();  // which may answer it just now
+    shared_->before_request();  // this may answer the request
     if (const auto give_up = std::exchange(give_up_, nullptr)) give_up();
 }
 
-/// False if there is nobody to stream to.
+/// False if there is no client to stream to.
 bool Session::begin_stream(std::uint64_t number) {
     if (!open(number)) return false;
     busy_ = false;
@@ -310,15 +310,15 @@ void Session::fed(std::string_view text, bool last) {
     tell_later();
 }
 
-/// One write for all that happens in this turn.
+/// One write for all events of this turn.
 void Session::tell_later() {
     if (telling_later_) return;
     telling_later_ = true;
     later(&Session::tell);
 }
 
-/// Who does not read as fast as things happen gets them from the kept events later: thousands of streams that each had
-/// a copy of their own would take the memory, and the time, of all.
+/// A client that reads too slowly gets its events later from the kept events: thousands of streams with a copy each
+/// would take too much memory and time.
 void Session::on_event(const core::Event& event) {
     if (is_finishing()) return;
     if (queued() >= catch_up_bytes && stream_->fall_behind()) behind_bytes_ = queued();
@@ -333,7 +333,7 @@ void Session::on_event(const core::Event& event) {
     tell_later();
 }
 
-/// Writes events: those that happened before the client came back first, in pieces.
+/// Writes events. Those from before the client reconnected come first, in pieces.
 void Session::tell() {
     telling_later_ = false;
     if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) {

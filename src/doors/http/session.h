@@ -19,7 +19,7 @@ namespace holdfast::http {
 
 class Session;
 
-/// What the sessions of one door share. Held by each of them: a session may be the last to go.
+/// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
 struct Shared {
     Shared(const HttpDoorServices& behind, prometheus::Registry& registry, HttpDoorOptions given,
            std::function<void()> tell_time);
@@ -32,7 +32,7 @@ struct Shared {
     bool stopping = false;
     bool gone = false;  ///< the door was destroyed: the authority may be, too
     std::unordered_map<Session*, std::shared_ptr<Session>> sessions;
-    /// Of the sessions, those over the limit, by age: they are only told how the server is, or that it is full.
+    /// The sessions over the limit, by age. They only get health responses, or the error that the server is full.
     std::map<std::uint64_t, Session*> over_limit;
     std::function<void()> on_last_session;  ///< while stopping
 
@@ -51,9 +51,10 @@ class Session final : public Connection, public Exchange, private EventSink {
             std::uint64_t number);
 
     void start();
-    /// Of one that is over the limit: answers one request, of those that tell how the server is, soon or not at all.
+    /// Starts a session over the limit. It answers one request, which must arrive within a short timeout: a health or
+    /// metrics request is served, any other is refused.
     void start_over_limit();
-    /// Ends as soon as nothing is under way.
+    /// Ends as soon as no request is under way.
     void stop();
     /// The memory of its buffers.
     std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
@@ -81,15 +82,15 @@ class Session final : public Connection, public Exchange, private EventSink {
     Duration progress_every_{};      // zero: the client did not ask for it
     std::optional<boost::asio::steady_timer> progress_timer_;
 
-    std::function<void()> gone_;  // for whoever wants to know that the connection has ended
+    std::function<void()> gone_;  // called when the connection has ended
     std::optional<EventStream> stream_;
-    std::size_t behind_bytes_ = 0;  // of events that a stream which has fallen behind has not been told
+    std::size_t behind_bytes_ = 0;  // of events not yet sent on a stream that has fallen behind
     Feeding feeding_;
     bool streaming_ = false;
     Clock::time_point keep_alive_at_;
     bool telling_later_ = false;
 
-    Clock::time_point deadline_;  // for the next request to begin, or, if it has, to be whole
+    Clock::time_point deadline_;  // for the next request to begin or, once begun, to be complete
     bool receiving_ = false;
     bool processing_ = false;
     bool over_limit_ = false;

@@ -10,7 +10,7 @@
 namespace holdfast::peer {
 namespace {
 
-/// An open file, closed at the end.
+/// Owns an fd.
 struct File {
     explicit File(const std::string& path) : number(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
     ~File() {

@@ -12,8 +12,8 @@
 
 namespace holdfast::peer {
 
-/// Connects to one address, again and again: each attempt is bounded, and the pauses between attempts double, with
-/// jitter, so that nodes that lost each other do not come back all at once.
+/// Connects to one address and retries on failure. Each attempt has a timeout. The backoff doubles, with jitter, so
+/// that nodes that lost each other do not reconnect all at once.
 class Dialer : public std::enable_shared_from_this<Dialer> {
  public:
     struct Parts {
@@ -23,13 +23,13 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
         Duration attempt_within;
         std::uint64_t seed;
         std::function<void(boost::asio::ip::tcp::socket)> on_socket;
-        std::function<void(const std::string& why)> on_failure;  ///< followed by another attempt
+        std::function<void(const std::string& why)> on_failure;  ///< another attempt follows
     };
     explicit Dialer(Parts parts);
 
     /// Connects at once.
     void dial();
-    /// Connects after a pause, which is longer each time, until succeeded() is called.
+    /// Connects after a backoff, which grows with each call until succeeded() is called.
     void dial_later();
     void succeeded() { failures_ = 0; }
     void stop();
@@ -45,7 +45,7 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
     boost::asio::ip::tcp::resolver resolver_;
     boost::asio::ip::tcp::socket socket_;
     boost::asio::steady_timer timer_;
-    std::uint64_t attempt_ = 0;  // answers to an earlier one come too late
+    std::uint64_t attempt_ = 0;  // completions of earlier attempts are ignored
     unsigned failures_ = 0;
     bool stopped_ = false;
 };

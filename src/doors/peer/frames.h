@@ -10,14 +10,14 @@
 
 namespace holdfast::peer {
 
-/// One direction of a connection once both ends share keys. Every frame ends with a MAC over its number and its
-/// content, so that whoever sits in between can neither change, insert, repeat nor leave one out unnoticed. Not
-/// encrypted.
+/// Seals one direction of a connection, once both ends share keys. Every frame ends with a MAC over its sequence number
+/// and its content, so that an attacker in between cannot change, insert, replay or drop a frame unnoticed. Frames are
+/// not encrypted.
 class Sealer {
  public:
     explicit Sealer(std::string_view key) : hmac_(key) {}
 
-    /// Appends the frame of this content.
+    /// Appends a frame with this content.
     void append(std::string_view content, std::string& out);
 
  private:
@@ -25,13 +25,13 @@ class Sealer {
     std::uint64_t number_ = 0;
 };
 
-/// The other end of a Sealer.
+/// The receiving end of a Sealer.
 class Opener {
  public:
     explicit Opener(std::string_view key) : hmac_(key) {}
 
-    /// The content of the next frame, as take_frame() gave it. Nothing if it is not what the other end sent as its
-    /// next.
+    /// Returns the content of the next frame. `body` comes from take_frame(). Returns nothing if the MAC does not match
+    /// the frame that the other end sent next.
     std::optional<std::string_view> open(std::string_view body);
 
  private:

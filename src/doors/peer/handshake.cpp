@@ -26,7 +26,7 @@ std::vector<core::LifeMark> lives_in(const pb::Introduction& introduction) {
     return lives;
 }
 
-/// The secrets that both ends can make of the cluster secret and their nonces, and nobody else.
+/// Keys derived from the cluster secret and both nonces. Only the two ends can derive them.
 class Keys {
  public:
     struct Nonces {
@@ -218,8 +218,8 @@ void Handshake::Impl::refuse(Refusal why, std::string& out) {
     refusal = why;
 }
 
-/// One that refuses before it has introduced itself says who it is along with it. One that looked for another member
-/// here has nothing against this one.
+/// A peer that refuses before its introduction names itself in the refusal. A refusal with `unexpected_node` is not
+/// attributed to the sender: it expected another member at this address and has no complaint about this one.
 void Handshake::Impl::on_refusal(Refusal why, const pb::Handshake& step) {
     state = State::refused;
     refusal = why;
@@ -230,7 +230,7 @@ void Handshake::Impl::on_refusal(Refusal why, const pb::Handshake& step) {
     if (known && !peer && why != Refusal::unexpected_node) peer = Life{index, 0};
 }
 
-/// The keys of what follows stand for all that was said.
+/// The final keys cover the nonces, ids and boot numbers, so they authenticate the whole exchange.
 void Handshake::Impl::complete() {
     const Life own{terms.node, terms.boot};
     const Life& connector = connects ? own : *peer;
@@ -243,7 +243,7 @@ void Handshake::Impl::complete() {
     state = State::done;
 }
 
-// ---- the outside ----
+// ---- public interface ----
 
 Handshake::Handshake(Side side, const Terms& terms, std::string nonce, Admits admits)
     : impl_(std::make_unique<Impl>(side, terms, std::move(nonce), std::move(admits))) {}
@@ -271,7 +271,8 @@ std::string Handshake::receive(std::string_view body) {
         !step.ParseFromArray(content.data(), static_cast<int>(content.size())))
         return impl_->breaks("it does not speak as a peer does"), out;
     if (const auto refused = refusal_of(step.refusal())) {
-        // Who has not proved to know the secret can say nothing else, nor fill the log with it.
+        // A peer that has not proved that it knows the secret may send no other refusal, and cannot fill the log with
+        // one.
         if (!impl_->opener && *refused != Refusal::wrong_secret)
             return impl_->breaks("it does not speak as a peer does"), out;
         return impl_->on_refusal(*refused, step), out;

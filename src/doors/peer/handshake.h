@@ -18,56 +18,56 @@ namespace holdfast::peer {
 inline constexpr std::uint32_t protocol_version = 1;
 inline constexpr std::size_t handshake_frame_bytes = 1024;
 
-/// Who this node is, and what every member must agree on (Q12).
+/// This node's identity, and the parameters that all members must share (Q12).
 struct Terms {
     std::string secret;
     core::NodeIndex node = 0;
     core::BootNumber boot = 1;
-    std::vector<std::string> members;  ///< their ids, in the order of their indices
+    std::vector<std::string> members;  ///< ids, in index order
     Duration longest_ttl{};
     double rho = 0;
     std::uint32_t protocol = protocol_version;
     const Founders* founders = nullptr;
 };
 
-/// How two nodes get to know each other, as a pure state machine: frames in, bytes out.
+/// Authenticates two nodes to each other, as a pure state machine: frames in, bytes out.
 ///
 ///     connector: nonce                        acceptor: nonce
 ///     connector: proof                        acceptor: proof, introduction
 ///     connector: introduction                 acceptor: welcome
 ///
-/// A proof is an HMAC of both nonces under the secret, so that nothing recorded can be played again; neither says more
-/// than its nonce and its proof before the other has proved that it knows the secret. From the introductions on every
-/// frame is sealed. The keys of the frames that follow are made of both nonces, ids and boot numbers. Whoever refuses
-/// says why, so that both ends know.
+/// A proof is an HMAC of both nonces under the secret, so recorded traffic cannot be replayed. Neither end sends more
+/// than its nonce and its proof before the other has proved that it knows the secret. All frames from the introductions
+/// on are sealed. The keys of the frames after the handshake are derived from both nonces, ids and boot numbers. The
+/// end that refuses sends the reason, so that both ends know it.
 class Handshake {
  public:
     enum class Side : std::uint8_t { connector, acceptor };
-    /// Asked about a peer that agrees in all else.
+    /// Called for a peer that agrees on all terms.
     using Admits = std::function<std::optional<Refusal>(Life peer)>;
 
-    /// REQUIRES: the terms outlive it. `nonce`: 32 bytes that nobody can guess.
+    /// REQUIRES: the terms outlive the handshake, and `nonce` has 32 unpredictable bytes.
     Handshake(Side side, const Terms& terms, std::string nonce, Admits admits);
     ~Handshake();
 
     enum class State : std::uint8_t { under_way, done, refused, broken };
     State state() const;
 
-    /// What to send before anything has come; empty for an acceptor.
+    /// The bytes to send first; empty for an acceptor.
     std::string begin();
-    /// Takes a frame's body and returns what to send. REQUIRES: under way.
+    /// Takes a frame's body and returns the bytes to send. REQUIRES: under way.
     std::string receive(std::string_view body);
 
-    /// The other end, once it has introduced itself and is a member; one that refused before that has no boot number.
+    /// The other end, once it has introduced itself and is a member. Its boot number is 0 if it refused before that.
     std::optional<Life> peer() const;
-    const Directories& directories() const;  ///< of the other end, likewise
+    const Directories& directories() const;  ///< of the other end, once it has introduced itself
     /// REQUIRES: refused.
     Refusal refusal() const;
     bool refused_by_peer() const;
-    /// What is wrong with what came. REQUIRES: broken.
+    /// Describes the malformed input. REQUIRES: broken.
     const std::string& why_broken() const;
 
-    /// For all that follows. REQUIRES: done.
+    /// Seal and open all later frames. REQUIRES: done.
     Sealer take_sealer();
     Opener take_opener();
 

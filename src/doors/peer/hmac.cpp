@@ -50,7 +50,7 @@ Hmac& Hmac::operator=(Hmac&&) noexcept = default;
 
 Hmac::Digest Hmac::of(std::initializer_list<std::string_view> parts) {
     EVP_MAC_CTX* context = impl_->context;
-    bool well = EVP_MAC_init(context, nullptr, 0, nullptr) == 1;  // the same key once more
+    bool well = EVP_MAC_init(context, nullptr, 0, nullptr) == 1;  // reuses the key
     for (std::string_view part : parts) {
         const auto length = big_endian(std::uint64_t{part.size()});
         well = well && EVP_MAC_update(context, raw({length.data(), length.size()}), length.size()) == 1;

@@ -19,7 +19,7 @@ class Hmac {
     Hmac(Hmac&&) noexcept;
     Hmac& operator=(Hmac&&) noexcept;
 
-    /// Of the parts, each with its length before it, so that no two lists of parts are the same bytes.
+    /// MACs the parts, each prefixed with its length, so that no two lists of parts encode to the same bytes.
     Digest of(std::initializer_list<std::string_view> parts);
 
  private:
@@ -31,13 +31,13 @@ inline std::string_view view(const Hmac::Digest& digest) {
     return {digest.data(), digest.size()};
 }
 
-/// In a time that does not tell where they differ.
+/// Compares in constant time.
 bool equal_secrets(std::string_view a, std::string_view b);
 
-/// Bytes that nobody can guess.
+/// Cryptographically random bytes.
 std::string random_bytes(std::size_t count);
 
-/// Numbers as they are authenticated.
+/// The encoding of numbers under a MAC.
 std::array<char, 4> big_endian(std::uint32_t number);
 std::array<char, 8> big_endian(std::uint64_t number);
 

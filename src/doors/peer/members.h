@@ -19,7 +19,7 @@ struct Member {
     bool operator==(const Member&) const = default;
 };
 
-/// The members of a cluster in the order of their ids, which gives each its index, and which of them this node is.
+/// The members of a cluster, sorted by id. A member's position is its index; `self` is this node's.
 struct Members {
     std::vector<Member> all;
     core::NodeIndex self = 0;
@@ -28,12 +28,12 @@ struct Members {
     std::vector<std::string> ids() const;
 };
 
-/// Reads `ID=HOST:PORT,ID=HOST:PORT,…` as --peers gives it, and the ID that --node gives. Without a port it is 7402;
-/// an IPv6 address stands in brackets. 1, 3, 5 or 7 members with different ids of a-z, 0-9 and `-`, and different
-/// addresses. Error `invalid_argument` says what to mend.
+/// Parses `ID=HOST:PORT,ID=HOST:PORT,…` from --peers and the ID from --node. The port defaults to 7402. An IPv6 address
+/// is written in brackets. There must be 1, 3, 5 or 7 members with distinct ids (a-z, 0-9 and `-`) and distinct
+/// addresses. Error `invalid_argument` says what to correct.
 Result<Members> parse_members(std::string_view peers, std::string_view node);
 
-/// HOST:PORT in its parts, the brackets of an IPv6 address taken off. Error `invalid_argument`.
+/// The parts of HOST:PORT, without the brackets of an IPv6 address. Error `invalid_argument`.
 struct HostPort {
     std::string host;
     std::string port;

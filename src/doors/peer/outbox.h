@@ -8,13 +8,13 @@
 
 namespace holdfast::peer {
 
-/// Encoded messages that wait to be sent to one peer. Never more than so many bytes: the oldest make room for the new,
-/// since the protocol bears loss and what is new is worth more (Q12).
+/// Encoded messages queued for one peer, at most `max_bytes`. The oldest messages are dropped to make room for new
+/// ones: the protocol tolerates loss, and newer messages are worth more (Q12).
 class Outbox {
  public:
     explicit Outbox(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-    /// Returns how many messages were lost by it, this one included if it is too large for a frame.
+    /// Returns how many messages were dropped, including this one if it is too large for a frame.
     template <class AnyMessage>
     std::size_t add(Encoder& encoder, const AnyMessage& message) {
         const std::size_t before = bytes_.size();
@@ -27,8 +27,8 @@ class Outbox {
     std::size_t bytes() const { return bytes_.size() - begin_; }
     std::size_t messages() const { return sizes_.size(); }
 
-    /// Moves the oldest to the end of `frame`, as many as fit in `max_bytes`, and at least one if there is one.
-    /// Returns how many.
+    /// Moves the oldest messages to the end of `frame`: as many as fit in `max_bytes`, and at least one if any is
+    /// queued. Returns how many.
     std::size_t take(std::string& frame, std::size_t max_bytes);
 
  private:
@@ -36,7 +36,7 @@ class Outbox {
     void drop_front(std::size_t messages);
 
     std::size_t max_bytes_;
-    std::string bytes_;  // those before begin_ are gone
+    std::string bytes_;  // bytes before begin_ are already taken
     std::size_t begin_ = 0;
     std::deque<std::size_t> sizes_;
 };

@@ -23,24 +23,24 @@ using peer::Refusal;
 
 namespace {
 
-constexpr auto repeated_after = 60s;  // a line of the log that says the same as the last one about this
+constexpr auto repeated_after = 60s;  // before a log line is repeated
 
-/// The last line of the log about somebody: what it was about, and when.
+/// The last log line about one peer: its topic and time.
 struct Logged {
     std::string about;
     Instant at{};
 };
 
-/// What the door knows of one member.
+/// The door's state for one member.
 struct Peer {
-    std::shared_ptr<Dialer> dialer;  ///< if it is ours to connect
-    std::shared_ptr<PeerLink> link;  ///< an open one
+    std::shared_ptr<Dialer> dialer;  ///< if this node connects
+    std::shared_ptr<PeerLink> link;  ///< the open connection, if any
     core::BootNumber newest_boot = 0;
-    PeerStatus past;  ///< what closed connections leave behind
+    PeerStatus past;  ///< totals of closed connections
     Logged logged;
 };
 
-/// What a connection has counted, on top of what those before it had.
+/// Adds a connection's counts to those of earlier connections.
 void add_counts(PeerStatus& status, const PeerLink::Counts& counts) {
     status.messages_sent += counts.sent;
     status.messages_received += counts.received;
@@ -93,7 +93,7 @@ struct PeerDoor::Impl final : std::enable_shared_from_this<Impl>, PeerLink::Owne
     std::vector<Peer> peers;
     std::set<std::shared_ptr<PeerLink>> links;  ///< all that are not closed
     std::map<const PeerLink*, core::NodeIndex> dialled;
-    std::list<std::shared_ptr<PeerLink>> strangers;  ///< of those, who has not proved who it is, oldest first
+    std::list<std::shared_ptr<PeerLink>> strangers;  ///< the unauthenticated ones of `links`, oldest first
     std::uint64_t refusals = 0;
     std::string last_refusal;
     Logged logged;
@@ -125,7 +125,7 @@ Result<std::string> PeerDoor::Impl::start() {
     return text_of(*bound);
 }
 
-// ---- how connections begin ----
+// ---- opening connections ----
 
 void PeerDoor::Impl::make_dialer(core::NodeIndex index) {
     peers[index].dialer = std::make_shared<Dialer>(
@@ -152,7 +152,8 @@ void PeerDoor::Impl::on_stranger(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint from = socket.remote_endpoint(error);
     if (error) return;
-    // The oldest makes room: who knows the secret is done in moments, and must not be kept out by who is not.
+    // The oldest is dropped to make room. A peer that knows the secret authenticates in moments, and must not be kept
+    // out by connections that never do.
     if (strangers.size() >= parts.limits.max_strangers) {
         ++refusals;
         strangers.front()->close("others came, and it had not proved who it is");
@@ -166,7 +167,7 @@ std::optional<Refusal> PeerDoor::Impl::admits(const PeerLink& link, Life life) {
     const bool right_one =
         link.connects() ? expected != dialled.end() && expected->second == life.node : life.node < parts.members.self;
     if (!right_one) return Refusal::unexpected_node;
-    // A directory that is not the member's is said to be that, whatever it counts as its boot number.
+    // Checked first: a wrong directory is reported as such, whatever its boot number.
     const auto refused =
         parts.founders != nullptr ? parts.founders->refuses(life, link.directories()) : std::optional<Refusal>();
     if (refused) return refused;
@@ -221,7 +222,7 @@ void PeerDoor::Impl::send(core::NodeIndex to, std::optional<core::BootNumber> bo
         ++peer.past.messages_dropped;
 }
 
-// ---- how connections end ----
+// ---- closing connections ----
 
 void PeerDoor::Impl::on_closed(PeerLink& link, const std::string& why) {
     const auto kept = link.shared_from_this();
@@ -247,7 +248,7 @@ void PeerDoor::Impl::forget(const PeerLink& link) {
 
 void PeerDoor::Impl::unreachable(core::NodeIndex index, const std::string& why) {
     peers[index].past.last_failure = why;
-    peers[index].past.last_refusal.clear();  // whoever refused is not there any more
+    peers[index].past.last_refusal.clear();  // the peer that refused is no longer there
     const peer::Member& member = parts.members.all[index];
     log_once(peers[index].logged, "unreachable",
              "peer " + member.id + " (" + member.address + ") cannot be reached: " + why);
@@ -258,7 +259,7 @@ void PeerDoor::Impl::lost(core::NodeIndex index, const std::string& why) {
     parts.on_peer(index, std::nullopt);
 }
 
-/// Whom it leads to, as far as that is known.
+/// The peer at the other end, if known.
 std::optional<core::NodeIndex> PeerDoor::Impl::index_of(const PeerLink& link) const {
     if (const auto found = dialled.find(&link); found != dialled.end()) return found->second;
     if (link.peer()) return link.peer()->node;
@@ -284,7 +285,7 @@ void PeerDoor::Impl::on_refused(PeerLink& link) {
     if (parts.on_found_old) parts.on_found_old();
 }
 
-/// A peer that is refused comes again every two seconds: the log hears of it when something changes, and else rarely.
+/// A refused peer retries every two seconds. It is logged when the reason changes, and otherwise rarely.
 void PeerDoor::Impl::log_once(Logged& last, const std::string& about, const std::string& line, bool error) {
     const Instant now = parts.clock();
     if (last.about == about && now - last.at < repeated_after) return;
@@ -314,7 +315,7 @@ PeerStatus PeerDoor::Impl::status_of(std::size_t index) const {
     return status;
 }
 
-// ---- the end ----
+// ---- stopping ----
 
 void PeerDoor::Impl::stop(std::function<void()> done) {
     stopping = true;
@@ -328,7 +329,7 @@ void PeerDoor::Impl::stop(std::function<void()> done) {
         self->abandon();
         self->stopped();
     });
-    const auto all = links;  // a copy: whoever closes leaves
+    const auto all = links;  // a copy: closing a link removes it from `links`
     for (const auto& link : all)
         link->finish();
     stopped();
@@ -337,7 +338,7 @@ void PeerDoor::Impl::stop(std::function<void()> done) {
 void PeerDoor::Impl::stopped() {
     if (!links.empty() || !on_stopped) return;
     stop_timer.cancel();
-    // Not from within: done() may destroy the door.
+    // Posted, since done() may destroy the door.
     boost::asio::post(parts.loop, [self = shared_from_this(), done = std::exchange(on_stopped, nullptr)] { done(); });
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-constexpr std::size_t input_bytes = 64 * 1024;      // to begin with, and to go back to
-constexpr std::size_t content_bytes = 1024 * 1024;  // of a frame, if it is not for one message
+constexpr std::size_t input_bytes = 64 * 1024;      // initial size, and the size after a large frame
+constexpr std::size_t content_bytes = 1024 * 1024;  // limit of a frame, unless it holds a single message
 constexpr std::uint64_t max_silent_ms = 30ULL * 24 * 3600 * 1000;
 constexpr std::size_t max_sealed_bytes = max_frame_bytes + Hmac::bytes;
 
@@ -50,7 +50,7 @@ void PeerLink::read() {
                             });
 }
 
-/// A frame that is longer than the buffer makes it grow as its bytes come, not as its length is claimed.
+/// A frame longer than the buffer grows it as bytes arrive, not by the length it claims.
 void PeerLink::make_room_to_read() {
     if (state_ == State::shaking_hands || state_ == State::refusing) return;
     if (input_.size() < input_bytes) return input_.resize(input_bytes);
@@ -89,7 +89,7 @@ bool PeerLink::shake_hands(std::string_view body) {
             refused_by_peer_ = handshake_.refused_by_peer();
             parts_.owner.on_refused(*this);
             if (refused_by_peer_) return close(std::string(to_string(*refusal_))), false;
-            state_ = State::refusing;  // until the other end has heard why, or the time for a handshake is over
+            state_ = State::refusing;  // until the peer has read the reason, or the handshake times out
             break;
         case Handshake::State::done:
             sealer_ = handshake_.take_sealer();
@@ -174,11 +174,11 @@ void PeerLink::flush() {
     write();
 }
 
-/// Writes what is next, unless something is being written.
+/// Writes next_, unless a write is in progress.
 void PeerLink::write() {
     if (writing_ || state_ == State::closed) return;
     if (next_.empty()) {
-        // The other end closes when it has read all. Closing first could throw away what is still on its way.
+        // The peer closes once it has read everything. Closing first could discard data in flight.
         if (state_ == State::finishing || state_ == State::refusing) {
             boost::system::error_code ignored;
             socket_.shutdown(tcp::socket::shutdown_send, ignored);
@@ -192,7 +192,7 @@ void PeerLink::write() {
     on_written(0);
 }
 
-/// More of it, until all is written.
+/// Continues the write until output_ is sent.
 void PeerLink::on_written(std::size_t bytes) {
     written_ += bytes;
     if (bytes > 0) progress_at_ = parts_.clock();
@@ -231,7 +231,7 @@ void PeerLink::check() {
     check_later(parts_.limits.ping_every);
 }
 
-// ---- the end ----
+// ---- closing ----
 
 void PeerLink::finish() {
     if (state_ != State::open) return close("this node stops");

@@ -16,12 +16,12 @@
 
 namespace holdfast::peer {
 
-/// One connection to a peer, from the first byte to the last: the handshake, then frames in both directions, and pings
-/// that measure the way there and back and find out when it leads nowhere. Everything that is sent in one turn of the
-/// loop goes out in one frame, in one write.
+/// One connection to a peer: the handshake, then frames in both directions, and pings that measure the round trip and
+/// detect a dead connection. Everything sent in one turn of the loop goes out in one frame and one write.
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
-    /// Whoever has it. Called from the loop, never from within a call to the link but close().
+    /// The owner of the link. Callbacks run on the loop, and never inside a call to the link, except close() and
+    /// finish().
     class Owner {
      public:
         virtual ~Owner() = default;
@@ -29,11 +29,11 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         virtual void on_open(PeerLink& link) = 0;
         virtual void on_refused(PeerLink& link) = 0;  ///< by either side
         virtual void on_messages(PeerLink& link, std::vector<Message> messages) = 0;
-        virtual void on_silence(PeerLink& link, Duration left) = 0;  ///< as the other end says with each ping
+        virtual void on_silence(PeerLink& link, Duration left) = 0;  ///< as the peer reports with each ping
         virtual void on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) = 0;  ///< likewise
-        /// The first message on this connection that says what cannot be.
+        /// The first message on this connection with impossible contents.
         virtual void on_rejected(PeerLink& link, const std::string& why) = 0;
-        /// Once, as the last.
+        /// The last callback, called exactly once.
         virtual void on_closed(PeerLink& link, const std::string& why) = 0;
     };
     struct Parts {
@@ -54,10 +54,10 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         counts_.dropped += outbox_.add(parts_.encoder, message);
         flush_soon();
     }
-    /// Sends what is queued, and closes once the other end has it.
+    /// Sends what is queued, then closes once the peer has received it. A link that is not open closes at once.
     void finish();
     void close(const std::string& why);
-    /// Closes, and does not tell the owner, which is gone.
+    /// Closes without notifying the owner, which may be gone.
     void abandon();
 
     struct Counts {
@@ -68,13 +68,13 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     bool connects() const { return connects_; }
     const std::string& address() const { return address_; }
     bool is_open() const { return state_ == State::open; }
-    /// Known once it has introduced itself.
+    /// Known once the peer has introduced itself.
     std::optional<Life> peer() const { return peer_; }
     const Directories& directories() const { return handshake_.directories(); }
     std::optional<Refusal> refusal() const { return refusal_; }
     bool refused_by_peer() const { return refused_by_peer_; }
     std::optional<Duration> round_trip() const { return round_trip_; }
-    /// What is left of the other end's silence; nothing before it has said so.
+    /// The peer's remaining silence; nothing before its first report.
     std::optional<Duration> silent_for(Instant now) const {
         if (!silent_until_) return std::nullopt;
         return std::max(*silent_until_ - now, Duration::zero());
@@ -112,7 +112,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     bool refused_by_peer_ = false;
 
     std::string input_;
-    std::size_t received_ = 0;  // bytes of input_ that are there
+    std::size_t received_ = 0;  // bytes of input_ that are filled
 
     Outbox outbox_;
     std::string content_;
@@ -122,12 +122,12 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     bool writing_ = false, flush_posted_ = false;
 
     Instant open_since_, heard_at_, progress_at_, pinged_at_;
-    std::uint64_t ping_ = 0;  // the number of the last one
+    std::uint64_t ping_ = 0;  // number of the last ping
     bool ping_due_ = false;
-    std::uint64_t pong_ = 0;  // to be sent
+    std::uint64_t pong_ = 0;  // number of the pong to send; 0: none
     bool answered_ = true;
     std::optional<Duration> round_trip_;
-    std::optional<Instant> silent_until_;  // of the other end
+    std::optional<Instant> silent_until_;  // of the peer
     Counts counts_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace holdfast::peer {
 
-/// Why two nodes do not talk to each other. The numbers travel: they keep their meaning.
+/// Why two nodes refuse each other. The numbers are part of the protocol and never change.
 enum class Refusal : std::uint8_t {
     wrong_secret = 1,
     other_version = 2,
@@ -19,10 +19,11 @@ enum class Refusal : std::uint8_t {
     old_directory = 9,
 };
 
-/// The stable code, as in the enumeration; and a sentence that says what to do.
+/// The stable code, spelled like the enumerator, and a sentence that says what to do.
 std::string_view to_string(Refusal refusal);
 std::string_view advice(Refusal refusal);
-/// A state directory is lost or was put back: nothing mends itself, and the operator should know at once.
+/// True if a state directory was lost or restored from a copy. That does not repair itself, so the operator should know
+/// at once.
 bool needs_repair(Refusal refusal);
 std::optional<Refusal> refusal_of(std::uint32_t number);
 

@@ -5,11 +5,11 @@
 
 namespace holdfast {
 
-/// Buffers that connections share: one that has nothing to keep gives its buffer back, so that idle connections cost
-/// next to nothing and busy ones do not allocate.
+/// Buffers shared by connections. A connection with no pending bytes returns its buffer, so that idle connections cost
+/// almost nothing and busy ones do not allocate.
 class Buffers {
  public:
-    static constexpr std::size_t bytes = 32 * 1024;       ///< of a buffer for input, and the least of one for output
+    static constexpr std::size_t bytes = 32 * 1024;       ///< size of an input buffer, least capacity of an output one
     static constexpr std::size_t bytes_kept = 4 * bytes;  ///< a larger one is freed
 
     Buffers() {
@@ -17,9 +17,9 @@ class Buffers {
         outputs_.reserve(max_spare);
     }
 
-    /// `bytes` long, to be written over.
+    /// `bytes` long, with arbitrary content.
     std::string take_input() { return inputs_.empty() ? std::string(bytes, '\0') : take_last(inputs_); }
-    /// Empty, with memory.
+    /// Empty, with capacity reserved.
     std::string take_output() {
         if (!outputs_.empty()) return take_last(outputs_);
         std::string fresh;
@@ -27,7 +27,7 @@ class Buffers {
         return fresh;
     }
 
-    /// Both leave an empty string without memory.
+    /// Both leave `buffer` empty, without capacity.
     void give_back_input(std::string& buffer) {
         std::string given;
         given.swap(buffer);

@@ -3,7 +3,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t max_key_bytes = 256;  // longer ones are not worth it
+constexpr std::size_t max_key_bytes = 256;  // longer keys are not prefetched
 constexpr std::size_t max_words_kept = 1024;
 
 }  // namespace
@@ -22,7 +22,7 @@ void CommandBatch::add(const RespCommand* command, std::span<const std::string_v
 std::span<const core::Expected> CommandBatch::expected(std::string_view key_prefix) {
     expected_.clear();
     names_.clear();
-    names_.reserve(max_commands * (key_prefix.size() + max_key_bytes));  // so that the views of it stay
+    names_.reserve(max_commands * (key_prefix.size() + max_key_bytes));  // so that views into it stay valid
     for (std::size_t i = 0; i < size(); ++i) {
         if (command(i) == nullptr) continue;
         const Foresight& foresight = command(i)->foresight;

@@ -11,14 +11,13 @@
 
 namespace holdfast {
 
-/// Commands that were read together and are about to be handled one after the other. Reused, so that it allocates
-/// nothing once warm.
+/// Commands that were read together and will be handled in order. Reused, so that it does not allocate once warm.
 class CommandBatch {
  public:
     static constexpr std::size_t max_commands = 32;
 
     void clear();
-    /// Copies the words, not what they show. nullptr for a command that there is not.
+    /// Copies the views, not the text they refer to. `command` is nullptr for an unknown command.
     void add(const RespCommand* command, std::span<const std::string_view> words);
 
     std::size_t size() const { return entries_.size(); }
@@ -28,8 +27,8 @@ class CommandBatch {
         return std::span(words_).subspan(entries_[i].first, entries_[i].count);
     }
 
-    /// What the commands are about, as far as they say it in a form that needs no thought. `key_prefix` comes before a
-    /// Redis key. Valid until the batch changes.
+    /// The resources and holders that the commands name, where they can be read off directly. `key_prefix` is put
+    /// before a Redis key. Valid until the batch changes.
     std::span<const core::Expected> expected(std::string_view key_prefix);
 
  private:

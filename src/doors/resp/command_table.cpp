@@ -7,7 +7,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t max_shown_bytes = 128;  // of a command and its arguments, in an error
+constexpr std::size_t max_shown_bytes = 128;  // of a command and its arguments, in an error message
 
 }  // namespace
 

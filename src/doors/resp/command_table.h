@@ -8,24 +8,24 @@
 
 namespace holdfast {
 
-/// All commands of the door, found by name, whatever its case.
+/// All commands of the door, looked up by name, ignoring case.
 class CommandTable {
  public:
     CommandTable();
 
-    /// Nothing if there is no such command.
+    /// nullptr if there is no such command.
     const RespCommand* find(std::string_view name) const;
-    /// By name.
+    /// Sorted by name.
     std::span<const RespCommand* const> all() const { return sorted_; }
 
  private:
     std::vector<const RespCommand*> sorted_;
 };
 
-/// Of a command that takes so many words, the name included.
+/// Whether the command accepts this number of words, the name included.
 bool takes(const RespCommand& command, std::size_t words);
 
-/// Texts of errors, as Redis words them.
+/// Error texts in Redis's wording.
 std::string unknown_command(std::span<const std::string_view> words);
 std::string wrong_arity(std::string_view command);
 std::string unknown_subcommand(std::string_view command, std::string_view subcommand);
@@ -34,7 +34,7 @@ inline char upper_case(char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-/// True if the texts are the same but for the case of ASCII letters.
+/// True if the texts are equal, ignoring the case of ASCII letters.
 inline bool same_word(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)

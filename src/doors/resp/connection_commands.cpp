@@ -15,7 +15,7 @@ namespace holdfast {
 /// CLIENT SETNAME, GETNAME, ID, SETINFO, INFO, LIST, NO-EVICT, NO-TOUCH.
 void client_command(Exchange& exchange);
 
-/// As Redis has it: no blanks, no control characters, nothing beyond ASCII.
+/// As in Redis: no blanks, no control characters, only ASCII.
 bool is_client_name(std::string_view name);
 inline constexpr std::string_view bad_client_name =
     "Client names cannot contain spaces, newlines or special characters.";
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t max_name_bytes = 256;
 
-/// One line, in Redis's form, with what is known here.
+/// One line in Redis's format, with the fields known here.
 std::string line_of(RespSession& session) {
     using std::chrono::duration_cast;
     const auto age = duration_cast<std::chrono::seconds>(session.parts().now - session.since()).count();
@@ -80,7 +80,7 @@ void own_id(Exchange& exchange) {
     exchange.finish();
 }
 
-/// A connection is shown itself only: others are none of its business.
+/// A connection sees only itself, not other clients.
 void own_line(Exchange& exchange) {
     exchange.reply().bulk(line_of(exchange.session()));
     exchange.finish();
@@ -185,13 +185,13 @@ void reset(Exchange& exchange) {
     exchange.finish();
 }
 
-/// What HELLO asks for besides the version.
+/// The arguments of HELLO.
 struct Hello {
     std::optional<Protocol> protocol;
     std::optional<std::string_view> user, name;
 };
 
-/// An error, or nothing.
+/// Returns an error, or nullopt.
 std::optional<std::string> read_hello(std::span<const std::string_view> words, Hello& hello) {
     if (words.size() > 1) {
         const auto version = resp::parse_integer(words[1]);

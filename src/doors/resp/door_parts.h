@@ -19,7 +19,7 @@ namespace holdfast {
 
 class RespSession;
 
-/// What the sessions of one door share. Held by each of them: a session may be the last to go.
+/// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
 struct RespDoorParts {
     RespDoorParts(boost::asio::io_context& loop, core::Authority& authority_given, RespDoorOptions options_given,
                   DoorTurn turn_given)
@@ -35,14 +35,14 @@ struct RespDoorParts {
     Poller poller;
     CommandTable commands;
     Buffers buffers;
-    CommandBatch batch;  ///< of the session that handles now
+    CommandBatch batch;  ///< of the session being handled
     SubscriberHub hub;
     redis::ScriptCache scripts;
     std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
-    std::size_t refused = 0;                          ///< of the sessions, those over the limit, which are only told so
-    std::vector<std::shared_ptr<RespSession>> woken;  ///< to be handled in the next turn
-    std::vector<std::shared_ptr<RespSession>> closed;  ///< kept to the end of the turn
-    std::function<void()> wake;                        ///< begins a turn soon, unless one is under way
+    std::size_t refused = 0;                           ///< number of sessions over the limit, which only get an error
+    std::vector<std::shared_ptr<RespSession>> woken;   ///< to be handled in the next turn
+    std::vector<std::shared_ptr<RespSession>> closed;  ///< kept alive until the end of the turn
+    std::function<void()> wake;                        ///< schedules a turn, unless one is under way
     std::function<void()> on_last_session;             ///< while stopping
     std::uint64_t commands_handled = 0;
     std::uint64_t connections_accepted = 0;
@@ -53,11 +53,11 @@ struct RespDoorParts {
     bool gone = false;  ///< the door was destroyed: the authority may be, too
 
     std::uint64_t same_value_sets = 0;
-    std::chrono::steady_clock::time_point warn_again_at;  ///< of those
+    std::chrono::steady_clock::time_point warn_again_at;  ///< next warning about same_value_sets
 
-    /// Counts it, and warns of it once per minute.
+    /// Counts a lock refused for its own value, and warns at most once per minute.
     void note_same_value();
-    /// Handles the session in this turn or soon.
+    /// Schedules the session for this turn or the next.
     void wake_up(RespSession& session);
     void forget(RespSession& session);
 };

@@ -5,7 +5,7 @@
 namespace holdfast {
 namespace {
 
-/// The four commands are two, for names and for patterns.
+/// Subscribing and unsubscribing work alike for names and for patterns.
 struct Kind {
     std::string_view subscribe, unsubscribe;
     bool (Subscriptions::*add)(std::string_view);
@@ -17,7 +17,7 @@ constexpr Kind by_name{"subscribe", "unsubscribe", &Subscriptions::add_channel, 
 constexpr Kind by_pattern{"psubscribe", "punsubscribe", &Subscriptions::add_pattern, &Subscriptions::remove_pattern,
                           &Subscriptions::patterns};
 
-/// As in Redis each name has a message of its own, which is all the reply there is.
+/// As in Redis, each name gets a message of its own. There is no other reply.
 void confirm(resp::ReplyWriter& reply, std::string_view what, const std::string* name, std::size_t count) {
     reply.push(3);
     reply.bulk(what);

@@ -17,9 +17,9 @@ class RespSession;
 
 /// One command and its reply.
 ///
-/// A handler writes the reply and calls finish(), before it returns or later, once. Replies leave in the order of the
-/// commands, whenever they are finished, so a command that waits does not let those behind it overtake. If the
-/// connection goes away first, the exchange lives on until finish(), and what is written goes nowhere.
+/// A handler writes the reply and calls finish() exactly once, before it returns or later. Replies are sent in the
+/// order of the commands, so later commands do not overtake one that waits. If the connection ends first, the exchange
+/// stays valid until finish(), and its reply is discarded.
 class Exchange {
  public:
     /// The command and its arguments, as views that are valid until the handler returns.
@@ -27,17 +27,17 @@ class Exchange {
 
     resp::ReplyWriter reply();
 
-    /// The reply is whole. The exchange must not be used after.
+    /// Marks the reply as complete. The exchange must not be used afterwards.
     void finish();
 
-    /// The request waits under this ticket of the authority: it is cancelled if the connection goes away. 0: it does
-    /// not wait. Every `progress` the client is shown that it does; zero: never.
+    /// The request waits under this ticket of the authority, and is cancelled if the connection ends. 0: it does not
+    /// wait. While it waits, the client gets a progress message at the interval `progress`; zero: never.
     void waits(std::uint64_t ticket, Duration progress);
 
-    /// True if the client's host is there, as far as the connection tells.
+    /// True if the client's host is reachable, as far as the connection can tell.
     bool reachable() const;
 
-    /// Of a connection that went away: finish() is all that is left to do.
+    /// True if the connection has ended. Only finish() is left to call.
     bool gone() const;
 
     RespSession& session();
@@ -55,7 +55,7 @@ void ok(Exchange& exchange);
 void fail(Exchange& exchange, std::string_view message);
 void fail(Exchange& exchange, std::string_view code, std::string_view message);
 
-/// Which words of a command name what it is about, so that the store can be told before its turn comes. 0: none.
+/// Positions of the words that name a command's resource and holder, so that the store can prefetch them. 0: none.
 struct Foresight {
     std::uint8_t resource = 0;
     std::uint8_t holder = 0;
@@ -63,10 +63,10 @@ struct Foresight {
     std::uint8_t max_holder_words = 255;  ///< with more words no lease of the holder begins or ends
 };
 
-/// How a command is called, and by whom it is answered.
+/// A command's name, arity and handler.
 struct RespCommand {
     std::string_view name;  ///< in capitals
-    int arity = 0;          ///< words including the name; negative: at least so many, as COMMAND tells it
+    int arity = 0;          ///< words including the name; negative: a minimum, as in the reply of COMMAND
     void (*handler)(Exchange&) = nullptr;
     bool writes = false;                            ///< for COMMAND: changes something
     int first_key = 0, last_key = 0, key_step = 0;  ///< likewise

@@ -15,7 +15,8 @@ namespace {
 using core::RecordTransaction;
 using core::SingleRecordAnswer;
 
-/// SADD and SREM take members one after the other; one that cannot be taken ends it, with what came before done.
+/// SADD and SREM handle members one after the other. A member that fails ends the command; the changes before it
+/// remain.
 struct MemberChanges {
     Exchange& exchange;
     std::string key;
@@ -37,7 +38,7 @@ void change_next(const std::shared_ptr<MemberChanges>& changes) {
         });
 }
 
-constexpr std::size_t members_per_command = 256;  // as a manifest has intents (G1)
+constexpr std::size_t members_per_command = 256;  // as many as the intents of a manifest (G1)
 
 void change(Exchange& exchange, void (*rule)(RecordTransaction&), bool takes) {
     const auto words = exchange.words();
@@ -219,7 +220,7 @@ void pttl(Exchange& exchange) {
     });
 }
 
-/// Rounded as Redis does it.
+/// Rounded as in Redis.
 void ttl(Exchange& exchange) {
     run(exchange, {exchange.words()[1]}, &redis::time_left, [&exchange](const SingleRecordAnswer& answer) {
         if (answer.refused) return fail(exchange, answer);
@@ -227,7 +228,7 @@ void ttl(Exchange& exchange) {
     });
 }
 
-// ---- what is no lease ----
+// ---- not a lease ----
 
 void refuse_without_expiry(Exchange& exchange) {
     fail_no_expiry(exchange);

@@ -27,34 +27,33 @@ void verify_command(Exchange& exchange);  ///< LEASE.VERIFY resource token [reso
 void get_command(Exchange& exchange);     ///< LEASE.GET resource [token]
 void list_command(Exchange& exchange);    ///< LEASE.LIST [HOLDER h] [PREFIX p] [NAMESPACE n] [LIMIT n] [AFTER cursor]
 
-/// LEASE.ACQUIRE resource holder ttl_ms [PREDICATE p] [WAIT ms] [PRIORITY n] [SCOPE connection] [REASON text]
-/// [SESSION s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], read and checked for form as the HTTP door does. Views of the
-/// command's words.
+/// LEASE.ACQUIRE resource holder ttl_ms [PREDICATE p] [WAIT ms] [PRIORITY n] [SCOPE connection] [REASON text] [SESSION
+/// s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], parsed and validated as in the HTTP door. Views of the command's words.
 struct AcquireArguments {
     std::string_view resource, holder, reason, session, name_space;
     core::Predicate predicate = core::Predicate::mutates;
     Duration ttl{};
     Duration wait{};
-    Duration progress{};  ///< how often to show that it waits; zero: not
+    Duration progress{};  ///< interval of progress messages while it waits; zero: none
     std::optional<core::Priority> priority;
     std::optional<std::uint64_t> epoch;
     bool scoped = false;
 
-    /// Nothing that only the long way through the authority can do.
+    /// True if it needs nothing that only the authority's general path can do.
     bool is_plain() const {
         return wait == Duration::zero() && !priority && !epoch && reason.empty() && session.empty();
     }
 };
 Result<AcquireArguments> read_acquire(std::span<const std::string_view> words);
 
-/// A resource as a command names it, as one name. Without a namespace, and if it has that form already, it is a view of
-/// what came; otherwise it is put into `room`. One that begins with `@` is taken to be a full name, where that is
-/// allowed.
+/// The full name of a resource that a command names. Without a namespace, and if the name is canonical already, this is
+/// a view of the command's word; otherwise the name is built in `room`. A resource that begins with `@` is taken as a
+/// full name, where that is allowed.
 enum class FullNames : std::uint8_t { refused, allowed };
 Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
                                   std::string& room);
 
-/// A whole number of milliseconds up to 10^12; `field` is for the error.
+/// A whole number of milliseconds up to 10^12. `field` is named in the error.
 Result<Duration> read_ms(std::string_view field, std::string_view text);
 Result<core::Token> read_token(std::string_view text);
 Error invalid_argument(std::string message);
@@ -67,14 +66,14 @@ constexpr std::uint64_t max_duration_ms = 1'000'000'000'000;
 constexpr std::int64_t max_priority = 9'000'000'000'000'000;
 constexpr std::uint64_t max_number = (1ULL << 53) - 1;
 
-/// True if normalised() would change nothing. False does not say the contrary.
+/// True if normalised() would certainly change nothing. False means unknown.
 bool surely_normalised(std::string_view name) {
     if (name.empty() || name.front() == ' ' || name.back() == ' ' || name.back() == '/') return false;
     const bool file = name.starts_with("FILE:");
     if (file && (name.size() < 6 || name[5] == ' ' || name[5] == '.' || name.find('*') != std::string_view::npos))
         return false;
     for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
-        const char next = name[slash + 1];  // the last byte is no slash
+        const char next = name[slash + 1];  // in range: the last byte is not a slash
         if (next == '/' || (file && next == '.')) return false;
     }
     return true;
@@ -170,7 +169,7 @@ Result<std::string_view> one_name(std::string_view resource, std::string_view na
         normal = std::move(*made);
         name = normal;
     }
-    // A name that is only looked up needs no check: one that is malformed is not found.
+    // A name that is only looked up needs no check: a malformed one is not found.
     if (full == FullNames::refused || name.size() > limits::resource_bytes)
         if (const auto checked = check_resource(name); !checked) return checked.error();
     if (normal.empty() && (name_space.empty() || name_space == default_namespace)) return name;
@@ -206,7 +205,7 @@ Result<LeaseName> read_name(std::string_view resource, std::string_view token_te
     return LeaseName{std::string(*name), *token};
 }
 
-/// Which leases to list, as views of the command's words.
+/// Parses the query of LEASE.LIST. Views of the command's words.
 Result<ListQuery> read_list(std::span<const std::string_view> words) {
     ListQuery query;
     if (words.size() % 2 == 0) return invalid_argument("an option is without its value");
@@ -309,7 +308,7 @@ namespace {
 
 // ---- LEASE.ACQUIRE ----
 
-/// R8: it ends with the connection, which may have ended before it was granted.
+/// R8: the lease ends with the connection, which may have ended before the grant.
 void bind_to_connection(Exchange& exchange, std::string_view resource, const Lease& lease) {
     if (exchange.gone())
         exchange.authority().single_record().release(
@@ -329,7 +328,7 @@ void acquire_at_once(Exchange& exchange, const AcquireArguments& asked, std::str
                                                  });
 }
 
-/// What the door itself has to do with a grant, and meanwhile.
+/// The door's own part in an acquisition: scope of the grant, and progress while it waits.
 struct Attention {
     bool scoped = false;
     Duration progress{};
@@ -349,7 +348,7 @@ void acquire_with_patience(Exchange& exchange, AcquireRequest request, Attention
     if (ticket != 0) exchange.waits(ticket, attention.progress);
 }
 
-/// The holder registers as an agent of this age, then asks (G5).
+/// Registers the holder as an agent with this priority, then acquires (G5).
 void acquire_as_agent(Exchange& exchange, AcquireRequest request, Attention attention, Priority priority) {
     AgentRequest agent{request.caller, request.holder, priority, request.epoch};
     auto asked = std::make_unique<AcquireRequest>(std::move(request));
@@ -385,7 +384,7 @@ void acquire(Exchange& exchange) {
     request.holder = asked->holder;
     request.epoch = asked->epoch;
     request.session = asked->session;
-    if (leads && request.session.empty()) request.session = random_hex(16);  // it could not step down without (R2)
+    if (leads && request.session.empty()) request.session = random_hex(16);  // needed to step down (R2)
     request.intents = {{std::string(*resource), asked->predicate}};
     request.ttl = asked->ttl;
     request.wait = asked->wait;
@@ -403,7 +402,7 @@ struct Keeping {
     std::string_view session{};
     std::optional<Duration> ttl;
     std::span<const std::string_view> first;   ///< resource and token
-    std::span<const std::string_view> others;  ///< likewise, again and again
+    std::span<const std::string_view> others;  ///< pairs of resource and token
     bool many = false;
 };
 
@@ -433,7 +432,7 @@ Result<Keeping> read_keeping(std::span<const std::string_view> words, bool takes
     return read;
 }
 
-/// Which of the two, and how it is answered.
+/// Renewal or release, and how to write its reply.
 struct Verb {
     bool renews;
     void (*put)(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer);
@@ -443,7 +442,7 @@ constexpr Verb releasing{false, [](resp::ReplyWriter& reply, std::string_view, c
                              put_released(reply, answer);
                          }};
 
-/// Calls `done` if the name is well formed, else returns why it is not.
+/// Calls `done` if the name is well formed, else returns the error.
 std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_view> name, const Keeping& asked,
                               const Verb& verb, SingleRecord::Done done) {
     std::string room;
@@ -461,7 +460,7 @@ std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_vi
     return std::nullopt;
 }
 
-/// The replies of a command that names many leases, each in its place (R1).
+/// The replies of a command that names many leases, in the order of the names (R1).
 struct Many {
     Many(Exchange& of, std::size_t count) : exchange(of), replies(count), missing(count) {}
 

@@ -12,7 +12,7 @@ using namespace core;
 
 namespace {
 
-constexpr std::size_t max_named = 3;  // of those in the way, in an error that is one line
+constexpr std::size_t max_named = 3;  // conflicts named in an error of one line
 
 std::string_view in_capitals(Code code, std::array<char, 32>& room) {
     const std::string_view name = name_of(code).substr(0, room.size());
@@ -20,7 +20,7 @@ std::string_view in_capitals(Code code, std::array<char, 32>& room) {
     return {room.data(), name.size()};
 }
 
-/// How long to wait is rounded up: whoever asks at that time must not be early.
+/// Rounds up, so that a retry after this time is not too early.
 std::int64_t ms_up(Duration duration) {
     return to_ms(duration + Duration{1ms} - Duration{1});
 }

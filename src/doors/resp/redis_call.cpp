@@ -45,7 +45,7 @@ void fail(Exchange& exchange, const core::SingleRecordAnswer& refused) {
     const core::Code code = *refused.refused;
     resp::ReplyWriter reply = exchange.reply();
     if (code == core::Code::recovering || code == core::Code::stopping) {
-        // As Redis says it when it is up but does not serve yet: clients know that to pass.
+        // Redis's own error while it starts: clients treat it as temporary.
         reply.error("LOADING", with_retry(advice_of(code), refused.retry_in));
     } else if (code == core::Code::memory_full) {
         reply.error("OOM", with_retry(advice_of(code), refused.retry_in));  // likewise

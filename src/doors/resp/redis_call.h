@@ -13,11 +13,11 @@
 
 namespace holdfast {
 
-/// The namespace of a database: `redis`, and `redis-1` to `redis-15` for those that SELECT chooses. REQUIRES: below
+/// The namespace of a database: `redis`, and `redis-1` to `redis-15` for those selected by SELECT. REQUIRES: below
 /// `databases` (server_commands.h).
 std::string redis_namespace(unsigned database);
 
-/// The resource of a key, made without allocating. Empty, which is the name of nothing, for a key that is too long.
+/// The resource of a key, built without allocating. Empty, which names no resource, if the key is too long.
 class RedisKey {
  public:
     RedisKey(Exchange& exchange, std::string_view key);
@@ -39,21 +39,23 @@ void run(Exchange& exchange, const RedisCall& call, core::SingleRecord::Rule rul
 /// Error replies; they finish the exchange.
 void fail_wrong_type(Exchange& exchange);
 void fail_no_expiry(Exchange& exchange);
-/// Why the lease's own rules refused it. Always an error, never an answer that could pass for a grant.
+/// Replies why the lease rules refused the request. Always an error, never a reply that could pass for a grant.
 void fail(Exchange& exchange, const core::SingleRecordAnswer& refused);
-/// Replies with an error, if the answer is one, and says so. `number` must be an outcome.
+/// If the answer is an error, replies with it and returns true. REQUIRES: unless refused, `number` of the answer is a
+/// redis::KeyOutcome.
 bool failed(Exchange& exchange, const core::SingleRecordAnswer& answer);
 
-/// A lock was refused because its own value has the key. Redis answers that as it answers a lock of another, and so do
-/// we; but whoever runs Redlock over several nodes of one Holdfast can never get a majority, and is to be told.
+/// A lock was refused because the key already holds the same value. Redis answers this like a lock held by another
+/// client, and so do we. But a client that runs Redlock over several nodes of one Holdfast can never get a majority, so
+/// the operator is warned.
 void note_same_value(Exchange& exchange);
 
-/// True if the key and, where given, the value can be a resource and a holder; else the error is replied.
+/// True if the key and, where given, the value can be a resource and a holder; else replies with the error.
 bool usable(Exchange& exchange, std::string_view key, std::string_view value);
 
 void reply_integer(Exchange& exchange, std::int64_t number);
 
-/// Runs a rule on each of the keys, and replies with the sum of what `count` makes of the answers.
+/// Runs a rule on each key, and replies with the sum of `count` over the answers.
 void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::RecordTransaction&),
                std::int64_t (*count)(const core::SingleRecordAnswer&));
 

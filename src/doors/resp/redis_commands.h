@@ -4,13 +4,13 @@
 
 namespace holdfast {
 
-/// Handlers of key_commands() that have files of their own.
+/// Handlers of key_commands(), by file.
 
 // redis_scan.cpp
 void redis_keys_command(Exchange& exchange);
 void redis_scan_command(Exchange& exchange);
 
-// redis_members.cpp
+// key_commands.cpp
 void redis_sadd_command(Exchange& exchange);
 void redis_srem_command(Exchange& exchange);
 void redis_sismember_command(Exchange& exchange);

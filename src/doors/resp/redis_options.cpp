@@ -17,7 +17,7 @@ OptionError syntax() {
     return OptionError(syntax_error);
 }
 
-/// The TTL of SET: it must be more than nothing.
+/// The TTL of SET, which must be positive.
 std::variant<Duration, OptionError> parse_ttl(std::string_view text, TimeUnit unit) {
     const auto time = parse_time(text, unit);
     if (!time) return OptionError(not_an_integer);

@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-/// What follows a command's fixed words, or the message of the error that it is.
+/// The parsers return a command's options, or this: an error message.
 using OptionError = std::string;
 
 inline constexpr std::string_view syntax_error = "syntax error";
@@ -20,11 +20,11 @@ inline constexpr std::string_view instants_refused =
     "an instant of your clock means nothing here, for leases are timed by the server's clock alone: say how long, with "
     "PX, EX, PEXPIRE or EXPIRE";
 
-/// A number of milliseconds or seconds. What is longer than any lease can be stays so, and does not overflow.
+/// A number of milliseconds or seconds. A time longer than any lease is clamped to such a time, and does not overflow.
 enum class TimeUnit : std::uint8_t { milliseconds, seconds };
 std::optional<Duration> parse_time(std::string_view text, TimeUnit unit);
 
-/// `[NX|XX] [GET] [PX ms|EX s|KEEPTTL]` of SET. `no_expiry` if neither of the last is there.
+/// `[NX|XX] [GET] [PX ms|EX s|KEEPTTL]` of SET. `no_expiry` if none of PX, EX and KEEPTTL is given.
 struct SetOptions {
     redis::SetTerms terms;
     bool no_expiry = true;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t max_keys = 100'000;                // of one KEYS
 constexpr std::size_t max_key_bytes_together = 8 << 20;  // likewise
-constexpr std::uint64_t match_steps = 1'000'000;         // that a pattern may take for one answer, and
-constexpr std::uint64_t match_steps_per_byte = 16;       // for each byte of the keys that it is compared with
+constexpr std::uint64_t match_steps = 1'000'000;         // limit of match steps for one reply, and
+constexpr std::uint64_t match_steps_per_byte = 16;       // for each byte of the keys compared
 constexpr std::string_view too_many_keys = "too many keys for one answer: use SCAN";
 constexpr std::string_view too_slow_pattern = "this pattern takes too long to match: give it fewer * or sets";
 constexpr std::size_t leases_per_page = 1000;  // of KEYS
@@ -34,9 +34,9 @@ struct Listing {
     std::vector<std::string> keys{};
     std::size_t key_bytes = 0;
     std::uint64_t steps = match_steps;
-    std::string last{};  ///< the resource that was looked at last
+    std::string last{};  ///< the resource read last
 
-    /// The leases of one record follow one another: a key with several is told once. False if the pattern takes too
+    /// The leases of one record are adjacent, so a key with several is listed once. False if the pattern takes too
     /// long.
     bool add(const core::ListPage& page) {
         for (const core::NamedLease& named : page.leases) {
@@ -72,7 +72,7 @@ void write_keys(resp::ReplyWriter reply, const Listing& listing) {
         reply.bulk(key);
 }
 
-/// Asks for the next page and hands it to `then`, unless there is an error to reply.
+/// Fetches the next page and passes it to `then`, or replies with the error.
 template <class Then>
 void next_page(const ListingPtr& listing, Then then) {
     listing->exchange.authority().list({.name_space = listing->name_space,

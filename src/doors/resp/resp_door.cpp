@@ -15,10 +15,10 @@ namespace {
 using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t max_refused = 64;  // connections over the limit that are told so; more are just closed
+constexpr std::size_t max_refused = 64;  // connections over the limit that get an error; more are just closed
 constexpr auto stop_grace = 2s;
 constexpr auto warn_every = 1min;
-constexpr int rounds_per_turn = 4;  // for sessions that wake one another; then the loop has its turn
+constexpr int rounds_per_turn = 4;  // for sessions that wake each other; then other handlers of the loop run
 
 }  // namespace
 
@@ -117,7 +117,7 @@ void RespDoor::Impl::turn() {
     const auto ready = parts->poller.ready();
     for (const Poller::Ready& one : ready)
         if (one.input) static_cast<RespSession*>(one.who)->receive(one.broken);
-    parts->turn.begins();  // after the last byte was received, so that nothing is granted from before it was asked (T3)
+    parts->turn.begins();  // after the last byte was received, so that no grant starts before its request (T3)
     for (const Poller::Ready& one : ready)
         static_cast<RespSession*>(one.who)->handle();
     handle_woken();
@@ -147,7 +147,7 @@ void RespDoor::Impl::turn_soon() {
     });
 }
 
-/// On a copy: whoever is visited may leave.
+/// Iterates over a copy, since a session may remove itself during the visit.
 template <class Visit>
 void RespDoor::Impl::for_each_session(Visit visit) {
     std::vector<std::shared_ptr<RespSession>> all;
@@ -159,7 +159,8 @@ void RespDoor::Impl::for_each_session(Visit visit) {
     if (!in_turn) parts->closed.clear();
 }
 
-/// One timer for the deadlines of all, which are seconds and may be passed by a fraction, and for their buffers.
+/// One timer for the deadlines and the buffers of all sessions. Deadlines are seconds long, so firing a fraction late
+/// is fine.
 void RespDoor::Impl::check_sessions() {
     parts->now = Clock::now();
     parts->turn.begins();
@@ -197,7 +198,7 @@ void RespDoor::Impl::stop(std::function<void()> done) {
 void RespDoor::Impl::stopped() {
     stop_timer.cancel();
     check_timer.cancel();
-    // Not from within: the last session is still closing, and done() may destroy the door.
+    // Posted, because the last session is still closing and done() may destroy the door.
     boost::asio::post(loop, [self = shared_from_this()] {
         self->parts->on_last_session = nullptr;
         if (const auto done = std::exchange(self->on_stopped, nullptr)) done();

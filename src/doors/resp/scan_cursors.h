@@ -8,8 +8,8 @@
 
 namespace holdfast {
 
-/// Where the scans of one connection go on. A cursor of Redis is a number; where the store's own is not, a number
-/// stands for it, for as long as this connection has not begun many other pages.
+/// The scan cursors of one connection. A Redis cursor is a number. If the store's cursor is not, a number stands for
+/// it, until this connection has begun 16 more pages.
 class ScanCursors {
  public:
     std::string number_of(const std::string& next) {
@@ -20,7 +20,7 @@ class ScanCursors {
         return std::to_string(last_);
     }
 
-    /// What the number stands for; the number itself if it is none of these.
+    /// The store's cursor for this number; the number itself if it stands for none.
     std::string next_of(std::uint64_t number) const {
         if (number == 0) return {};
         const bool kept = number <= last_ && number + kept_.size() > last_;

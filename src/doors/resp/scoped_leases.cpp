@@ -22,7 +22,7 @@ void ScopedLeases::forget_if_of(Token token, std::string_view holder) {
     if (found != leases_.end() && found->second.holder == holder) leases_.erase(found);
 }
 
-/// Those that expired or were ended by others are not told of here.
+/// Needed because this class is not notified of leases that expired or were ended by others.
 void ScopedLeases::drop_ended() {
     const auto ended = std::make_shared<std::vector<Token>>();
     for (const auto& [token, scoped] : leases_)

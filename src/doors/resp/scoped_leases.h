@@ -15,10 +15,10 @@ class ScopedLeases {
 
     explicit ScopedLeases(core::Authority& authority) : authority_(authority) {}
 
-    /// False if there are as many as there may be, even without those that have ended meanwhile.
+    /// False if the limit is reached, even after dropping leases that have ended meanwhile.
     bool has_room();
     void add(core::LeaseName name, std::string holder);
-    /// Takes out a lease that its holder is about to release.
+    /// Removes a lease that its holder is about to release.
     void forget_if_of(core::Token token, std::string_view holder);
     void release_all();
     std::size_t size() const { return leases_.size(); }

@@ -18,8 +18,8 @@
 
 namespace holdfast {
 
-/// Runs a script over several keys, and replies. To take or extend them is all or nothing, as a manifest is (G1): it
-/// looks at all of them first, and gives back what it took if one was taken from under it.
+/// Runs a script over several keys, and replies. Acquiring or extending them is all or nothing, like a manifest (G1):
+/// it checks all keys first, and releases those it took if another client takes one meanwhile.
 void run_over_keys(Exchange& exchange, const redis::Script& script, std::span<const std::string_view> keys,
                    std::string_view value, Duration ttl);
 
@@ -34,10 +34,10 @@ using ManyKeysPtr = std::shared_ptr<ManyKeys>;
 
 struct ManyKeys {
     Exchange& exchange;
-    std::vector<std::string> keys;  ///< each once, by name
+    std::vector<std::string> keys;  ///< without duplicates, sorted
     std::string value;
     Duration ttl;
-    std::int64_t named;  ///< how many there were, with repeated ones
+    std::int64_t named;  ///< number of keys, duplicates included
     std::vector<core::Token> taken{};
     std::int64_t removed = 0;
 
@@ -46,7 +46,7 @@ struct ManyKeys {
 
 // ---- take all ----
 
-/// Gives back, last first, what was taken; then replies with the error, or with nothing done.
+/// Releases the taken keys, last first, then replies with the error, or with 0.
 void give_back(const ManyKeysPtr& many, const std::shared_ptr<const SingleRecordAnswer>& refused) {
     if (many->taken.empty()) {
         if (refused) return fail(many->exchange, *refused);
@@ -190,7 +190,7 @@ void run_rule(RecordTransaction& desk, ScriptAct act, Duration time) {
 
 // ---- EVAL and EVALSHA ----
 
-/// What follows the script: how many keys there are, the keys, the arguments.
+/// The words after the script: the number of keys, the keys, the arguments.
 struct Operands {
     std::span<const std::string_view> keys;
     std::span<const std::string_view> arguments;
@@ -304,7 +304,7 @@ void script(Exchange& exchange) {
     found->handler(exchange);
 }
 
-/// A release takes one argument, the holder; a renewal has a time behind it.
+/// A release has one argument, the holder. A renewal has a time after it.
 constexpr Foresight foresight{3, 4, true, 5};
 
 constexpr std::array script_table{

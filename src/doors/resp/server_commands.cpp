@@ -84,7 +84,7 @@ struct Setting {
     std::string value;
 };
 
-/// What client libraries and redis-benchmark look at.
+/// The settings that client libraries and redis-benchmark read.
 std::vector<Setting> settings_of(const RespDoorParts& parts) {
     const auto idle_s = std::chrono::duration_cast<std::chrono::seconds>(parts.options.idle_timeout).count();
     return {{"appendonly", "no"},

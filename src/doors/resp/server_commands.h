@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-/// Of the Redis whose commands these are, for client libraries that look.
+/// The Redis version whose commands these are, for client libraries that check.
 inline constexpr std::string_view redis_version = "7.0.15";
 
 inline constexpr int databases = 16;  ///< namespaces of keys that SELECT can choose

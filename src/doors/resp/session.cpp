@@ -19,14 +19,14 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t max_answers_bytes = 256 * 1024;  // unread answers before the next command is looked at
+constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread replies before the next command is read
 constexpr std::size_t max_under_way = 1024;
-constexpr std::size_t commands_per_clock = 256;  // in a long turn the clock is read again
+constexpr std::size_t commands_per_clock = 256;  // after which the clock is read again in a long turn
 constexpr std::size_t max_input_bytes = resp::max_command_bytes + Buffers::bytes;
-constexpr std::size_t max_kept_bytes = 64 * 1024;  // of memory that a slot keeps for its next exchange
+constexpr std::size_t max_kept_bytes = 64 * 1024;  // memory that a slot keeps for its next exchange
 constexpr auto linger_for = 2s;
 
-/// As in Redis, where a connection of RESP2 cannot tell a message from a reply.
+/// As in Redis, since a RESP2 client cannot tell a message from a reply.
 bool allowed_while_subscribed(const RespCommand& command) {
     static constexpr std::array<std::string_view, 7> allowed{"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE",
                                                              "PING",      "QUIT",        "RESET"};
@@ -39,14 +39,14 @@ bool allowed_in_transaction(const RespCommand& command) {
     return std::find(allowed.begin(), allowed.end(), command.name) != allowed.end();
 }
 
-/// So that a client can connect, and learn why nothing else is answered.
+/// Allowed so that a client can connect and learn why nothing else is served.
 bool needs_no_store(const RespCommand& command) {
     const auto some = connection_commands();
     return std::any_of(some.begin(), some.end(), [&](const RespCommand& one) { return &one == &command; });
 }
 
-/// How a browser begins that a web page sends here, with commands in what it posts. The page needs no answer to do
-/// harm.
+/// The first word of a browser's HTTP request. A web page can put commands into the body of a POST, and needs no reply
+/// to do harm.
 bool is_of_a_web_page(std::string_view name) {
     return same_word(name, "POST") || same_word(name, "Host:");
 }
@@ -76,7 +76,7 @@ bool RespSession::wants_input() const {
     return !ended_ && (lingering_ || (!ending_ && has_room()));
 }
 
-/// Room for at least one more byte of the command that is arriving.
+/// Makes room for at least one more byte of the arriving command.
 void RespSession::make_room() {
     if (input_.empty()) input_ = parts_->buffers.take_input();
     if (begin_ == end_) begin_ = end_ = 0;
@@ -123,7 +123,7 @@ void RespSession::handle() {
         return;
     }
     handle_commands();
-    if (ended_) cancel_waits();  // who has left need not be served
+    if (ended_) cancel_waits();  // the client has left
     if (ended_ && !stopped_short_ && !ending_) {
         ending_ = true;
         leave();
@@ -159,8 +159,8 @@ void RespSession::handle_commands() {
     if (begin_ == end_ || ending_) give_up_input();
 }
 
-/// Reads commands to be handled together: those that say what they are about, and perhaps one other behind them, so
-/// that the store can begin to fetch what it has of them all.
+/// Reads commands to be handled together: those with a Foresight, and perhaps one other after them, so that the store
+/// can prefetch the records of all of them.
 resp::CommandReader::Outcome RespSession::read_ahead() {
     using Outcome = resp::CommandReader::Outcome;
     CommandBatch& batch = parts_->batch;
@@ -177,7 +177,7 @@ resp::CommandReader::Outcome RespSession::read_ahead() {
         if (words.empty()) continue;
         const RespCommand* command = find(words[0]);
         batch.add(command, words);
-        // The words of a line live in the reader until the next one is read.
+        // The words of an inline command are stored in the reader only until the next command is read.
         foreseen = is_array && command != nullptr && command->foresight.resource != 0;
     }
     if (batch.size() > 1 && parts_->options.not_yet() == nullptr)
@@ -287,14 +287,14 @@ void RespSession::finished(Slot& slot) {
     slot.ticket = 0;
     if (!slot.direct) kept_bytes_ += slot.kept.size();
     if (watched_) watch_less();
-    if (slot.direct || handling_) return;  // whoever handles commands looks at once
+    if (slot.direct || handling_) return;  // the session is handling commands and checks at once
     if (is_closed()) return move_on();
     parts_->wake_up(*this);
 }
 
-/// Replies whose turn has come go out, until one that is not finished.
+/// Outputs finished replies in order, up to the first unfinished one.
 void RespSession::move_on() {
-    std::shared_ptr<RespSession> alive;  // the last exchange may be all that keeps this session
+    std::shared_ptr<RespSession> alive;  // the last exchange may be the only owner of this session
     while (first_ != nullptr && first_->done) {
         Slot& slot = *first_;
         first_ = slot.next;
@@ -349,7 +349,7 @@ void RespSession::look_for(Poller::Interest interest) {
 
 // ---- the end ----
 
-/// The client is gone, or as good as gone: nothing is held or waited for in its name.
+/// The client has left or is about to: releases its scoped leases and cancels its waits.
 void RespSession::leave() {
     if (left_) return;
     left_ = true;
@@ -359,7 +359,7 @@ void RespSession::leave() {
     scoped_.release_all();
 }
 
-/// As long as something waits (peer_watch.h).
+/// Used as long as a command waits (peer_watch.h).
 void RespSession::watch_closely() {
     if (watched_ || is_closed()) return;
     watched_ = true;
@@ -374,7 +374,7 @@ void RespSession::watch_less() {
     if (!is_closed()) watch_peer(socket_, Watch::usual);
 }
 
-/// As often as the most impatient of those that wait has asked for.
+/// Uses the shortest interval that any waiting command asked for.
 void RespSession::show_progress(Duration every) {
     if (show_every_ == Duration::zero()) shown_at_ = parts_->now;
     show_every_ = show_every_ == Duration::zero() ? every : std::min(show_every_, every);
@@ -383,7 +383,7 @@ void RespSession::show_progress(Duration every) {
 void RespSession::push_progress() {
     shown_at_ = parts_->now;
     if (client_.protocol != resp::Protocol::resp3)
-        return;  // it has changed its mind: there it would be taken for a reply
+        return;  // the client switched to RESP2, where this would be taken for a reply
     std::int64_t waiting = 0;
     for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
         waiting += slot->ticket != 0 && !slot->done ? 1 : 0;
@@ -400,7 +400,7 @@ void RespSession::cancel_waits() {
         if (slot->ticket != 0) parts_->authority.cancel(std::exchange(slot->ticket, 0));
 }
 
-/// All is sent. Closing with input unread would throw away an answer that is still on its way.
+/// All output is sent. Closing with unread input would discard a reply that is still in transit.
 void RespSession::linger() {
     if (lingering_) return;
     leave();
@@ -435,7 +435,7 @@ void RespSession::refuse_connection(std::string_view error) {
     send();
 }
 
-/// The rest of a command did not come. If others are under way, its error would have to wait for theirs.
+/// The rest of a command did not arrive. If others are under way, its error would have to wait for their replies.
 void RespSession::give_up_on_command() {
     half_since_.reset();
     if (first_ != nullptr || ending_) return close();

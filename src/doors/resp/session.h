@@ -18,29 +18,28 @@
 
 namespace holdfast {
 
-/// What to do in place of a transaction, for errors.
+/// Advice for error messages: what to do instead of a transaction.
 inline constexpr std::string_view without_multi =
     "Send the commands without MULTI and EXEC (redis-py: pipeline(transaction=False))";
 
-/// What a client has said of itself.
+/// Per-connection state set by the client.
 struct RespClient {
     std::string name;
     std::string library, library_version;
     resp::Protocol protocol = resp::Protocol::resp2;
-    unsigned database = 0;        ///< as SELECT says
-    bool in_transaction = false;  ///< since MULTI: nothing is executed
+    unsigned database = 0;        ///< chosen by SELECT
+    bool in_transaction = false;  ///< after MULTI: nothing is executed
     ScanCursors cursors;
 };
 
 /// One client's connection: commands in, replies out in the order of the commands, though several may be under way.
-/// Knows the socket and the order; what commands mean is the handlers' business.
+/// Handles the socket and the order; the handlers interpret the commands.
 ///
-/// In a turn of the door it first receives, then handles (resp_door.h). Lives as long as the door or an exchange under
-/// way holds it.
+/// In a turn of the door it first receives, then handles (resp_door.h). Owned by the door and by exchanges under way.
 class RespSession : public std::enable_shared_from_this<RespSession> {
  public:
     using Clock = std::chrono::steady_clock;
-    /// Unread, answers included, before the connection is closed.
+    /// The limit of unread output, replies included, before the connection is closed.
     static constexpr std::size_t max_pushes_bytes = 1024 * 1024;
 
     RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id);
@@ -49,25 +48,25 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     RespSession& operator=(const RespSession&) = delete;
 
     // ---- for the door ----
-    /// Takes what has come, without looking at it. `hung_up`: nothing can be sent any more.
+    /// Receives input without parsing it. `hung_up`: nothing can be sent any more.
     void receive(bool hung_up);
-    /// Handles what was received, as far as there is room for answers, and sends.
+    /// Handles received commands, as far as there is room for replies, and sends.
     void handle();
     /// Closes if a deadline has passed.
     void check(Clock::time_point now);
-    /// Ends as soon as nothing is under way.
+    /// Ends as soon as no command is under way.
     void stop();
-    /// Tells why it is not served, and ends.
+    /// Sends the error and ends the connection.
     void refuse_connection(std::string_view error);
     bool is_refused() const { return refused_; }
     void close();
     bool is_closed() const { return socket_ < 0; }
-    /// The client has left, or was told to.
+    /// The client has left, or was disconnected.
     bool is_gone() const { return left_; }
     int socket() const { return socket_; }
     /// The memory of its buffers.
     std::size_t held_bytes() const { return input_.capacity() + output_.capacity() + pushes_.capacity() + kept_bytes_; }
-    bool is_woken = false;  ///< in the door's list of those to be handled
+    bool is_woken = false;  ///< in the door's list of sessions to handle
 
     // ---- for the commands ----
     RespClient& client() { return client_; }
@@ -77,13 +76,13 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     RespDoorParts& parts() { return *parts_; }
     Subscriptions& subscriptions() { return subscriptions_; }
     ScopedLeases& scoped() { return scoped_; }
-    /// What comes before a Redis key in the name of its resource.
+    /// The prefix of a Redis key in the name of its resource.
     std::string_view key_prefix();
-    /// After the reply under way, and what is before it.
+    /// Ends the connection after the current reply and those before it.
     void end_after_reply() { ending_ = true; }
 
     // ---- for the hub ----
-    /// Told between two replies; closes the connection, later, if too much waits to be read.
+    /// Sends a message between two replies. Closes the connection, later, if too much output is unread.
     void push(std::string_view message);
 
  private:
@@ -126,22 +125,22 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     Subscriptions subscriptions_;
     ScopedLeases scoped_;
 
-    std::string input_;  // begin_ to end_ is what was received and not handled
+    std::string input_;  // begin_ to end_: received but not handled
     std::size_t begin_ = 0, end_ = 0;
-    std::size_t read_to_ = 0;  // up to there it is in the batch of commands that are being handled
+    std::size_t read_to_ = 0;  // end of the input that is in the current batch
     resp::CommandReader reader_;
-    std::string output_;  // from sent_ on it is to be sent
+    std::string output_;  // unsent from sent_ on
     std::size_t sent_ = 0;
-    std::string pushes_;  // to go behind what is written now
+    std::string pushes_;  // sent after the reply being written
 
     std::vector<std::unique_ptr<Slot>> slots_;
     Slot* spare_ = nullptr;
-    Slot* first_ = nullptr;  // of those under way, in order
+    Slot* first_ = nullptr;  // the slots under way, in order
     Slot* last_ = nullptr;
     std::size_t under_way_ = 0;
-    std::size_t kept_bytes_ = 0;  // of replies that are done and behind others that are not
+    std::size_t kept_bytes_ = 0;  // of finished replies that wait for earlier ones
 
-    std::string last_word_;  // how the last command was called, which is often how the next one is
+    std::string last_word_;  // name of the last command, often also of the next one
     const RespCommand* last_command_ = nullptr;
 
     std::string key_prefix_;
@@ -150,7 +149,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     Poller::Interest interest_;
     Clock::time_point since_, active_at_, linger_until_;
     WriteProgress writing_;
-    std::optional<Clock::time_point> half_since_;  // there is a part of a command
+    std::optional<Clock::time_point> half_since_;  // since when part of a command has arrived
     bool handling_ = false;
     bool ended_ = false;      // the peer's sending half
     bool ending_ = false;     // ours, once all is sent
@@ -158,10 +157,10 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     bool broken_ = false;
     bool left_ = false;
     bool refused_ = false;
-    Duration show_every_{};       // how often to show that something waits; zero: not
-    Clock::time_point shown_at_;  // when it was shown last
-    bool watched_ = false;        // closely, for the sake of what waits
-    bool stopped_short_ = false;  // there are commands that were not looked at for want of room
+    Duration show_every_{};       // interval of progress messages while a command waits; zero: none
+    Clock::time_point shown_at_;  // when the last one was sent
+    bool watched_ = false;        // the peer is watched closely, since a command waits
+    bool stopped_short_ = false;  // some received commands were not read for lack of room
 };
 
 }  // namespace holdfast

@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-/// An exchange of a session. The reply goes straight to the session's output while the handler of a command with none
-/// under way before it runs; otherwise it is kept here until its turn comes.
+/// An exchange of a session. While the handler runs and no earlier command is under way, the reply is written directly
+/// to the session's output. Otherwise it is kept here until its turn comes.
 class RespSession::Slot final : public Exchange {
  public:
     explicit Slot(RespSession& session) : owner(session) {}
@@ -24,7 +24,7 @@ class RespSession::Slot final : public Exchange {
     void words_are_gone() { words_ = {}; }
 
     RespSession& owner;
-    std::shared_ptr<RespSession> alive;  ///< while it is under way behind the handler's back
+    std::shared_ptr<RespSession> alive;  ///< set while the exchange is under way after its handler returned
     std::string kept;
     std::uint64_t ticket = 0;
     Slot* next = nullptr;

@@ -20,8 +20,8 @@ std::string_view channel_of(core::EventKind kind);
 inline constexpr std::array event_kinds{core::EventKind::granted, core::EventKind::renewed, core::EventKind::released,
                                         core::EventKind::expired, core::EventKind::revoked};
 
-/// What one connection has subscribed to, by name or by pattern. Any name may be subscribed to, as in Redis; only those
-/// of lease events ever have a message.
+/// The subscriptions of one connection, by name or by pattern. Any name may be subscribed to, as in Redis, but only
+/// lease events produce messages.
 class Subscriptions {
  public:
     static constexpr std::size_t most = 1000;
@@ -32,7 +32,7 @@ class Subscriptions {
     Subscriptions(const Subscriptions&) = delete;
     Subscriptions& operator=(const Subscriptions&) = delete;
 
-    /// False if there are as many as there may be.
+    /// False if the limit is reached.
     bool add_channel(std::string_view name);
     bool add_pattern(std::string_view pattern);
     void remove_channel(std::string_view name);
@@ -46,11 +46,11 @@ class Subscriptions {
     /// How an event reaches this connection: by its channel's name, by patterns, or not at all.
     struct Route {
         bool by_name = false;
-        std::set<std::string_view> patterns;  ///< of patterns()
+        std::set<std::string_view> patterns;  ///< refer into patterns()
         bool any() const { return by_name || !patterns.empty(); }
     };
     const Route& route(core::EventKind kind) const { return routes_[static_cast<std::size_t>(kind)]; }
-    /// How often a pattern was compared with a channel so far: once per channel for each pattern that was added.
+    /// The number of pattern comparisons so far: one per channel for each pattern added.
     std::uint64_t comparisons() const { return comparisons_; }
 
  private:
@@ -59,7 +59,7 @@ class Subscriptions {
     std::array<Route, event_kinds.size()> routes_;
 };
 
-/// Tells the sessions that have subscribed to something what happens. Listens only while there are some.
+/// Notifies subscribed sessions of events. Subscribes to events only while there are such sessions.
 class SubscriberHub {
  public:
     explicit SubscriberHub(core::Authority& authority) : authority_(authority) {}
@@ -67,7 +67,7 @@ class SubscriberHub {
     SubscriberHub(const SubscriberHub&) = delete;
     SubscriberHub& operator=(const SubscriberHub&) = delete;
 
-    /// REQUIRES: no event is being told.
+    /// REQUIRES: not called during a notification.
     void join(RespSession& session);
     void leave(RespSession& session);
     void shut();

@@ -5,8 +5,8 @@
 namespace holdfast {
 namespace {
 
-/// Nothing is queued: every command until EXEC or DISCARD is refused as it comes (RespSession::dispatch), so that EXEC
-/// answers as Redis does after such an error, and every client knows the transaction for failed.
+/// Nothing is queued: every command until EXEC or DISCARD is refused when it arrives (RespSession::dispatch). EXEC then
+/// replies as Redis does after such an error, so every client knows that the transaction failed.
 void multi(Exchange& exchange) {
     bool& open = exchange.session().client().in_transaction;
     if (open) return fail(exchange, "MULTI calls can not be nested");

@@ -127,7 +127,7 @@ std::size_t Backends::live_count(const std::string& drone) const {
     return found == live_.end() ? 0 : found->second.size();
 }
 
-/// Of the backends of one key that are not known to have ended, only the latest can be alive.
+/// Of the backends of one key that are not known to have ended, only the one with the highest token can be alive.
 void Backends::mark_superseded(const Backend& added) {
     const auto found = live_of_key_.find(resource_of(added.key));
     if (found == live_of_key_.end() || mutant("superseded_is_ready")) return;
@@ -186,7 +186,7 @@ void Backends::unwatch(const std::string& id, std::uint64_t watch) {
     if (found->second.empty()) watchers_.erase(found);
 }
 
-/// By number, and on copies: whoever is told may leave, and take others along.
+/// Iterates over numbers and copies each watcher, since a watcher may remove itself and others.
 void Backends::tell(const std::string& id) {
     const auto watched = watchers_.find(id);
     if (watched == watchers_.end()) return;

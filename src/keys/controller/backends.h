@@ -14,12 +14,12 @@
 
 namespace holdfast::core {
 
-/// How far a backend has come. States only move forward (K5).
+/// A backend's state. States only move forward (K5).
 enum class BackendState : std::uint8_t {
-    scheduled,  ///< its key is taken, its drone has not said anything of it yet
+    scheduled,  ///< its key is taken; its drone has not reported it yet
     loading,
     starting,
-    waiting,  ///< runs, and is not ready yet
+    waiting,  ///< running, but not ready yet
     ready,
     terminating,
     hard_terminating,
@@ -43,36 +43,38 @@ enum class EndReason : std::uint8_t {
 std::string_view to_string(EndReason reason);
 std::optional<EndReason> parse_end_reason(std::string_view text);
 
-/// How far a backend has come, as its drone says or as must be concluded.
+/// A backend's state, as reported by its drone or inferred by the controller.
 struct BackendProgress {
     BackendState state = BackendState::scheduled;
     std::optional<EndReason> reason{};
     std::optional<std::int64_t> exit_code{};
     std::string address{};  ///< HOST:PORT; empty if it has none yet
-    std::string message{};  ///< what a person should know of its end
-    Duration state_for{};   ///< how long it had been in this state when that was said
+    std::string message{};  ///< why it ended, for people
+    Duration state_for{};   ///< how long it had been in this state when the drone reported it
 };
 
-/// One process, or group of them, under one key.
+/// A process or process group that serves one key.
 struct Backend {
     std::string id;
     Key key;
     Token token = 0;
     std::string drone;
-    std::string life;  ///< of the drone; empty if not known
-    std::string user;  ///< for whom it was started
+    std::string life;  ///< the drone's incarnation; empty if unknown
+    std::string user;  ///< the user it was started for
     BackendProgress progress{};
-    Instant since{};        ///< in this state
-    bool reported = false;  ///< by its drone, to this controller
-    /// A later one of the same key is known, so the key of this one had run out or was given back by then (K4).
+    Instant since{};        ///< when it entered this state
+    bool reported = false;  ///< true once its drone has reported it to this controller
+    /// True if a backend with a higher token is known for the same key. The key of this one must then have expired or
+    /// been released before (K4).
     bool superseded = false;
 
     bool ended() const { return progress.state == BackendState::terminated; }
-    /// No two of one key are shown as alive: one that another has followed is dead, though nobody has told why yet.
+    /// At most one backend of a key is shown as alive: a superseded one is dead, even if its end has not been reported
+    /// yet.
     BackendState shown_state() const { return superseded ? BackendState::terminated : progress.state; }
 };
 
-/// The backends that a controller knows of, those that ended lately included.
+/// The backends that a controller knows, including those that ended recently.
 class Backends {
  public:
     const Backend* find(const std::string& id) const;
@@ -80,15 +82,16 @@ class Backends {
 
     /// REQUIRES: not full, and no backend has this id.
     const Backend& add(Backend backend);
-    /// Only forward (K5); what is said of the state that it is in is added. Returns true if anything changed.
+    /// Moves a backend forward (K5). A report for the current state fills in the fields that are still missing. Returns
+    /// true if anything changed.
     bool move(const std::string& id, const BackendProgress& to, Instant now);
-    /// Its drone has told of it, and in which life.
+    /// Records that its drone, in this incarnation, has reported the backend.
     void mark_reported(const std::string& id, const std::string& life);
 
-    /// Those of a drone that have not ended.
+    /// The backends of a drone that have not ended.
     std::vector<std::string> live_of(const std::string& drone) const;
     std::size_t live_count(const std::string& drone) const;
-    /// Those of the same key that have not ended and were started earlier.
+    /// The backends of the same key that have not ended and have a lower token.
     std::vector<std::string> superseded_by(const Backend& backend) const;
     const std::array<std::size_t, backend_state_count>& counts() const { return counts_; }
 
@@ -100,26 +103,26 @@ class Backends {
         std::vector<const Backend*> backends;
         std::string next;
     };
-    /// By id. Looks at a bounded number, so a page may be short and still have a next one.
+    /// Sorted by id. Examines a bounded number of backends, so a page may be short and still have a next one.
     Page list(const Filter& filter, const std::string& after, std::size_t limit) const;
 
-    /// Forgets those that ended long ago, and the oldest of too many.
+    /// Forgets backends that ended long ago, and the oldest ended ones if there are too many.
     void tidy(Instant now);
-    /// When tidy() has something to do; Instant::max() if never.
+    /// When the next ended backend is to be forgotten; Instant::max() if none is.
     Instant next_tidy() const;
 
-    /// The watcher is called after each change of this backend, until unwatch(). It may watch and unwatch.
+    /// The watcher is called after each change of this backend, until unwatch(). It may call watch() and unwatch().
     using Watcher = std::function<void(const Backend&)>;
     std::uint64_t watch(const std::string& id, Watcher watcher);
     void unwatch(const std::string& id, std::uint64_t watch);
-    /// Calls those who watch it.
+    /// Calls the watchers of this backend.
     void tell(const std::string& id);
 
  private:
     std::map<std::string, Backend> all_;
     std::map<std::string, std::set<std::string>> live_;                // by drone
-    std::map<std::string, std::map<Token, std::string>> live_of_key_;  // by resource; one, but for those that are lost
-    std::set<std::pair<Instant, std::string>> ended_;                  // by when
+    std::map<std::string, std::map<Token, std::string>> live_of_key_;  // by resource; several if earlier are lost
+    std::set<std::pair<Instant, std::string>> ended_;                  // by time of their end
     std::array<std::size_t, backend_state_count> counts_{};
     std::map<std::string, std::map<std::uint64_t, Watcher>> watchers_;
     std::uint64_t last_watch_ = 0;

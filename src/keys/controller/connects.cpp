@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration retry_for_a_drone = 1s;
 
-/// No need to wait for it any longer.
+/// Ready or ending: there is nothing left to wait for.
 bool is_settled(const Backend& backend) {
     return backend.progress.state >= BackendState::ready;
 }
@@ -38,7 +38,7 @@ Connects::Ticket Connects::connect(ConnectRequest request, Callback<Answer<Conne
     return ticket;
 }
 
-/// To verify a lease that never was is to be told who holds its resource: tokens begin above zero.
+/// Verifying token 0 returns the current holder of the resource, since tokens start above zero.
 void Connects::look(const std::string& resource) {
     book_.authority.verify(
         {{resource, 0}},
@@ -47,11 +47,11 @@ void Connects::look(const std::string& resource) {
 
 void Connects::looked(const std::string& resource, const Answer<std::vector<VerifyAnswer>>& answer) {
     if (const auto* failed = std::get_if<Refused>(&answer)) return fail(resource, *failed);
-    // What has expired does not count here, swept or not, and is removed by whoever takes the key only if it still is
-    // so then: both by the store's own clock (T2, K6).
+    // An expired lease is not listed here, swept or not. The later acquire removes it only if it is still expired then.
+    // Both are judged by the store's own clock (T2, K6).
     const std::vector<Lease>& current = std::get<std::vector<VerifyAnswer>>(answer).front().verified.current;
     if (current.empty()) return take(resource);
-    if (current.front().session.empty()) return fail(resource, refused(Code::busy));  // somebody's plain lease
+    if (current.front().session.empty()) return fail(resource, refused(Code::busy));  // a plain lease, not a key's
     const Lease& lease = current.front();
     const Backend* known = book_.backends.find(lease.session);
     const bool left_behind = known != nullptr && known->ended() && known->token == lease.token;
@@ -60,16 +60,16 @@ void Connects::looked(const std::string& resource, const Answer<std::vector<Veri
     settle_all(resource, lease, false);
 }
 
-/// Why the backend of a held key cannot be told of now, though its drone may say so soon: it was started before this
-/// controller began, or too long ago to be `scheduled`, and its drone has not told this controller of it (K5); or the
-/// drone may be dead, or has let the soft deadline pass.
+/// The refusal, if the backend of a held key cannot be reported yet although its drone may do so soon. Either the drone
+/// has not reported it to this controller, and it was started before this controller or too long ago to be `scheduled`
+/// (K5); or the drone may be dead, or has missed the soft deadline.
 std::optional<Refused> Connects::unheard(const Lease& lease) const {
     const Backend* known = book_.backends.find(lease.session);
     const bool is_known = known != nullptr && known->token == lease.token;
     const bool may_be_scheduled =
         lease.acquired_at >= book_.began_at && book_.now < lease.acquired_at + limits::drone_late;
-    // Guardians end the backends of a drone that is dead at once: nobody is sent to one of those. A drone that is not
-    // dead says so within a second.
+    // Guardians end the backends of a dead drone at once, so clients are not sent to one of those. A drone that is
+    // alive is heard from again within a second.
     const Drone* drone = book_.drones.find(lease.holder);
     if (drone != nullptr && drone->hung_up)
         return Refused{Code::no_drone,
@@ -77,7 +77,7 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
                            " that has the backend of this key has closed its connection, and " +
                            "may be dead; connect again",
                        retry_for_a_drone};
-    // Past its soft deadline a backend has been asked to stop (K4), though a drone that is stopped cannot say so.
+    // Past the soft deadline its drone terminates a backend (K4), but a suspended drone cannot report that.
     const bool said_so = is_known && known->progress.state > BackendState::ready;
     if (!said_so && book_.now >= key_timeline_of(lease).soft_terminate_at)
         return Refused{
@@ -104,7 +104,7 @@ void Connects::take(const std::string& resource) {
     const std::string id = spawn.id.empty() ? book_.fresh_name("b-") : spawn.id;
     if (const Backend* known = book_.backends.find(id)) {
         if (!known->key.same_key(first.request.key)) return fail(resource, refused(Code::backend_id_taken));
-        Backend dead = *known;  // its key is free (K4), though its drone may not have told yet
+        Backend dead = *known;  // its key is free (K4), even if its drone has not reported the end yet
         dead.progress.state = BackendState::terminated;
         return settle_first(resource, dead);
     }
@@ -144,7 +144,7 @@ void Connects::granted(const Taking& taking, const Lease& lease) {
     Drone* drone = book_.drones.find(taking.drone);
     const bool id_is_free = book_.backends.find(taking.backend) == nullptr && !book_.backends.full();
     if (drone == nullptr || drone->life != taking.life || !id_is_free) {
-        // Nobody was told of it (K2).
+        // No drone was told of it (K2).
         return book_.give_back(backend, [this, resource = taking.resource] { again(resource); });
     }
     watch_.added(book_.backends.add(backend));
@@ -156,7 +156,7 @@ void Connects::granted(const Taking& taking, const Lease& lease) {
     book_.on_order(taking.drone);
 }
 
-/// Somebody was faster, or the drone is gone: look who has it now.
+/// Lost the race for the key, or the drone is gone: read the key again.
 void Connects::again(const std::string& resource) {
     if (++asking_.at(resource).front().tries >= limits::connect_tries)
         return fail(resource, refused(Code::key_race_lost));
@@ -172,7 +172,7 @@ Connects::Asked Connects::pop(const std::string& resource) {
     return first;
 }
 
-/// The first in line is refused; the next one has its turn, which may go better.
+/// Refuses the first request in the queue. The next one then has its turn, and may succeed.
 void Connects::fail(const std::string& resource, const Refused& why) {
     Asked first = pop(resource);
     const bool more = asking_.contains(resource);
@@ -180,7 +180,7 @@ void Connects::fail(const std::string& resource, const Refused& why) {
     if (more) look(resource);
 }
 
-/// Only the first in line is answered: what it named by its id is nothing to the others.
+/// Answers only the first request in the queue: the backend id that it named does not concern the others.
 void Connects::settle_first(const std::string& resource, const Backend& backend) {
     Asked first = pop(resource);
     const bool more = asking_.contains(resource);
@@ -188,8 +188,8 @@ void Connects::settle_first(const std::string& resource, const Backend& backend)
     if (more) look(resource);
 }
 
-/// The answer for all who stand in line: whoever of them came later than the key was looked at finds it all the same,
-/// for it is held at least as long as the first of its timeline.
+/// Answers all queued requests. Requests that were queued after the key was read get the same answer, since the key is
+/// held at least until the first instant of its timeline.
 void Connects::settle_all(const std::string& resource, const Lease& lease, bool spawned) {
     const Backend backend = backend_under(resource, lease);
     auto line = std::move(asking_.at(resource));
@@ -197,7 +197,7 @@ void Connects::settle_all(const std::string& resource, const Lease& lease, bool 
     asking_count_ -= line.size();
     for (Asked& asked : line) {
         settle(std::move(asked), backend, spawned);
-        spawned = false;  // by the first of them
+        spawned = false;  // only the first request started it
     }
 }
 
@@ -208,8 +208,8 @@ void Connects::settle(Asked asked, const Backend& backend, bool spawned) {
     asked.reply(Connected{backend, spawned});
 }
 
-/// The backend that a lease belongs to. One that was started through another node, and of which its drone has not told
-/// this one yet, is known from the store only.
+/// The backend of a lease. A backend that was started through another node, and that its drone has not reported to this
+/// one yet, is known from the store only.
 Backend Connects::backend_under(const std::string& resource, const Lease& lease) {
     const Backend* known = book_.backends.find(lease.session);
     if (known != nullptr && known->token == lease.token && known->drone == lease.holder) return *known;
@@ -270,7 +270,7 @@ void Connects::advance() {
     while (!timeouts_.empty() && timeouts_.begin()->first <= book_.now) {
         const Ticket ticket = timeouts_.begin()->second;
         const Backend* backend = book_.backends.find(waiting_.at(ticket).backend);
-        HOLDFAST_ASSERT(backend != nullptr);  // one that has ended is answered before it is forgotten
+        HOLDFAST_ASSERT(backend != nullptr);  // requests for an ended backend are answered before it is forgotten
         answer_waiting(ticket, Backend(*backend));
     }
 }

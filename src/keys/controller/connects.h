@@ -10,11 +10,11 @@
 
 namespace holdfast::core {
 
-/// Connects to keys (K1). Whoever connects to a live key gets its backend; to a free one, one is started: the key is
+/// Connects to keys (K1). A connect to a live key returns its backend. A connect to a free key starts one: the key is
 /// taken first, and only then is the order given (K2).
 ///
-/// Those who connect to one key at the same time stand in line: the first looks and takes, and what it finds or gets is
-/// the answer for all of them.
+/// Concurrent connects to one key are queued. The first one reads the key and takes it if it is free; its result is the
+/// answer for all of them.
 class Connects {
  public:
     Connects(KeyState& book, KeyWatch& watch) : book_(book), watch_(watch) {}
@@ -22,10 +22,11 @@ class Connects {
     /// Names a request that may be waiting, for cancel(). 0: answered already.
     using Ticket = std::uint64_t;
     Ticket connect(ConnectRequest request, Callback<Answer<Connected>> reply);
-    /// Whoever waits for a backend to become ready gives up: answered with `cancelled`. What was started stays.
+    /// Stops waiting for a backend to become ready; the request is answered with `cancelled`. A backend that was
+    /// started keeps running.
     void cancel(Ticket ticket);
 
-    /// Whoever waits is answered with `stopping`.
+    /// Answers all requests that wait for a backend with `stopping`.
     void stop();
 
     void advance();
@@ -39,7 +40,7 @@ class Connects {
         Callback<Answer<Connected>> reply;
         unsigned tries = 0;
     };
-    /// One who waits for a backend to become ready.
+    /// A request that waits for a backend to become ready.
     struct Waiting {
         std::string backend;
         std::uint64_t watch = 0;
@@ -47,14 +48,14 @@ class Connects {
         bool spawned = false;
         Callback<Answer<Connected>> reply;
     };
-    /// A key that is being taken, and for whom.
+    /// An acquire of a key that is under way: the backend, drone and drone incarnation that it is for.
     struct Taking {
         std::string resource, backend, drone, life;
     };
 
     KeyState& book_;
     KeyWatch& watch_;
-    std::map<std::string, std::deque<Asked>> asking_;  // by resource: the first is at work
+    std::map<std::string, std::deque<Asked>> asking_;  // by resource: the first one is being processed
     std::size_t asking_count_ = 0;
     std::set<std::string> ids_being_taken_;
     std::map<Ticket, Waiting> waiting_;

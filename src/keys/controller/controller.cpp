@@ -73,7 +73,7 @@ struct Controller::Impl {
                            by);
     }
 
-    /// The backend ends now, not when its time is up. A drone that cannot be told ends it on its timeline.
+    /// Ends the backend now rather than at its deadline. A drone that cannot be reached ends it on its timeline.
     void order_end(const Lease& lease) {
         const std::string id = note_of(lease).backend;
         const Backend* backend = book.backends.find(id);
@@ -163,7 +163,7 @@ Answer<DroneView> Controller::drain(const std::string& id, bool draining) {
     Drone* drone = impl_->book.drones.find(id);
     if (drone == nullptr) return refused(Code::unknown_drone);
     drone->drain = draining;
-    if (!draining) drone->draining = false;  // it says so itself with its next heartbeat, if it still does
+    if (!draining) drone->draining = false;  // its next heartbeat sets this again if it is still draining
     return impl_->view(*drone);
 }
 

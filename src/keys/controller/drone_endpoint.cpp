@@ -35,8 +35,9 @@ Backend backend_of(const Heartbeat& heartbeat, const BackendReport& report, Inst
 DroneEndpoint::DroneEndpoint(KeyState& book, KeyWatch& watch, std::string life)
     : book_(book), watch_(watch), life_(std::move(life)) {}
 
-/// Nothing of the life that ends is alive any more, says the drone by beginning a new one (K4): its keys are free at
-/// once. What was taken for it by another controller is not known to be of that life, and runs out.
+/// By starting a new incarnation, the drone says that no process of the old one is alive (K4), so the keys of that one
+/// are released at once. A backend whose key another controller took is not known to belong to that incarnation; its
+/// key expires.
 void DroneEndpoint::end_life(Drone& drone) {
     for (const std::string& id : book_.backends.live_of(drone.id)) {
         const Backend* backend = book_.backends.find(id);
@@ -49,9 +50,10 @@ void DroneEndpoint::end_life(Drone& drone) {
     }
 }
 
-/// A life that names the present one among those before it has its state directory, and knows that nothing of it is
-/// alive. Any other is of another drone with the same id, or of one that lost its directory, or its word was long under
-/// way: then the present life is believed as long as it is heard, and after that its keys run out.
+/// A new incarnation that lists the current one as earlier has the state directory, and knows that no process of the
+/// current one is alive. Any other belongs to a different drone with the same id, or to one that lost its directory, or
+/// its message was delayed. Then the current incarnation stays valid while it is heard from; after that, its keys
+/// expire.
 std::optional<Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& heartbeat) {
     if (drone.had_life(heartbeat.life)) return Refused{Code::stale_drone, {}, {}};
     const auto& earlier = heartbeat.earlier_lives;
@@ -76,7 +78,7 @@ Answer<Drone*> DroneEndpoint::registered(const Heartbeat& heartbeat) {
     if (drone == nullptr) {
         if (book_.drones.full()) return Refused{Code::too_many_drones, {}, {}};
         drone = &book_.drones.add(heartbeat.drone, heartbeat.life);
-        drone->drain = heartbeat.draining;  // an earlier life of ours, or another controller, may have told it so
+        drone->drain = heartbeat.draining;  // ordered by our earlier incarnation or by another controller
     } else if (drone->life != heartbeat.life) {
         if (const auto refused = begin_life(*drone, heartbeat)) return *refused;
     }
@@ -91,7 +93,7 @@ Answer<Drone*> DroneEndpoint::registered(const Heartbeat& heartbeat) {
     return drone;
 }
 
-/// False if this controller had never heard of the backend.
+/// Returns false if the backend was new to this controller and has been added.
 bool DroneEndpoint::take(const Heartbeat& heartbeat, const BackendReport& report) {
     const Backend* known = book_.backends.find(report.id);
     const bool is_new = known == nullptr;
@@ -101,19 +103,19 @@ bool DroneEndpoint::take(const Heartbeat& heartbeat, const BackendReport& report
         watch_.added(*known);
     }
     if (known->drone != heartbeat.drone || known->token != report.token || !known->key.same_key(report.key))
-        return true;  // somebody else's id
+        return true;  // the id of another backend
     book_.backends.mark_reported(report.id, heartbeat.life);
     const bool moved = book_.backends.move(report.id, report.progress, book_.now);
     if (known->ended()) {
         book_.drones.find(heartbeat.drone)->orders.forget(report.id);
-        // All of it is dead, and the drone may not have been able to give the key back itself.
+        // All its processes are dead, and the drone may not have been able to release the key itself.
         if (moved || is_new) book_.give_back(*known);
     }
     return !is_new;
 }
 
-/// Of what a drone has told before and does not name among all that it has, it has forgotten the end. What it was only
-/// ordered to start may come later.
+/// If a full report omits a backend that the drone reported before, the drone has forgotten its end. A backend that it
+/// was only ordered to start may be reported later.
 void DroneEndpoint::end_unnamed(const Heartbeat& heartbeat) {
     std::set<std::string_view> named;
     for (const BackendReport& report : heartbeat.backends)
@@ -143,8 +145,8 @@ void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnsw
     reassert(heartbeat, std::move(answer), std::move(reply));
 }
 
-/// Only to the controller that the drone believes to speak to, so that a message that was on its way while that one
-/// ended says nothing to its successor.
+/// Re-asserts only if the drone means this incarnation of the controller: a message that was in flight while a
+/// controller restarted must not count for its successor.
 void DroneEndpoint::reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer,
                              Callback<Answer<HeartbeatAnswer>> reply) {
     struct Gathering {
@@ -210,7 +212,7 @@ DroneEndpoint::Ticket DroneEndpoint::orders(const OrdersRequest& request, Callba
     return last_ticket_;
 }
 
-/// The right to answer whoever waits for this drone's orders; nothing if nobody does.
+/// Removes the request that waits for this drone's orders and returns its callback; empty if no request waits.
 Callback<Answer<OrdersAnswer>> DroneEndpoint::stop_waiting(const std::string& drone) {
     const auto found = waiting_.find(drone);
     if (found == waiting_.end()) return {};
@@ -235,7 +237,7 @@ void DroneEndpoint::connection_ended(const std::string& id, std::uint64_t connec
         note_hung_up(*drone, true);
 }
 
-/// Whoever watches its backends is told: their addresses are shown, or not shown any more.
+/// Notifies the watchers of its backends, whose addresses are now hidden or shown again.
 void DroneEndpoint::note_hung_up(Drone& drone, bool hung_up) {
     if (std::exchange(drone.hung_up, hung_up) == hung_up) return;
     for (const std::string& backend : book_.backends.live_of(drone.id))

@@ -9,25 +9,26 @@
 
 namespace holdfast::core {
 
-/// Where drones report and wait for orders: the controller's side of the drone's protocol (docs/keys.md).
+/// The controller's side of the drone protocol (docs/keys.md): drones report here and wait for orders.
 class DroneEndpoint {
  public:
     DroneEndpoint(KeyState& book, KeyWatch& watch, std::string life);
 
     void heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply);
 
-    /// Names a request that waits, for cancel(). 0: answered already.
+    /// Names a waiting request, for cancel(). 0: answered already.
     using Ticket = std::uint64_t;
     Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
-    /// The drone that waits has closed its connection: nobody reads the answer, so it has no orders.
+    /// The waiting drone has closed its connection. The request is answered without orders, since nobody reads the
+    /// answer.
     void cancel(Ticket ticket);
-    /// This connection has ended. If it is the one on which the drone asked for orders last, the drone may be dead.
+    /// This connection has ended. If it is the one on which the drone last asked for orders, the drone may be dead.
     void connection_ended(const std::string& drone, std::uint64_t connection);
-    /// There are new orders for this drone: whoever waits for them gets them.
+    /// This drone has new orders: answers its waiting request.
     void wake(const std::string& drone);
-    /// The drone is not there any more; who waits for it gets nothing.
+    /// The drone is gone: answers its waiting request without orders.
     void dismiss(const std::string& drone);
-    /// From now on nobody waits.
+    /// Answers all waiting requests; from now on no request waits.
     void stop();
 
     std::size_t listeners() const { return waiting_.size(); }
@@ -46,8 +47,8 @@ class DroneEndpoint {
     KeyWatch& watch_;
     std::string life_;
     std::map<std::string, Waiting> waiting_;              // by drone
-    std::map<Ticket, std::string> tickets_;               // whose
-    std::set<std::pair<Instant, std::string>> timeouts_;  // of those that wait
+    std::map<Ticket, std::string> tickets_;               // the drone that waits
+    std::set<std::pair<Instant, std::string>> timeouts_;  // of the waiting requests
     Ticket last_ticket_ = 0;
     bool stopping_ = false;
 

@@ -10,8 +10,8 @@
 namespace holdfast::core {
 namespace {
 
-/// The lowest is the best: late, how many backends it has, how little the key prefers it. One that is late may be
-/// stopped: what it lost would be given to it again and again, since it has the fewest backends then.
+/// The lowest wins: late, number of backends, inverted rendezvous weight. Lateness comes first because a late drone may
+/// be suspended: it would then have the fewest backends, and would be given each lost one again and again.
 using Preference = std::tuple<bool, std::size_t, std::uint64_t>;
 
 }  // namespace

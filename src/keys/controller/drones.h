@@ -11,36 +11,38 @@
 
 namespace holdfast::core {
 
-/// A machine that runs backends, as the controller knows it from its heartbeats.
+/// A machine that runs backends, as known from its heartbeats.
 struct Drone {
     std::string id;
     std::string life;
-    std::deque<std::string> earlier_lives{};  ///< whose words come late, if they come
+    std::deque<std::string> earlier_lives{};  ///< incarnations that are over; their messages are stale
     std::string pool{};
     std::string address{};
     std::size_t capacity = 0;
-    bool draining = false;  ///< it says so
-    bool drain = false;     ///< it was told so
+    bool draining = false;  ///< the drone reports that it is draining
+    bool drain = false;     ///< it is ordered to drain
     Instant heard_at{};
-    std::uint64_t reported_at_ms = 0;  ///< by its own clock: a report from before that comes late
+    std::uint64_t reported_at_ms = 0;  ///< on the drone's clock; reports from before this are out of order
     bool silence_noted = false;
     bool lateness_noted = false;
-    std::uint64_t connection = 0;  ///< on which it last asked for orders
-    bool hung_up = false;          ///< that one has ended, and it has not been heard since: it may be dead
+    std::uint64_t connection = 0;  ///< the one on which it last asked for orders
+    bool hung_up = false;          ///< that connection has ended, and no word since: it may be dead
     Orders orders{};
-    std::size_t taking = 0;  ///< keys that are being taken for it
+    std::size_t taking = 0;  ///< acquires under way for keys of this drone
 
     bool healthy(Instant now) const;
-    /// Not heard from as soon as it should be: what it said last need not be so any more.
+    /// The drone has missed its heartbeat interval, so its last report may be outdated.
     bool late(Instant now) const;
     bool had_life(const std::string& other) const;
     void had_lives(const std::vector<std::string>& lives);
     void begin_life(const std::string& next);
 
-    /// Takes note of the drone's own time, which came just now. One that is behind an earlier one was sent before it.
+    /// Records the drone's clock, received just now. A value lower than an earlier one was sent before it and is
+    /// ignored.
     void hear_clock(std::uint64_t clock_ms, Instant now);
-    /// What the drone's clock shows at an instant of ours: the latest time heard from it, and what has passed since by
-    /// our clock (K3). It read that time before it sent it, so this is never more than it shows.
+    /// The drone's clock at an instant of ours: the latest value received from it, plus the time since then by our
+    /// clock (K3). The drone read its clock before it sent the value, so the result is never ahead of the drone's
+    /// clock.
     std::int64_t clock_ms_at(Instant instant) const;
 
  private:
@@ -53,15 +55,15 @@ class Drones {
     Drone* find(const std::string& id);
     const Drone* find(const std::string& id) const;
     bool full() const;
-    /// REQUIRES: not full, and there is none with this id.
+    /// REQUIRES: not full, and no drone has this id.
     Drone& add(std::string id, std::string life);
     void remove(const std::string& id) { all_.erase(id); }
     std::map<std::string, Drone>& all() { return all_; }
     const std::map<std::string, Drone>& all() const { return all_; }
 
-    /// Of the pool's drones that are healthy, have not hung up, are not draining and have room: first those heard from
-    /// in the last 10 s, then those with the fewest backends, then the one that the key prefers. Nothing if there is
-    /// none.
+    /// Chooses among the pool's drones that are healthy, have not hung up, are not draining and have room. Prefers
+    /// those heard from in the last 10 s, then those with the fewest backends, then the highest rendezvous weight for
+    /// the key. Null if no drone qualifies.
     using Load = std::function<std::size_t(const Drone&)>;
     Drone* choose(std::string_view pool, std::string_view resource, const Load& load, Instant now);
 

@@ -9,10 +9,10 @@
 
 namespace holdfast::core {
 
-/// What one backend, and only one, may serve at a time: unique by namespace and name (K1). A key is the lease on
+/// A name that at most one backend serves at a time, unique by namespace and name (K1). A key is the lease on
 /// `KEY:name`, held by a drone, with the backend's id as its session.
 struct Key {
-    std::string name_space;  ///< never empty: `default` if none was said
+    std::string name_space;  ///< never empty: `default` if none was given
     std::string name;
     std::string tag;
 
@@ -22,37 +22,40 @@ struct Key {
 
 inline constexpr std::string_view key_prefix = "KEY:";
 
-/// The key under its one name, as a resource has one. Error `invalid_argument` for a part that is empty where it must
-/// not be, too long, or no plain text.
+/// The key with its name normalised like that of a resource. Error `invalid_argument` if a required part is empty, or a
+/// part is too long or not plain text; `reserved_namespace` if the namespace begins with `~` or belongs to Redis
+/// clients.
 Result<Key> checked_key(Key key);
 
-/// True for what may name a drone, a backend or a pool: letters, digits, `-`, `_` and `.`, not first a dot. Such a name
-/// is also a safe file name.
+/// True for a valid name of a drone, a backend or a pool: letters, digits, `-`, `_` and `.`, not starting with a dot.
+/// Such a name is also a safe file name.
 bool is_plain_name(std::string_view text, std::size_t max_bytes);
 
 /// The full name of the key's resource.
 std::string resource_of(const Key& key);
-/// The key of a resource, without its tag; nothing if it is not the resource of one.
+/// The key of a resource, without its tag; nullopt if the resource is not a key.
 std::optional<Key> key_of(std::string_view full_name);
 
-/// A drone's life as it is shown. The life itself is the drone's secret, 128 random bits: whoever names it speaks for
-/// the drone, and so for its keys. Half of that is in the 64 bits that are shown.
+/// A drone's incarnation id in the form that may be shown. The id itself is the drone's secret, 128 random bits: anyone
+/// who knows it can speak for the drone, and so for its keys. The shown form is a 64-bit hash, which reveals at most
+/// half of them.
 std::string shown_life(std::string_view life);
 
-/// What the lease of a key says of its backend, as the lease's metadata.
+/// The backend of a key, as recorded in the metadata of the key's lease.
 struct KeyNote {
     std::string backend;
     std::string tag;
     std::string drone;
-    std::string life;  ///< of the drone, as shown_life() has it
-    std::string user;  ///< for whom it was started; for people
+    std::string life;  ///< the drone's incarnation, as shown_life() gives it
+    std::string user;  ///< the user it was started for; informational
 };
 std::string to_json(const KeyNote& note);
-/// What cannot be read in the metadata is empty. The backend is the session and the drone the holder, whatever it says.
+/// Fields that cannot be read from the metadata are empty. The backend is always the lease's session, and the drone its
+/// holder.
 KeyNote note_of(const Lease& lease);
 
-/// When a drone does what about a key, on the clock of the store (T4): renew at 1/2 of the TTL, stop gently at 2/3,
-/// kill at 5/6. Always in this order, however late it is already.
+/// When a drone must act on a key, on the store's clock (T4): renew at 1/2 of the TTL, terminate at 2/3, kill at 5/6.
+/// Always in this order, even if some of the instants are already past.
 struct KeyTimeline {
     Instant renew_at;
     Instant soft_terminate_at;

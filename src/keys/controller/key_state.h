@@ -12,7 +12,7 @@
 
 namespace holdfast::core {
 
-/// What the parts of a controller share: what is known of drones and backends, and the way to the keys.
+/// The state that the parts of a controller share: the known drones and backends, and access to the keys.
 struct KeyState {
     KeyState(Authority& the_authority, std::uint64_t seed);
 
@@ -21,10 +21,10 @@ struct KeyState {
     Backends backends;
     Drones drones;
     Instant now;
-    std::optional<Instant> began_at;                         ///< when this controller was first told the time
-    std::function<void(const std::string& drone)> on_order;  ///< there is a new one
+    std::optional<Instant> began_at;                         ///< the time of the first advance()
+    std::function<void(const std::string& drone)> on_order;  ///< called when a drone has a new order
 
-    /// An answer that may come when the controller is gone, and is for nobody then.
+    /// Wraps a callback that may run after the controller is gone; it then does nothing.
     template <class Function>
     auto guarded(Function function) {
         return [alive = std::weak_ptr(alive_), function = std::move(function)](auto&&... answer) mutable {
@@ -32,21 +32,22 @@ struct KeyState {
         };
     }
 
-    /// Never the same twice, nor the same as in another life: a drone may still name one that it carried out for that.
+    /// Unique, also across incarnations: a drone may still report an order of an earlier one as done.
     std::uint64_t next_order() { return ++last_order_; }
     std::string fresh_name(std::string_view prefix);
 
-    /// The life of the drone that has this backend is the one that is heard.
+    /// The drone is healthy and still in the incarnation that has this backend.
     bool is_heard(const Backend& backend) const;
-    /// The backends that a drone has or is about to get.
+    /// The number of backends that a drone has or is about to get.
     std::size_t load_of(const Drone& drone) const;
 
-    /// Gives a key back, then goes on. Nothing of its backend may be alive, nor may it be started.
+    /// Releases a key, then calls `then`. REQUIRES: no process of the backend is alive or can still be started.
     void give_back(
         const Backend& backend, std::function<void()> then = [] {});
-    /// The backend has ended, as far as anybody can know; nothing is ordered about it any more.
+    /// Marks the backend as ended and drops all orders about it.
     void end(const std::string& id, EndReason reason);
-    /// If the drone was never told of the backend: takes the order and the key back, and returns true (K2).
+    /// If the drone was never sent the order to start the backend, drops the order, releases the key and returns true
+    /// (K2).
     bool take_back(const std::string& id, EndReason reason);
 
  private:

@@ -30,7 +30,7 @@ bool KeyWatch::is_late(const Drone& drone) const {
     return drone.late(book_.now) && !mutant("late_is_ready");
 }
 
-/// Its drone has told of it and is heard, and so tells of its end as well.
+/// Its drone has reported it and is heard from, so the drone will report its end as well.
 bool KeyWatch::is_spoken_for(const Backend& backend) const {
     const Drone* drone = book_.drones.find(backend.drone);
     const bool heard = drone != nullptr && drone->life == backend.life && !is_late(*drone);
@@ -96,13 +96,13 @@ void KeyWatch::looked(const std::string& id, const Answer<std::vector<VerifyAnsw
     if (std::holds_alternative<Refused>(answer)) return expect(id, book_.now + pause_after_failure);
     const VerifyAnswer& verified = std::get<std::vector<VerifyAnswer>>(answer).front();
     if (verified.timeline) return expect(id, book_.now + verified.timeline->expires_in);
-    if (is_spoken_for(*backend)) return;  // its drone spoke for it in the meantime
+    if (is_spoken_for(*backend)) return;  // its drone reported it in the meantime
     // A server that has lost its memory knows no key until its drone re-asserts it (S1).
     const Duration recovering = book_.authority.recovering_for();
     const LeaseState state = verified.verified.state;
     if (state == LeaseState::unknown && recovering > Duration::zero()) return expect(id, book_.now + recovering);
     const bool heard = book_.is_heard(*backend);
-    // Given back, so its drone has told of the end, and why, if not to this node yet.
+    // Released, so its drone has reported the end and the reason, but perhaps not to this node yet.
     if (state == LeaseState::released && backend->reported && heard) return expect(id, book_.now + pause_after_failure);
     book_.end(id, heard ? EndReason::key_lost : EndReason::drone_lost);
 }

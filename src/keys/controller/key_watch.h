@@ -8,18 +8,18 @@
 
 namespace holdfast::core {
 
-/// Looks after the backends that nobody speaks for: those whose drone is late, silent or gone, those that no drone has
-/// told of yet, and those whose key another backend has got. Once the store says that the key has run out, such a
-/// backend has ended (K4).
+/// Watches the keys of backends without a reporting drone: those whose drone is late, silent or gone, those that no
+/// drone has reported yet, and those whose key another backend has taken. Once the store says that its key has expired,
+/// such a backend has ended (K4).
 class KeyWatch {
  public:
     explicit KeyWatch(KeyState& book) : book_(book) {}
 
-    /// Looks at this backend's key at that time, unless somebody speaks for it by then.
+    /// Reads this backend's key from the store at that time, unless its drone reports it before then.
     void expect(const std::string& backend, Instant at);
-    /// This backend has just become known. An earlier one of its key that is not known to have ended is looked at.
+    /// A backend has become known. Checks the earlier backends of its key that are not known to have ended.
     void added(const Backend& backend);
-    /// The drone is silent or gone: what it was never told of is taken back, the rest is watched.
+    /// The drone is silent or gone: takes back the starts that were never sent to it and watches the rest.
     void lost(Drone& drone);
 
     void advance();

@@ -11,39 +11,39 @@
 
 namespace holdfast::core {
 
-/// What the controller is asked and what it answers (docs/keys.md).
+/// Requests to the controller and its answers (docs/keys.md).
 
 struct SpawnRequest {
     Spawn spawn;
     std::string pool = "default";
-    std::string id;  ///< of the backend; empty: a random one
+    std::string id;  ///< the backend's id; empty: a random one
 };
 struct ConnectRequest {
     Caller caller;
-    Key key;  ///< no name: a random one
+    Key key;  ///< empty name: a random one
     std::optional<SpawnRequest> spawn;
     std::string user;
     Duration wait{};
-    std::optional<Duration> ttl{};  ///< of the key, if this request takes it; none: the policy's default
+    std::optional<Duration> ttl{};  ///< the key's, if this request takes it; none: the policy's default
 };
 struct Connected {
     Backend backend;
-    bool spawned = false;  ///< by this very request
+    bool spawned = false;  ///< true if this request started it
 };
 
-/// What a drone says of one of its backends.
+/// A drone's report about one of its backends.
 struct BackendReport {
     std::string id;
     Key key;
     Token token = 0;
     BackendProgress progress;
     Duration ttl{};
-    std::optional<Duration> holds_for;  ///< by the drone's clock; none: it does not hold the key
+    std::optional<Duration> holds_for;  ///< remaining time by the drone's clock; none: it does not hold the key
 };
 struct Heartbeat {
     std::string drone;
     std::string life;
-    std::vector<std::string> earlier_lives;  ///< of which it knows that nothing is alive
+    std::vector<std::string> earlier_lives;  ///< incarnations of which no process is alive
     std::string pool;
     std::size_t capacity = 0;
     bool draining = false;
@@ -51,7 +51,7 @@ struct Heartbeat {
     std::string address;
     bool all = false;
     std::vector<BackendReport> backends;
-    std::optional<std::string> reassert_to;  ///< the life of the controller that it heard from
+    std::optional<std::string> reassert_to;  ///< the controller incarnation that the drone last heard from
 };
 struct HeartbeatAnswer {
     bool send_all = false;
@@ -63,13 +63,13 @@ struct OrdersRequest {
     std::string drone;
     std::string life;
     std::uint64_t clock_ms = 0;
-    std::string controller;  ///< whose orders are done; empty: this one's
+    std::string controller;  ///< the controller whose orders are done; empty: this one
     std::vector<std::uint64_t> done;
     Duration wait{};
-    std::uint64_t connection = 0;  ///< on which it came; no two of a server have one number
+    std::uint64_t connection = 0;  ///< the connection of this request; numbers are unique within a server
 };
 
-/// An order with the deadlines of its key on the drone's clock (K3); zero for one that starts nothing.
+/// An order with the deadlines of its key on the drone's clock (K3). The deadlines are zero unless it starts a backend.
 struct SentOrder {
     Order order;
     struct Deadlines {
@@ -80,7 +80,7 @@ struct OrdersAnswer {
     std::vector<SentOrder> orders;
 };
 
-/// What is known of a drone.
+/// The state of a drone as clients see it.
 struct DroneView {
     std::string id, life, pool, address;
     std::size_t capacity = 0;
@@ -95,8 +95,8 @@ struct DronePage {
     bool more = false;
 };
 
-/// A backend, with how long ago its drone was heard from if that is too long, or if the drone may be dead. In the
-/// latter case the backend is shown without its address.
+/// A backend as clients see it. drone_heard_ago is set if the drone is silent or may be dead; in the latter case the
+/// address is empty.
 struct BackendView {
     Backend backend;
     std::optional<Duration> drone_heard_ago;
@@ -113,17 +113,17 @@ struct HeldKey {
     std::string backend, drone;
     bool renewable = true;
     Duration ttl{}, expires_in{};
-    std::optional<BackendState> state;  ///< none: its drone has not told this controller of it
+    std::optional<BackendState> state;  ///< none: this controller does not know the backend
 };
 struct KeyPage {
     std::vector<HeldKey> keys;
     std::string next;  ///< empty at the end
 };
 
-/// Backends that this controller knows by their keys only.
+/// Backends that this controller knows only by their keys.
 struct UnreportedBackends {
     std::vector<HeldKey> keys;
-    bool complete = false;  ///< there are no others that a drone may soon tell of
+    bool complete = false;  ///< no other backends can be waiting for a drone's report
 };
 
 }  // namespace holdfast::core

@@ -10,14 +10,14 @@
 
 namespace holdfast::core {
 
-/// How a drone finds out that a backend is ready.
+/// How a drone detects that a backend is ready.
 struct Readiness {
     enum class How : std::uint8_t { tcp, http, started };
     How how = How::tcp;
-    std::string path{};  ///< of http
+    std::string path{};  ///< for http
 };
 
-/// What is to be started, as a drone is told. The controller understands nothing of it.
+/// The process to start, as sent to the drone. The controller does not interpret it.
 struct Spawn {
     std::string command;
     std::vector<std::string> args;
@@ -28,7 +28,7 @@ struct Spawn {
     std::optional<std::uint64_t> max_idle_s, lifetime_s;
     std::uint64_t start_timeout_s = 60;
 
-    /// How much there is to send.
+    /// The approximate size of the encoded message.
     std::size_t bytes() const {
         std::size_t sum = command.size() + cwd.value_or("").size() + ready.path.size() + 256;
         for (const std::string& argument : args)
@@ -41,7 +41,7 @@ struct Spawn {
 
 enum class Severity : std::uint8_t { soft, hard };
 
-/// Something a drone is to do: start a backend under a key, or end one.
+/// An order to a drone: start a backend under a key, or end one.
 struct Order {
     std::uint64_t number = 0;
     std::string backend;
@@ -53,39 +53,39 @@ struct Order {
         KeyTimeline timeline;
         Spawn spawn;
     };
-    std::optional<Start> start;  ///< none: end it
+    std::optional<Start> start;  ///< none: this order ends the backend
     Severity how = Severity::soft;
     bool sent = false;  ///< at least once: the drone may have carried it out
 };
 
-/// The orders for one life of a drone, in the order in which they were given. Each is sent again and again until the
-/// drone says that it is done, or until it has no point any more.
+/// The orders for one incarnation of a drone, oldest first. Each is resent until the drone reports it done or it has
+/// become pointless.
 class Orders {
  public:
     bool full() const;
     std::size_t size() const { return orders_.size(); }
 
     void start(std::uint64_t number, std::string backend, Order::Start start);
-    /// Once per backend; a hard one takes the place of a soft one.
+    /// At most one per backend; a hard one replaces a soft one.
     void terminate(std::uint64_t number, const std::string& backend, Severity how);
 
     void done(const std::vector<std::uint64_t>& numbers);
-    /// Nothing is to be done about this backend any more.
+    /// Drops all orders about this backend.
     void forget(const std::string& backend);
-    /// Drops what is to be started under a key that has run out.
+    /// Drops starts whose key has expired.
     void drop_expired(Instant now);
 
-    /// The order to start this backend, if it is not done.
+    /// The pending order to start this backend; null if there is none.
     const Order* start_of(const std::string& backend) const;
 
-    /// Those to be sent now, as many as one answer holds. They count as sent.
+    /// The orders to send now, up to the limits of one answer. Marks them as sent.
     std::vector<Order> take(Instant now);
 
-    /// The backends whose start was never sent: nothing can have been started by it.
+    /// The backends whose start was never sent, and which therefore cannot be running.
     std::vector<std::string> unsent_starts() const;
 
  private:
-    std::map<std::uint64_t, Order> orders_;  // numbers rise
+    std::map<std::uint64_t, Order> orders_;  // ascending numbers
 };
 
 }  // namespace holdfast::core

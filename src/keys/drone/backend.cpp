@@ -9,11 +9,12 @@ namespace {
 
 constexpr Duration first_probe_pause = 50ms;
 constexpr Duration max_probe_pause = 1s;
-/// Between two tries to renew; less if the time left is short.
+/// The pause between two renewal attempts; shorter if little time is left.
 constexpr Duration max_retry_pause = 2s;
 constexpr Duration retry_pause_min = 100ms;
 
-/// What a controller says can only be too early (K3); what is later than the key could last is nonsense.
+/// Limits the deadlines of an order. A controller's deadlines can only be early (K3), so any that are later than the
+/// key can last are wrong.
 KeyDeadlines drawn_in(const SpawnOrder& order, HolderInstant now) {
     KeyDeadlines drawn = order.deadlines;
     drawn.hard = std::min(drawn.hard, now + order.ttl * 5 / 6);

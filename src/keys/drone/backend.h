@@ -18,62 +18,63 @@ std::string_view to_string(EndReason reason);
 
 /// How a backend's processes ended.
 struct Ending {
-    std::optional<int> exit_code{};  ///< 128+n for a signal; nothing if nobody could see it
-    bool forced = false;             ///< its guardian told it to stop
+    std::optional<int> exit_code{};  ///< 128+n for a signal; none if it could not be observed
+    bool forced = false;             ///< its guardian forced it to stop
 };
 
-/// One backend as its drone sees it: what is to be done for it, and when, until all of it is dead. No I/O; time is an
-/// argument. Stopping is never taken back: a renewal that comes later changes nothing (K4).
+/// The state machine of one backend on its drone: which actions are due, and when, until all its processes are dead. No
+/// I/O; time is an argument. A stop is final: a later renewal does not revoke it (K4).
 class Backend {
  public:
-    /// What a backend whose key went to nobody knows whom gets to clean up, if the hard deadline leaves that much.
+    /// The time to clean up for a backend whose key is lost and may have another holder. The hard deadline may shorten
+    /// it.
     static constexpr Duration grace_when_lost = 1s;
 
     Backend(SpawnOrder order, HolderInstant now);
 
-    /// What is to be done now; each is said once.
+    /// The actions that are due now; each is returned once.
     struct Needs {
         bool launch = false;
-        std::optional<WorkDeadlines> deadlines{};  ///< to tell its guardian
-        std::optional<HolderInstant> stop_by{};    ///< ask it to stop, and kill it at this instant
+        std::optional<WorkDeadlines> deadlines{};  ///< new deadlines for its guardian
+        std::optional<HolderInstant> stop_by{};    ///< terminate it now, and kill it at this instant
         bool probe = false;
-        bool ended = false;  ///< all of it is dead: report that, which gives the key back
+        bool ended = false;  ///< all its processes are dead: report that, which releases the key
     };
     Needs step(HolderInstant now);
-    /// When step() should be asked next, if nothing happens before. Renewals are not counted.
+    /// When to call step() next if no event comes before. Does not include renewals.
     HolderInstant next_due() const;
 
-    // What happens to it.
+    // Events of its processes.
 
-    /// It is not to be started at all.
+    /// It will not be started.
     void refuse(EndReason reason, std::string message);
     void starting(std::uint16_t port);
-    /// Its command runs.
+    /// Its command is running.
     void running(HolderInstant now);
-    /// It could not be started, and nothing of it runs.
+    /// It could not be started; no process of it is running.
     void not_started(std::string message);
-    /// All of it is dead.
+    /// All its processes are dead.
     void ended(const Ending& ending);
     void probed(bool answered, HolderInstant now);
     void connections(bool any, HolderInstant now);
     void terminate(How how, HolderInstant now);
 
-    // What happens to its key.
+    // Events of its key.
 
-    /// When it is to be renewed next; never while a renewal is under way, or once it is to stop.
+    /// When to renew the key next; max() while a renewal is under way or once the backend is to stop.
     HolderInstant renewal_at() const;
     void renewing() { renewing_ = true; }
     void renewed(const KeyDeadlines& deadlines);
-    /// No answer, or none that decides anything: to be tried again, until the soft deadline.
+    /// No reply, or an inconclusive one: the renewal is retried until the soft deadline.
     void not_renewed(HolderInstant now);
     void renew_at_once(HolderInstant now);
-    /// It is never renewed again, by this server or the next (R7): it ends on its timeline.
+    /// No server will renew the key again (R7): the backend ends on its timeline.
     void barred() { barred_ = true; }
     void lost(HolderInstant now);
 
     const SpawnOrder& order() const { return order_; }
     BackendState state() const { return state_; }
-    /// Since the first step() in this state.
+    /// The time of the first step() in this state.
     std::optional<HolderInstant> state_since() const { return state_since_; }
     std::optional<EndReason> reason() const { return reason_; }
     const std::optional<int>& exit_code() const { return exit_code_; }
@@ -81,21 +82,21 @@ class Backend {
     std::uint16_t port() const { return port_; }
     const KeyDeadlines& deadlines() const { return deadlines_; }
     bool is_terminated() const { return state_ == BackendState::terminated; }
-    /// The key is this backend's to use, by the drone's own clock.
+    /// The backend holds its key, as far as the drone knows.
     bool holds() const { return !gone_ && !lost_; }
     bool may_be_renewed() const { return holds() && !barred_; }
-    /// Nothing of it runs, nor will.
+    /// No process of it is running or will be started.
     bool gone() const { return gone_; }
     bool stopping() const { return kill_at_.has_value(); }
     bool watched_for_idleness() const { return order_.idle_max && state_ == BackendState::ready; }
-    /// How often what there is to report has changed.
+    /// Counts the changes of the reported state.
     std::uint64_t version() const { return version_; }
 
  private:
     Needs take_step(HolderInstant now);
     void enter(BackendState state);
     void stop(EndReason reason, HolderInstant kill_at);
-    /// Why it must stop now, if it must.
+    /// The reason to stop now; nullopt if it may go on.
     std::optional<EndReason> over(HolderInstant now) const;
     bool probe_due(HolderInstant now) const;
 
@@ -111,7 +112,7 @@ class Backend {
     HolderInstant start_by_;
     std::optional<HolderInstant> lifetime_end_;
     std::optional<HolderInstant> idle_since_;
-    std::optional<HolderInstant> kill_at_;  ///< it was told to stop
+    std::optional<HolderInstant> kill_at_;  ///< set once it is to stop
     HolderInstant probe_at_{};
     Duration probe_pause_;
     bool launched_ = false;

@@ -8,8 +8,8 @@
 
 namespace holdfast::drone {
 
-/// What one backend wrote: `ID.log`, and before it `ID.log.1`, neither longer than it may be. What cannot be written is
-/// dropped: a full disk must not stop a backend.
+/// The output of one backend: `ID.log`, and the older part in `ID.log.1`, each of limited size. Output that cannot be
+/// written is dropped: a full disk must not block a backend.
 class BackendLog {
  public:
     BackendLog(std::string path, std::size_t max_bytes);
@@ -26,7 +26,8 @@ class BackendLog {
     Fd file_;
 };
 
-/// Deletes logs, the oldest first, until those of so many backends are left. Those of `in_use` stay.
+/// Deletes the oldest logs until those of `keep` backends are left. Backends in `in_use` are not counted and keep their
+/// logs.
 void prune_logs(const std::string& directory, std::size_t keep, const std::set<std::string>& in_use);
 
 }  // namespace holdfast::drone

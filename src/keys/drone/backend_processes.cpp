@@ -15,7 +15,7 @@
 namespace holdfast::drone {
 namespace {
 
-/// A guardian that has not reported this long after everything was killed is stopped, and is killed too.
+/// A guardian that has not reported this long after everything was killed must be suspended, and is killed as well.
 constexpr Duration guardian_patience = 1s;
 constexpr std::size_t starters = 4;
 
@@ -25,7 +25,7 @@ std::vector<std::string> command_of(const SpawnOrder& order) {
     return command;
 }
 
-/// What the drone says comes last: an order cannot pretend otherwise.
+/// The drone's variables come last, so that an order cannot override them.
 std::vector<std::string> environment_of(const SpawnOrder& order, const std::string& host, std::uint16_t port) {
     std::vector<std::string> environment = order.environment;
     environment.push_back("HOLDFAST_KEY=" + order.key.name);
@@ -81,7 +81,8 @@ void BackendProcesses::launch(const Launch& launch) {
     if (!begun) over(order.backend, {order.backend, NotStarted{"no thread could be started for it"}});
 }
 
-/// The guardian, and the record of it, before anything runs: whatever happens from here on, the next life finds it.
+/// Creates the guardian and writes its record before any command runs: whatever happens afterwards, the next
+/// incarnation finds it.
 BackendProcesses::Prepared BackendProcesses::prepare(const Preparation& preparation) {
     const auto failed = [](Error error) { return std::make_shared<Result<GuardedCommand>>(std::move(error)); };
     const SpawnOrder& order = preparation.order;
@@ -189,7 +190,7 @@ void BackendProcesses::record_group(const std::string& backend, const One& one) 
     writer_.submit([this, record] { (void)setting_.records.write(record); });
 }
 
-/// The guardian kills at the hard deadline. If it is stopped it cannot, so this process does so as well.
+/// The guardian kills at the hard deadline. It cannot if it is suspended, so this process kills as well.
 void BackendProcesses::stand_in(One& one, HolderInstant now) {
     if (one.abandoned || now < one.command->hard()) return;
     if (!one.killed_at) one.killed_at = now;
@@ -198,7 +199,7 @@ void BackendProcesses::stand_in(One& one, HolderInstant now) {
     if (now >= *one.killed_at + guardian_patience) one.abandoned = true;
 }
 
-/// Without its guardian, what a backend started is below this process, and no guardian is above it.
+/// Without its guardian, a backend's processes are descendants of this process with no guardian in between.
 void BackendProcesses::finish_abandoned() {
     std::vector<std::string> abandoned;
     for (const auto& [id, one] : ones_)
@@ -219,7 +220,7 @@ void BackendProcesses::finish_abandoned() {
     }
 }
 
-/// True if there were any. Every child of this process is a guardian, or the orphan of one that is dead.
+/// Returns true if there were any. Every child of this process is a guardian or the orphan of a dead one.
 bool BackendProcesses::kill_orphans() {
     const std::lock_guard lock{guardians_mutex_};
     const std::vector<pid_t> known{guardians_.begin(), guardians_.end()};

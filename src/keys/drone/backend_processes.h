@@ -18,18 +18,19 @@
 
 namespace holdfast::drone {
 
-/// The processes of a drone's backends, each under a guardian of its own, which ends it in time also if this process is
-/// stopped or killed (K4). Starting takes a disk, so it happens on other threads; all else in the thread of the core.
+/// The processes of a drone's backends. Each backend has its own guardian, which ends it in time even if this process
+/// is suspended or killed (K4). Starting a backend does disk I/O, so it runs on worker threads; everything else runs on
+/// the core's thread.
 class BackendProcesses {
  public:
     struct Setting {
         Inbox& inbox;
         LogPump& logs;
         BackendRecords records;
-        std::optional<std::string> cgroup;  ///< where groups can be made, if anywhere
-        std::string drone;                  ///< its id, for the names of groups
-        std::string host;                   ///< what backends are to listen at
-        sigset_t mask{};                    ///< what a backend starts with blocked
+        std::optional<std::string> cgroup;  ///< the parent for new cgroups, if there is a writable one
+        std::string drone;                  ///< the drone's id, used in cgroup names
+        std::string host;                   ///< the host that backends listen on
+        sigset_t mask{};                    ///< the signals blocked when a backend starts
     };
 
     struct Starting {
@@ -45,18 +46,18 @@ class BackendProcesses {
     };
 
     explicit BackendProcesses(Setting setting);
-    /// Waits until the records of what has ended are gone.
+    /// Waits until the records of ended backends are removed.
     ~BackendProcesses();
 
     void launch(const Launch& launch);
     void move_deadlines(const std::string& backend, WorkDeadlines deadlines);
     void stop(const std::string& backend, HolderInstant kill_at);
 
-    /// Hears the guardians, stands in for those that cannot act, and returns what happened.
+    /// Reads the guardians' reports, acts for guardians that cannot, and returns the events.
     std::vector<Event> attend(HolderInstant now);
-    /// Readable when a guardian has something to say.
+    /// Readable when a guardian has sent a report.
     std::vector<int> fds() const;
-    /// True while something is to be looked after more often than the guardians say.
+    /// True while attend() must be called more often than the guardians' reports require.
     bool is_restless() const;
     std::size_t size() const { return ones_.size(); }
 
@@ -66,14 +67,14 @@ class BackendProcesses {
         WorkDeadlines deadlines;
         std::uint16_t port = 0;
         std::string cgroup{};
-        std::optional<GuardedCommand> command{};  ///< once its guardian is there
+        std::optional<GuardedCommand> command{};  ///< set once its guardian is running
         pid_t guardian = 0;
         std::optional<HolderInstant> stop_by{};
         bool stop_told = false;
-        bool abandoned = false;  ///< its guardian is gone: everything is to be killed from here
+        bool abandoned = false;  ///< its guardian is gone: this process must kill everything
         std::optional<HolderInstant> killed_at{};
     };
-    /// What is needed to make a guardian, on another thread.
+    /// The input for starting a guardian on a worker thread.
     struct Preparation {
         SpawnOrder order;
         std::string cgroup;
@@ -97,9 +98,9 @@ class BackendProcesses {
     std::map<std::string, std::unique_ptr<One>> ones_;
     std::vector<Event> events_;
     std::mutex guardians_mutex_;
-    std::set<pid_t> guardians_;  ///< the only children this process has, but for orphans of dead ones
+    std::set<pid_t> guardians_;  ///< the only children of this process, apart from orphans of dead guardians
     Workers starters_;
-    Workers writer_;  ///< of records
+    Workers writer_;  ///< writes and removes records
 };
 
 }  // namespace holdfast::drone

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* half_written = ".new";
 
-/// One line per field: its name, a blank, its value.
+/// One line per field: its name, a space, its value.
 std::optional<BackendRecord> read_record(const fs::path& path) {
     std::ifstream file{path};
     BackendRecord record;

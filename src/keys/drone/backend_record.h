@@ -9,33 +9,34 @@
 
 namespace holdfast::drone {
 
-/// What a drone writes down of each backend before it starts it, so that its next life finds what this one left.
+/// A drone writes this record before it starts a backend, so that its next incarnation finds the processes it left
+/// behind.
 struct BackendRecord {
     std::string backend;
-    std::string boot;  ///< which run of the machine the process ids belong to
+    std::string boot;  ///< the boot of the machine that the process ids belong to
     pid_t guardian = 0;
-    std::uint64_t guardian_start = 0;  ///< with the id, names one process and no stranger
-    pid_t group = 0;                   ///< of the command; zero before it runs
+    std::uint64_t guardian_start = 0;  ///< with the process id, identifies the process even if the id is reused
+    pid_t group = 0;                   ///< process group of the command; zero before it runs
     std::string cgroup{};              ///< empty: none
 
     bool operator==(const BackendRecord&) const = default;
 };
 
-/// One small file per backend in a directory. It need not survive a power cut: neither do the processes.
+/// One small file per backend in a directory. The files need not survive a power failure, since the processes do not.
 class BackendRecords {
  public:
     explicit BackendRecords(std::string directory) : directory_(std::move(directory)) {}
 
     Result<void> write(const BackendRecord& record) const;
     void remove(const std::string& backend) const;
-    /// All that can be read; a file that makes no sense is left out.
+    /// All readable records; malformed files are skipped.
     std::vector<BackendRecord> read_all() const;
 
  private:
     std::string directory_;
 };
 
-/// Names this run of the machine.
+/// Identifies the current boot of the machine.
 std::string boot_id();
 
 }  // namespace holdfast::drone

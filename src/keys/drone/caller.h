@@ -10,10 +10,11 @@
 
 namespace holdfast::drone {
 
-/// A thread with a connection, which makes one call after the other: a call that hangs holds up no other kind of call.
+/// A thread with its own connection that makes one call at a time. Each kind of call has its own Caller, so a call that
+/// hangs does not delay the other kinds.
 class Caller {
  public:
-    /// Gets the answer and where among the servers it came from; called in this object's thread.
+    /// Receives the answer and the index of the server that gave it; called on this object's thread.
     using Done = std::function<void(const Result<HttpResponse>& answer, std::size_t server)>;
 
     /// REQUIRES: the servers were checked with parse_servers().
@@ -24,7 +25,7 @@ class Caller {
 
     void call(HttpRequest request, Duration timeout, Done done);
 
-    /// Ends the call that is under way and drops the others.
+    /// Aborts the call in progress and drops the queued ones.
     void stop();
 
  private:

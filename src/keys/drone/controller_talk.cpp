@@ -8,7 +8,7 @@
 namespace holdfast::drone {
 namespace {
 
-/// After a call that failed.
+/// After a failed call.
 constexpr Duration retry_pause = 1s;
 constexpr Duration heartbeat_min = 100ms;
 constexpr Duration max_heartbeat = 30s;
@@ -23,7 +23,7 @@ bool ControllerTalk::heartbeat_due(HolderInstant now, bool news) const {
 void ControllerTalk::meet(const std::string& life) {
     if (life == life_) return;
     life_ = life;
-    done_.clear();  // another life numbers its orders anew
+    done_.clear();  // another incarnation has its own order numbers
     heard_.clear();
 }
 
@@ -38,7 +38,7 @@ bool ControllerTalk::heartbeat_answered(const HeartbeatAsk& ask, const Heartbeat
     send_all_ = answer.send_all;
     heartbeat_at_ = now + std::clamp<Duration>(answer.heartbeat_in, heartbeat_min, max_heartbeat);
     if (send_all_) heartbeat_at_ = now;
-    if (send_all_ && ask.all) not_before_ = now + retry_pause;  // it had all, and asks again: no storm
+    if (send_all_ && ask.all) not_before_ = now + retry_pause;  // it just had a full report: back off
     return !was_reached;
 }
 
@@ -56,7 +56,7 @@ bool ControllerTalk::has_heard(const std::string& backend, std::uint64_t version
 
 void ControllerTalk::forget(const std::string& backend, bool heard) {
     heard_.erase(backend);
-    if (!heard) send_all_ = true;  // what is not named then has ended
+    if (!heard) send_all_ = true;  // a full report omits it, and so reports that it has ended
 }
 
 OrdersAsk ControllerTalk::orders_sent(HolderInstant now) {
@@ -67,7 +67,7 @@ OrdersAsk ControllerTalk::orders_sent(HolderInstant now) {
 void ControllerTalk::orders_answered(const OrdersAsk& ask, const OrdersAnswer& answer, HolderInstant now) {
     orders_under_way_ = false;
     orders_at_ = now;
-    if (answer.controller != life_) return hurry(now);  // it does not know us yet; it says so to the next heartbeat
+    if (answer.controller != life_) return hurry(now);  // it does not know us yet; the next heartbeat registers us
     std::erase_if(done_, [&](std::uint64_t number) {
         return std::find(ask.done.begin(), ask.done.end(), number) != ask.done.end();
     });

@@ -23,7 +23,7 @@
 
 namespace holdfast::drone {
 
-/// True if what listens there answers: takes a connection, or says 2xx or 3xx to a GET. Blocks for some seconds at
+/// True if the backend accepts a connection (tcp), or answers a GET with 2xx or 3xx (http). Blocks for a few seconds at
 /// most.
 bool answers(const std::string& host, std::uint16_t port, const Readiness& ready);
 
@@ -47,9 +47,9 @@ bool answers(const std::string& host, std::uint16_t port, const Readiness& ready
 
 namespace {
 
-/// The longest sleep: a machine that was suspended must not sleep on.
+/// The longest sleep. Bounded, so that the drone wakes soon after the machine was suspended.
 constexpr Duration max_turn = 1s;
-/// While something is being killed from here.
+/// While this process is killing something.
 constexpr Duration restless_turn = 20ms;
 constexpr Duration look_for_connections_every = 1s;
 constexpr Duration call_timeout = 5s;
@@ -195,7 +195,7 @@ class Drone {
     LogPump logs_;
     BackendProcesses processes_;
     HolderInstant connections_at_{};
-    // Those below have threads that post to the inbox; they end first.
+    // The members below have threads that post to the inbox, so they are destroyed first.
     Workers probers_;
     Caller renewals_;
     std::vector<std::unique_ptr<Caller>> heartbeats_;

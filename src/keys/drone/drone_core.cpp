@@ -11,9 +11,9 @@ namespace holdfast::drone {
 namespace {
 
 constexpr std::size_t max_ended_ids = 20'000;
-/// How many that have ended are kept for a controller that does not answer.
+/// The maximum number of ended backends kept for controllers that do not answer.
 constexpr std::size_t max_unheard = 1'000;
-/// How long a drone that stops waits to be heard.
+/// How long a stopping drone waits for its last reports to be answered.
 constexpr Duration linger = 5s;
 
 BackendReport report_of(const std::string& id, const Backend& backend, HolderInstant now) {
@@ -26,7 +26,7 @@ BackendReport report_of(const std::string& id, const Backend& backend, HolderIns
     report.message = backend.message();
     report.port = backend.port();
     const Duration left = backend.deadlines().hard - now;
-    // A server that lost its memory would take back what it named here, and with it lose the bar.
+    // A barred key is left out: a server that lost its memory would restore it from this field without the bar.
     if (backend.may_be_renewed() && left > Duration::zero()) report.holds_for = left;
     report.version = backend.version();
     return report;
@@ -36,7 +36,7 @@ int rank_of(const Backend& backend) {
     return backend.is_terminated() ? 2 : backend.gone() ? 1 : 0;
 }
 
-/// By then nobody holds the key any more, and a repeated order comes too late.
+/// By then the key has expired, and a repeated order is past its deadline.
 HolderInstant key_end(const Backend& backend) {
     return backend.deadlines().hard + backend.order().ttl;
 }
@@ -84,7 +84,7 @@ void DroneCore::renew_due(HolderInstant now) {
         shortest = std::min(shortest, backend.deadlines().soft - now);
     }
     if (ask.leases.empty()) return;
-    ask.timeout = std::clamp<Duration>(shortest / 3, 200ms, 5s);  // so that a lost answer leaves time for another try
+    ask.timeout = std::clamp<Duration>(shortest / 3, 200ms, 5s);  // so that a lost reply leaves time for a retry
     renewal_under_way_ = true;
     effects_.push_back(SendRenewal{std::move(ask)});
 }
@@ -108,8 +108,8 @@ HeartbeatAsk DroneCore::heartbeat_for(std::size_t controller, HolderInstant now)
     const bool reassert = wants_reassertion(controller) && !talk.life().empty();
     if (reassert) ask.reassert = talk.life();
     ask.all = ask.all || reassert;
-    // What may run comes first, so that a heartbeat that says it names all has every one of those: what is not named is
-    // taken for dead.
+    // Backends that may be running come first, so that a full report contains every one of them: a backend missing from
+    // it is taken for dead.
     for (const int rank : {0, 1, 2})
         for (const auto& [id, backend] : backends_) {
             if (rank_of(backend) != rank || ask.backends.size() >= ControllerTalk::max_reports) continue;
@@ -131,7 +131,7 @@ bool DroneCore::wants_reassertion(std::size_t controller) const {
     });
 }
 
-/// What has ended stays until every controller that is there has heard of it.
+/// An ended backend is kept until every controller that has ever answered has heard of its end, within a limit.
 void DroneCore::drop_ended() {
     std::size_t terminated = backends_.size() - running();
     for (auto at = backends_.begin(); at != backends_.end();) {
@@ -207,7 +207,7 @@ KeyDeadlines deadlines_from(const Timing& timing, HolderInstant sent_at) {
     return {std::min(sent_at + timing.ttl / 2, found.soft), found.soft, found.hard};
 }
 
-/// The lease still runs, but not for ever: it ends on its timeline (R7).
+/// The lease is still valid but will not be renewed: it ends on its timeline (R7).
 bool runs_out(std::string_view code) {
     static const std::set<Code> codes{Code::renewal_barred, Code::banned, Code::name_refused, Code::over_quota,
                                       Code::lease_idle};
@@ -227,7 +227,8 @@ bool is_lost(std::string_view code) {
 void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnswer>& answer, HolderInstant now) {
     ControllerTalk& talk = talks_[ask.controller];
     if (answer) {
-        // One that began anew may have lost its memory: the sooner it is asked, the sooner it takes the keys back (S1).
+        // A restarted controller may have lost its memory: the sooner it is asked to renew, the sooner it restores the
+        // keys (S1).
         if (!talk.life().empty() && talk.life() != answer->controller)
             for (auto& [id, backend] : backends_)
                 backend.renew_at_once(now);
@@ -243,7 +244,7 @@ void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnsw
 }
 
 void DroneCore::settle_reassertions(const HeartbeatAsk& ask, const HeartbeatAnswer& answer, HolderInstant now) {
-    // Another life than the one that was named took nothing back; it is asked by its own name next.
+    // A different incarnation than the one named restored nothing; the next heartbeat names it.
     if (!ask.reassert || *ask.reassert != answer.controller) return;
     const std::set<std::string> taken{answer.reasserted.begin(), answer.reasserted.end()};
     for (const BackendReport& report : ask.backends) {
@@ -267,7 +268,7 @@ void DroneCore::on_orders(const OrdersAsk& ask, const Result<OrdersAnswer>& answ
     if (!answer) return talk.orders_failed(ask, answer.error(), now);
     const bool known = answer->controller == talk.life();
     talk.orders_answered(ask, *answer, now);
-    if (!known) return;  // they come again once it knows who we are
+    if (!known) return;  // they are sent again once the drone is registered there
     for (const Order& order : answer->orders)
         carry_out(order, now);
 }
@@ -281,7 +282,7 @@ void DroneCore::carry_out(const Order& order, HolderInstant now) {
     if (found != backends_.end()) found->second.terminate(ending.how, now);
 }
 
-/// At least once delivered, once carried out.
+/// Orders are delivered at least once and carried out once.
 void DroneCore::spawn(const SpawnOrder& order, HolderInstant now) {
     if (backends_.contains(order.backend) || ended_.contains(order.backend)) return;
     const bool full = running() >= settings_.capacity || !ended_.has_room(now);

@@ -13,23 +13,23 @@
 
 namespace holdfast::drone {
 
-/// The ids of backends that have ended in this life of the drone, so that an order that comes again starts none of them
-/// a second time. Each is kept until its key must have run out for everyone: after that a repeated order is too late by
-/// its own deadline.
+/// The ids of backends that ended in this incarnation of the drone, so that a repeated order does not start one again.
+/// Each id is kept until its key must have expired; after that, a repeated order is past its own deadline.
 class EndedIds {
  public:
     explicit EndedIds(std::size_t most) : most_(most) {}
 
     bool contains(const std::string& id) const { return ids_.contains(id); }
 
-    /// True if there is room for another.
+    /// Removes ids that are no longer needed. True if there is room for another.
     bool has_room(HolderInstant now) {
         while (!order_.empty() && order_.front().first <= now)
             drop_first();
         return ids_.size() < most_;
     }
 
-    /// REQUIRES: there was room when the backend began; so they are never more than that and what ran beside it.
+    /// REQUIRES: there was room when the backend was started. The size is thus at most the limit plus the number of
+    /// backends that ran at the same time.
     void add(const std::string& id, HolderInstant until) {
         if (ids_.insert(id).second) order_.emplace_back(until, id);
     }
@@ -47,7 +47,7 @@ class EndedIds {
     std::deque<std::pair<HolderInstant, std::string>> order_;
 };
 
-// What the core wants done. Each is asked for once; what becomes of it comes back by the function named.
+// Effects that the core requests, each once. The result comes back through the function named.
 
 struct SendHeartbeat {
     HeartbeatAsk ask;  ///< on_heartbeat()
@@ -59,8 +59,8 @@ struct SendRenewal {
     RenewAsk ask;  ///< on_renewal()
 };
 struct Launch {
-    SpawnOrder order;  ///< on_starting() and on_running(), or on_not_started(); on_ended() when all of it is dead
-    WorkDeadlines deadlines;  ///< as they stand
+    SpawnOrder order;         ///< on_starting() and on_running(), or on_not_started(); on_ended() once all is dead
+    WorkDeadlines deadlines;  ///< the current ones
 };
 struct MoveDeadlines {
     std::string backend;
@@ -82,8 +82,8 @@ struct Note {
 };
 using Effect = std::variant<SendHeartbeat, SendOrders, SendRenewal, Launch, MoveDeadlines, StopBackend, Probe, Note>;
 
-/// Everything a drone decides: what runs, until when, and who is still to be told. No I/O, no clock, no threads: events
-/// come in, effects go out of step(). The shell around it is drone.h.
+/// All decisions of a drone: which backends run, until when, and which controllers are still to be notified. No I/O, no
+/// clock, no threads: events come in, effects come out of step(). The shell around it is drone.h.
 class DroneCore {
  public:
     struct Settings {
@@ -94,9 +94,9 @@ class DroneCore {
 
     DroneCore(Settings settings, HolderInstant now);
 
-    /// What is to be done now.
+    /// The effects to carry out now.
     std::vector<Effect> step(HolderInstant now);
-    /// When to step next, if nothing happens before.
+    /// When to step next if no event comes before.
     HolderInstant next_due() const;
 
     void on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnswer>& answer, HolderInstant now);
@@ -109,28 +109,29 @@ class DroneCore {
     void on_ended(const std::string& backend, const Ending& ending);
     void on_probe(const std::string& backend, bool answered, HolderInstant now);
 
-    /// The ports of backends that end when nobody is connected to them.
+    /// The ports of backends with an idle limit.
     std::vector<std::uint16_t> watched_ports() const;
-    /// Those of them with a connection now.
+    /// Those of the watched ports that have a connection now.
     void on_connections(const std::vector<std::uint16_t>& busy, HolderInstant now);
 
-    /// Ends all backends; nothing new is started.
+    /// Ends all backends; no new ones are started.
     void stop(How how, HolderInstant now);
     bool stopping() const { return stopping_; }
-    /// Another life of this drone was registered: all that runs here must end at once.
+    /// Another incarnation of this drone has registered: all backends here must end at once.
     bool usurped() const { return usurped_; }
-    /// Stopped, all are dead, and whoever can be told has been.
+    /// Stopped, all backends are dead, and every reachable controller has been notified; or the time to wait for that
+    /// is over.
     bool finished(HolderInstant now) const;
 
-    /// Null if it is not known (any more).
+    /// Null if the backend is not known, or no longer known.
     const Backend* find(const std::string& backend) const;
-    /// Those that have not ended.
+    /// The number of backends that have not ended.
     std::size_t running() const;
 
  private:
     struct Reassertion {
         std::size_t controller = 0;
-        bool unknown = false;  ///< the server knows no such lease: unless it takes it back, it is lost
+        bool unknown = false;  ///< the server does not know the lease: lost unless re-asserted
     };
 
     void carry_out(const Order& order, HolderInstant now);

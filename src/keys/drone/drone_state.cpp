@@ -29,8 +29,8 @@ std::string host_name() {
     return is_name(host) ? host : "drone";
 }
 
-/// The id that the directory has, so that a drone is the same after a restart. The random part keeps two drones of one
-/// machine apart: with one id, only one of them is taken.
+/// The id stored in the directory, so that a drone keeps it over a restart. The random part tells two drones on one
+/// machine apart: controllers accept only one drone per id.
 Result<std::string> kept_id(const std::string& file) {
     std::string id;
     std::ifstream{file} >> id;
@@ -42,8 +42,8 @@ Result<std::string> kept_id(const std::string& file) {
     return id;
 }
 
-/// The lives that had this directory before, to which the present one is added. Whoever has the directory can say of
-/// them that they are over; nobody else can, whatever id it has.
+/// The earlier incarnations that used this directory; adds the current one to the file. Only the owner of the directory
+/// can declare them over; another drone with the same id cannot.
 Result<std::vector<std::string>> lives_before(const std::string& file, const std::string& life) {
     std::vector<std::string> lives;
     std::ifstream in{file};
@@ -68,7 +68,7 @@ Result<void> make_directory(const std::string& path) {
     return Error{"state_unusable", "cannot create " + path + ": " + std::strerror(errno)};
 }
 
-/// A backend takes a socket, a pipe and a log.
+/// A backend needs a socket, a pipe and a log file.
 void make_room_for_files(std::size_t capacity) {
     rlimit limit{};
     const rlim_t wanted = capacity * 4 + 256;

@@ -11,19 +11,19 @@
 
 namespace holdfast::drone {
 
-/// What a life of a drone begins with: the directory that is its alone, who it is, and where things are kept.
+/// The state with which an incarnation of a drone starts: its exclusive directory, its identity, and its paths.
 struct DroneState {
     StateDir directory;
     BackendRecords records;
     std::string logs;                          ///< a directory
     std::string id;                            ///< of the drone
-    std::string life;                          ///< of this one
-    std::optional<std::string> cgroup;         ///< where groups can be made, if anywhere
-    std::vector<std::string> earlier_lives{};  ///< those that had this directory last, the latest at the end
+    std::string life;                          ///< the id of this incarnation
+    std::optional<std::string> cgroup;         ///< the parent for new cgroups, if there is a writable one
+    std::vector<std::string> earlier_lives{};  ///< the last incarnations that used this directory, latest last
 };
 
-/// Locks the state directory and kills what an earlier life left: when this returns, nothing of it lives (K4).
-/// Error `state_in_use` if another drone has the directory, or `state_unusable`.
+/// Locks the state directory and kills everything that an earlier incarnation left: when this returns, no process of it
+/// is alive (K4). Error `state_in_use` if another drone has the directory, or `state_unusable`.
 Result<std::unique_ptr<DroneState>> open_drone_state(const DroneOptions& options, const DroneListener& listener);
 
 }  // namespace holdfast::drone

@@ -10,13 +10,13 @@
 
 namespace holdfast::drone {
 
-/// What other threads have for the one that runs the core: functions to call there. How much waits is bounded by what
-/// was asked for: every call, start and probe answers once.
+/// Functions posted by other threads, to be called on the core's thread. The queue is bounded by the number of
+/// requests: every call, start and probe posts once.
 class Inbox {
  public:
     Inbox() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-    /// Readable when there is something.
+    /// Readable when a function is queued.
     int fd() const { return bell_.get(); }
 
     void post(std::function<void()> task) {

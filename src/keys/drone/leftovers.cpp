@@ -26,7 +26,8 @@ bool is_marked(pid_t process, const std::string& mark) {
     return false;
 }
 
-/// Adds what lives of a backend: its guardian, everything below that, and every process that bears the backend's mark.
+/// Adds the living processes of a backend: its guardian, all descendants of that, and every process with the backend's
+/// mark.
 void find_living(const BackendRecord& record, std::map<pid_t, std::uint64_t>& starts) {
     const ProcessTable table = ProcessTable::read();
     const std::string mark = std::string(backend_variable) + record.backend;
@@ -46,8 +47,8 @@ bool is_gone(pid_t id, std::uint64_t start) {
     return !process || process->start != start || process->dead;
 }
 
-/// A process that was found is waited for by its id: once it is killed it loses its environment, and with it the mark,
-/// some time before it is dead.
+/// Waits for each process by its id: a killed process loses its environment, and with it the mark, some time before it
+/// is dead.
 bool kill_one(const BackendRecord& record, const std::function<void(const std::string&)>& say) {
     const Cgroup cgroup{record.cgroup};
     std::map<pid_t, std::uint64_t> left;
@@ -73,7 +74,7 @@ bool kill_one(const BackendRecord& record, const std::function<void(const std::s
 std::size_t kill_leftovers(const BackendRecords& records, const std::function<void(const std::string&)>& say) {
     std::size_t found = 0;
     for (const BackendRecord& record : records.read_all()) {
-        // After a reboot nothing of it can run, and its cgroup's name may be another's.
+        // After a reboot none of its processes can run, and its cgroup's name may have been reused.
         if (record.boot == boot_id() && kill_one(record, say)) ++found;
         records.remove(record.backend);
     }

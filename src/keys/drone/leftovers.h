@@ -8,12 +8,12 @@
 
 namespace holdfast::drone {
 
-/// The variable that marks what a backend started, wherever it went.
+/// The environment variable that marks all processes of a backend, even those that left its group.
 inline constexpr std::string_view backend_variable = "HOLDFAST_BACKEND_ID=";
 
-/// Kills what an earlier life of this drone left running, all of it, and returns when it is gone (K4). What is known by
-/// its process id is only touched if it was started when the record says, in this run of the machine: ids are used
-/// again. Returns how many backends were found alive.
+/// Kills all processes that an earlier incarnation of this drone left running, and returns when they are gone (K4). A
+/// process known by its id is killed only if its start time and the boot of the machine match the record, since ids are
+/// reused. Returns the number of backends that were found alive.
 std::size_t kill_leftovers(const BackendRecords& records, const std::function<void(const std::string&)>& say);
 
 }  // namespace holdfast::drone

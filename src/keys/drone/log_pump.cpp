@@ -64,7 +64,7 @@ void LogPump::take_new() {
                             BackendLog{settings_.directory + "/" + backend + ".log", settings_.max_bytes}});
 }
 
-/// One chunk at a time, so that one backend cannot keep the others from being read.
+/// Reads one chunk at a time, so that one backend cannot starve the others.
 bool LogPump::pump(Stream& stream) const {
     std::array<char, chunk> buffer;
     const ssize_t length = ::read(stream.reading.get(), buffer.data(), buffer.size());

@@ -12,23 +12,23 @@
 
 namespace holdfast::drone {
 
-/// Carries what backends write from their pipes to their logs, in a thread of its own: a slow disk delays no renewal,
-/// and a backend that writes more than the disk takes waits for nobody but itself.
+/// Copies the output of backends from their pipes to their logs on its own thread. A slow disk thus delays no renewal,
+/// and a backend that writes faster than the disk blocks only itself.
 class LogPump {
  public:
     struct Settings {
         std::string directory;
-        std::size_t max_bytes = 4 << 20;  ///< of a log; with the one before it, twice as much
-        std::size_t max_backends = 200;   ///< whose logs are kept
+        std::size_t max_bytes = 4 << 20;  ///< per log file; each backend has up to two
+        std::size_t max_backends = 200;   ///< how many ended backends keep their logs
     };
 
     explicit LogPump(Settings settings);
-    /// Writes down what is in the pipes already.
+    /// Writes the output that is already in the pipes.
     ~LogPump();
     LogPump(const LogPump&) = delete;
     LogPump& operator=(const LogPump&) = delete;
 
-    /// From any thread.
+    /// Callable from any thread.
     void add(const std::string& backend, Fd reading);
 
  private:
@@ -40,7 +40,7 @@ class LogPump {
 
     void run();
     void take_new();
-    /// False at the end of the pipe.
+    /// Returns false at the end of the pipe.
     bool pump(Stream& stream) const;
     void prune() const;
 
@@ -48,7 +48,7 @@ class LogPump {
     Fd bell_;
     std::mutex mutex_;
     std::vector<std::pair<std::string, Fd>> added_;
-    std::vector<Stream> streams_;  ///< of the thread
+    std::vector<Stream> streams_;  ///< used by the thread only
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };

@@ -24,7 +24,7 @@ json::value or_null(const std::optional<T>& value, Convert convert) {
     return value ? json::value(convert(*value)) : json::value(nullptr);
 }
 
-/// What a server takes as text: UTF-8 without control characters, and not too much of it.
+/// Text that a server accepts: UTF-8 without control characters, truncated to the limit.
 std::string plain(std::string text) {
     std::replace_if(
         text.begin(), text.end(),
@@ -37,7 +37,7 @@ std::string plain(std::string text) {
             text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }, '?');
     std::size_t end = std::min(text.size(), max_message_bytes_told);
     while (end < text.size() && (text[end] & 0xC0) == 0x80)
-        --end;  // not in the middle of a character
+        --end;  // do not split a character
     return text.substr(0, end);
 }
 
@@ -146,7 +146,7 @@ namespace json = boost::json;
 constexpr std::size_t max_words = 1000;
 constexpr std::size_t max_order_bytes = 128 * 1024;
 
-/// One order; says in `problem` what is wrong with it.
+/// Decodes one order. If it is malformed, the result is an UnclearOrder that says why.
 class OrderReader {
  public:
     OrderReader(JsonReader& reader, const json::object& order) : reader_(reader), order_(order) {}
@@ -171,7 +171,7 @@ class OrderReader {
         if (problem_.empty()) problem_ = text;
     }
 
-    /// What must be there; a zero byte cannot be passed to a program.
+    /// A required text. Zero bytes are refused, since they cannot be passed to a program.
     std::string text(const json::object& in, std::string_view name) {
         const auto* found = in.if_contains(name);
         if (found == nullptr || !found->is_string()) return problem("no " + std::string(name)), std::string{};

@@ -7,20 +7,20 @@
 
 namespace holdfast::drone {
 
-/// What a drone says as JSON, and what it is told, checked before it is believed (docs/keys.md).
+/// The drone's messages as JSON. Answers are validated before they are used (docs/keys.md).
 
-/// Who the drone is.
+/// The identity of the drone.
 struct Identity {
     std::string id;
-    std::string life;                        ///< random, and new with every start
-    std::vector<std::string> earlier_lives;  ///< nothing of them is alive
+    std::string life;                        ///< random, new with every start
+    std::vector<std::string> earlier_lives;  ///< no process of these is alive
     std::string pool;
     std::size_t capacity = 0;
-    std::string address;  ///< the host under which backends are reached
+    std::string address;  ///< the host of the backends
 };
 
-/// True for what may name a drone or a backend: 1 to 128 letters, digits, `-`, `_` and `.`, not first a dot. Such a
-/// name is also a safe file name.
+/// True for a valid name of a drone or a backend: 1 to 128 letters, digits, `-`, `_` and `.`, not starting with a dot.
+/// Such a name is also a safe file name.
 bool is_name(std::string_view text);
 
 HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask);
@@ -31,7 +31,7 @@ Result<HeartbeatAnswer> read_heartbeat(const HttpResponse& response);
 Result<OrdersAnswer> read_orders(const HttpResponse& response);
 Result<std::vector<RenewReply>> read_renewal(const RenewAsk& ask, const HttpResponse& response);
 
-/// `HOST:PORT`, with brackets around an IPv6 number.
+/// `HOST:PORT`, with brackets around an IPv6 address.
 std::string address_of(const std::string& host, std::uint16_t port);
 
 }  // namespace holdfast::drone

@@ -10,7 +10,7 @@
 
 namespace holdfast::drone {
 
-/// What a controller orders (docs/keys.md), understood.
+/// A controller's orders (docs/keys.md), decoded.
 
 struct Key {
     std::string name_space{};
@@ -18,10 +18,10 @@ struct Key {
     std::string tag{};
 };
 
-/// The lease that a key is: `KEY:room#17`, or `@team/KEY:room#17` outside the default namespace.
+/// The name of a key's lease: `KEY:room#17`, or `@team/KEY:room#17` outside the default namespace.
 std::string lease_of(const Key& key, std::uint64_t token);
 
-/// When to do what, on the drone's own clock (T4, K3).
+/// The deadlines of a key, on the drone's own clock (T4, K3).
 struct KeyDeadlines {
     HolderInstant renew{};
     HolderInstant soft{};
@@ -46,8 +46,8 @@ struct SpawnOrder {
     std::string command{};
     std::vector<std::string> args{};
     std::vector<std::string> environment{};  ///< `NAME=value`
-    std::string directory{};                 ///< empty: where the drone is
-    std::optional<std::uint16_t> port{};     ///< nothing: a free one
+    std::string directory{};                 ///< empty: the drone's working directory
+    std::optional<std::uint16_t> port{};     ///< none: a free one
     Readiness ready{};
     std::optional<Duration> idle_max{};
     std::optional<Duration> lifetime{};
@@ -61,7 +61,7 @@ struct TerminateOrder {
     How how = How::soft;
 };
 
-/// An order that makes no sense: it is not carried out, and not asked for again.
+/// A malformed order: it is not carried out, but acknowledged so that it is not sent again.
 struct UnclearOrder {
     std::string why;
 };

@@ -20,7 +20,7 @@ bool is_wildcard(const std::string& host) {
     return host == "0.0.0.0" || host == "::" || host == "*";
 }
 
-/// A number, or what may be a name: no URL, and no port, which each backend has its own of.
+/// An IP address or a possible host name. Not a URL, and without a port, since each backend has its own.
 bool is_host(const std::string& host) {
     in_addr four{};
     in6_addr six{};
@@ -31,7 +31,7 @@ bool is_host(const std::string& host) {
                        [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; });
 }
 
-/// True for the number of an interface of this machine.
+/// True for the IP address of an interface of this machine.
 bool can_bind(const std::string& host) {
     sockaddr_in four{};
     sockaddr_in6 six{};
@@ -45,7 +45,8 @@ bool can_bind(const std::string& host) {
     return ::bind(socket.get(), address, is_four ? sizeof four : sizeof six) == 0;
 }
 
-/// A name, or the address of a router before this machine, is no interface: then all of them.
+/// A name, or the address of a router in front of this machine, is not a local interface: then backends listen on all
+/// of them.
 std::string bind_for(const std::string& host) {
     if (host == "localhost") return "127.0.0.1";
     if (can_bind(host)) return host;

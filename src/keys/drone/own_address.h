@@ -8,15 +8,16 @@
 
 namespace holdfast::drone {
 
-/// Where the backends of a drone are reached.
+/// The addresses of a drone's backends.
 struct OwnAddress {
-    std::string handed_out;                ///< to whoever connects, and what readiness is probed at
-    std::string bind;                      ///< what a backend is to listen at, a number
-    std::optional<std::string> warning{};  ///< what the admin should know
+    std::string handed_out;                ///< given to clients and used for readiness probes
+    std::string bind;                      ///< the IP address that backends listen on
+    std::optional<std::string> warning{};  ///< for the admin
 };
 
-/// `given` is empty if nobody said anything: then 127.0.0.1, if all controllers are on this machine. Error
-/// `invalid_argument` if clients of a controller elsewhere would be sent to themselves, or to no host at all.
+/// An empty `given` means 127.0.0.1, which is allowed only if all controllers are on this machine. Error
+/// `invalid_argument` if it is empty and a controller is on another machine, whose clients would then connect to
+/// themselves, or if it is not a host that a client can connect to.
 /// REQUIRES: the controllers are URLs that parse_server() accepts.
 Result<OwnAddress> own_address(const std::string& given, const std::vector<std::string>& controllers);
 

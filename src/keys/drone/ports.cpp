@@ -48,7 +48,7 @@ std::set<std::uint16_t> established_ports(std::string_view table) {
     std::set<std::uint16_t> ports;
     std::istringstream lines{std::string(table)};
     std::string line, number, local, remote, state;
-    std::getline(lines, line);  // the heading
+    std::getline(lines, line);  // the header line
     while (std::getline(lines, line)) {
         std::istringstream words{line};
         words >> number >> local >> remote >> state;

@@ -12,7 +12,7 @@
 
 namespace holdfast::drone {
 
-/// What a drone and its controllers say to each other (docs/keys.md), as values.
+/// The messages between a drone and its controllers (docs/keys.md), as values.
 
 /// One backend in a heartbeat.
 struct BackendReport {
@@ -26,7 +26,7 @@ struct BackendReport {
     std::optional<int> exit_code{};
     std::string message{};
     std::uint16_t port = 0;               ///< zero: none yet
-    std::optional<Duration> holds_for{};  ///< nothing: it does not hold the key
+    std::optional<Duration> holds_for{};  ///< none: it does not hold the key
     std::uint64_t version = 0;
 };
 
@@ -35,7 +35,7 @@ struct HeartbeatAsk {
     HolderInstant clock{};
     bool draining = false;
     bool all = false;
-    std::optional<std::string> reassert{};  ///< the life of the controller that is to take the keys back
+    std::optional<std::string> reassert{};  ///< the controller incarnation that is asked to restore the keys
     std::vector<BackendReport> backends{};
 };
 struct HeartbeatAnswer {
@@ -49,7 +49,7 @@ struct HeartbeatAnswer {
 struct OrdersAsk {
     std::size_t controller = 0;
     HolderInstant clock{};
-    std::string controller_life{};  ///< whose numbers are in `done`
+    std::string controller_life{};  ///< the controller incarnation that the numbers in `done` belong to
     std::vector<std::uint64_t> done{};
     Duration wait{};
 };
@@ -66,7 +66,7 @@ struct RenewAsk {
     Duration timeout{};
 };
 struct RenewAnswer {
-    std::size_t controller = 0;  ///< which of them answered
+    std::size_t controller = 0;  ///< the index of the one that answered
     Result<std::vector<RenewReply>> replies;
 };
 

@@ -13,7 +13,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr std::size_t max_updates = 200'000;  ///< that have not been answered
+constexpr std::size_t max_updates = 200'000;  ///< unanswered
 constexpr std::size_t max_looked_for = 16;    ///< when the engine can be reached again
 const std::string stopping = "this front is stopping";
 
@@ -64,15 +64,15 @@ void CasLoop::heard_of(std::string_view resource, WriteId write) {
     parts_.engine.fetch(Kind::record, resource, compare);
 }
 
-/// What an engine loses when it goes away is what was written last. Its position does not show that if others have
-/// written since, nor does its marker if they had seen no later one. So this front looks for what it wrote.
+/// An engine that fails loses the latest writes. Its position does not show that if others have written since, nor does
+/// its marker if they had seen no later one. So this front checks for its own latest writes.
 void CasLoop::look_for_last_answered() {
     if (!parts_.vanished || mutant("last_answers_not_looked_for")) return;
     for (const std::string& name : known_.last_answered(max_looked_for)) {
         auto compare = [this, alive = alive(), name,
                         answered = known_.answered(name)](const Result<Reading>& reading) mutable {
             if (alive.expired()) return;
-            answered.keep_only(known_.answered(name));  // this front may have taken out others meanwhile
+            answered.keep_only(known_.answered(name));  // this front may have removed others meanwhile
             look_for(answered, name, reading);
         };
         parts_.engine.fetch(Kind::record, name, std::move(compare));
@@ -112,7 +112,7 @@ void CasLoop::begin(RecordWork& work) {
     try_again(work);
 }
 
-/// On what is remembered, if it may be: the engine says if it is not so.
+/// Decides on the remembered record, if allowed: the engine refuses the swap if it is outdated.
 void CasLoop::try_again(RecordWork& work) {
     if (!unreachable_.empty()) return give_up(work, unavailable(unreachable_));
     work.shown = false;
@@ -144,7 +144,7 @@ void CasLoop::decide_on(RecordWork& work, const Moment& moment, const SeenNeighb
     work.shown ? conclude_unchanged(work) : fetch(work, WorkPhase::fetching);
 }
 
-/// False if none may be given now: then those that did so have failed, and the others are to be decided on again.
+/// False if no token may be issued now: the updates that grant have failed, and the others are to be decided again.
 bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
     const std::vector<Update*> granting = work.decision.granting;
     if (granting.empty()) return true;
@@ -163,7 +163,7 @@ bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
     return false;
 }
 
-/// What has run out and is not written down yet is written now, so that everybody hears of it.
+/// Entries that have ended and are still stored are removed in the next round, so that everyone is notified.
 void CasLoop::conclude_unchanged(RecordWork& work) {
     remember(work, work.base);
     lost_.looked(work.resource, work.asked_at, work.lost);
@@ -172,7 +172,7 @@ void CasLoop::conclude_unchanged(RecordWork& work) {
     begin(work);
 }
 
-/// The record as the engine has it, with a time at which to see to it if it is ours.
+/// Remembers the record as the engine has it, with a time to tidy it if this front wrote it last.
 void CasLoop::remember(RecordWork& work, StoredRecord record) {
     if (record.write == 0) return known_.drop(work.resource);
     const bool ours = record.write.start == parts_.last_write.start;
@@ -204,8 +204,8 @@ void CasLoop::conclude(RecordWork& work) {
     begin(work);
 }
 
-/// Another lease that overlaps was taken at the same time. This one goes again before its update pauses, so that it is
-/// not in the way of others meanwhile.
+/// An overlapping lease was granted at the same time. This one is removed before its update backs off, so that it does
+/// not block others meanwhile.
 void CasLoop::take_back(RecordWork& work, const Moment& moment) {
     lose(work);
     const Record before = record_here(work.base, moment, rates_);
@@ -229,8 +229,8 @@ void CasLoop::take_back(RecordWork& work, const Moment& moment) {
     swap(work, WorkPhase::taking_back);
 }
 
-/// Others have written since, or it is not the time that it was taken to be. What is there now is known, and what time
-/// it is.
+/// Another front has written since, or the engine's time is outside the window. The answer brings the current record
+/// and the time.
 void CasLoop::on_refused(RecordWork& work, Swapped swapped, const Moment& moment) {
     if (swapped.found.write != work.base.write) {
         ++counts_.raced;
@@ -243,14 +243,14 @@ void CasLoop::on_refused(RecordWork& work, Swapped swapped, const Moment& moment
     ++work.failures < at_once ? decide_on(work, moment, nullptr) : pause(work);
 }
 
-/// It may have taken effect, or may yet do so.
+/// The swap may have taken effect, or may still do so.
 void CasLoop::on_unknown(RecordWork& work) {
     if (mutant("unknown_taken_for_done")) return on_written(work);
     if (mutant("unknown_taken_for_failed")) return fetch(work, WorkPhase::fetching);
     fetch(work, WorkPhase::recovering);
 }
 
-/// Notes what the last decision may have left in the engine.
+/// Notes the leases and waiters that the last decision may have left in the engine.
 void CasLoop::lose(RecordWork& work) {
     auto lost = lost_of(work.decision.after, work.decision.added, work.moment);
     work.lost.insert(work.lost.end(), lost.begin(), lost.end());
@@ -258,7 +258,7 @@ void CasLoop::lose(RecordWork& work) {
     work.enqueued.insert(work.enqueued.end(), enqueued.begin(), enqueued.end());
 }
 
-/// What is there instead. False, and the work is given up, if it is no record, or one that somebody has tampered with.
+/// Takes the current record as the base. False, and the work is given up, if it cannot be decoded or was tampered with.
 bool CasLoop::take_in(RecordWork& work, const Kept& kept, EngineTime now) {
     auto base = decode_kept(kept);
     if (!base) {
@@ -336,7 +336,7 @@ void CasLoop::set_timer(RecordWork& work, Instant at) {
     timers_.insert({at, &work});
 }
 
-/// No answer that is on its way reaches it any more.
+/// Detaches the work: answers still on their way no longer reach it.
 void CasLoop::leave(RecordWork& work) {
     by_call_.erase(work.call);
     if (work.timer != Instant::max()) timers_.erase({work.timer, &work});
@@ -394,7 +394,7 @@ void CasLoop::on_reachable() {
     look_for_last_answered();
 }
 
-/// A swap that is under way is answered by the engine, and what is not known of it may still be found out.
+/// Swaps under way are answered by the engine, and an unknown outcome may still be found out.
 void CasLoop::on_unreachable(const Error& why) {
     unreachable_ = why.message.empty() ? "it cannot be reached" : why.message;
     std::vector<RecordWork*> failed;
@@ -442,7 +442,7 @@ std::vector<std::string_view> holders_in(const Record& record) {
 
 }  // namespace
 
-/// What is to be called with the answer: finds the work again, if it still waits for this one.
+/// The callback for the answer: finds the work again, if it still waits for this call.
 template <class Answer>
 auto CasLoop::answer_to(RecordWork& work, WorkPhase phase) {
     leave(work);
@@ -481,7 +481,7 @@ void CasLoop::on_answer(RecordWork& work, Result<Reading> reading) {
         lose(work);
     }
     if (!take_in(work, reading->kept, reading->now)) return;
-    if (recovering && work.failures > 0) {  // it may refuse every write
+    if (recovering && work.failures > 0) {  // the engine may refuse every write
         work.phase = WorkPhase::idle;
         return pause(work);
     }
@@ -553,11 +553,11 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     swap.notice_must_arrive =
         work.decision.freed &&
         std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& waiter) { return !waiters_.is_ours(waiter); });
-    if (empty) work.result.write = 0;  // nothing is there then
+    if (empty) work.result.write = 0;  // the record is deleted
     parts_.engine.swap(swap, answer_to<Swapped>(work, phase));
 }
 
-/// A renewal that nobody but its holder cares for is not told of (docs/decisions/0010-engines.md).
+/// A renewal that concerns only its holder is not sent (docs/decisions/0010-engines.md).
 std::string CasLoop::notice_of(const RecordWork& work) const {
     const Decision& decision = work.decision;
     RecordNotice notice;

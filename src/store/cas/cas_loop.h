@@ -16,11 +16,11 @@
 
 namespace holdfast::core {
 
-/// The swaps by which this front's updates reach the engine: for each record one at a time (engine_store.h says how one
-/// goes). What came of them waits in a line until tell() is called, so that nobody is called back half-way.
+/// Runs the swaps by which this front's updates reach the engine, one at a time for each record (engine_store.h
+/// describes an update). Outcomes are queued until tell() is called, so that no callback runs in the middle of a step.
 class CasLoop {
  public:
-    /// What came of a write, for whoever tells others of it.
+    /// The result of a write, for notifications.
     struct Written {
         std::string_view resource;
         const Decision& decision;
@@ -53,35 +53,36 @@ class CasLoop {
     Instant next_due() const;
 
     void update(std::string_view resource, Update& update);
-    /// Writes down what time has ended in this record, if there is anything.
+    /// Writes the record without the entries that have ended by now, if there are any.
     void tidy(std::string_view resource);
-    /// Another front wrote it: it may not be as it is remembered any more.
+    /// Another front wrote the record: the remembered one may be outdated.
     void heard_of(std::string_view resource, WriteId write);
 
     void on_reachable();
     void on_unreachable(const Error& why);
-    /// Nothing that was decided on or is remembered counts any more, and what is under way must not be tried again.
+    /// The engine lost data: no decision or remembered record counts any more, and updates under way must not be
+    /// retried.
     void on_lost(const Error& why);
-    /// Empty, or why everything fails.
+    /// The reason why everything fails; empty if reachable.
     const std::string& unreachable() const { return unreachable_; }
     void stop();
 
-    /// Takes in what time an answer said it is, which was asked for at `sent`. False if the clock has stepped: then
+    /// Takes the engine's time from an answer to a request sent at `sent`. False if the clock has stepped: then
     /// everything under way has been given up.
     bool take_time(Instant sent, EngineTime engine);
-    /// The time, read again if that can be, for an answer that has just come.
+    /// The time, read again if there is a clock, for an answer that has just arrived.
     Instant read_clock();
     const ClockRates& rates() const { return rates_; }
     const EngineClockBounds& clock() const { return clock_; }
     void resume_clock(const ClockOffset& offset) { clock_.resume(offset); }
     Error unavailable(const std::string& why) const;
 
-    /// Calls done() of what is done. Those may update again.
+    /// Calls done() of the finished updates. The callbacks may call update() again.
     void tell();
 
     const KnownRecords& known() const { return known_; }
     const EngineStore::Counts& counts() const { return counts_; }
-    /// True while this is there: for answers that come after it is gone.
+    /// Expires with this object: for answers that arrive later.
     std::weak_ptr<void> alive() const { return alive_; }
 
  private:
@@ -90,7 +91,7 @@ class CasLoop {
         Result<void> outcome;
     };
 
-    // How a round goes.
+    // Steps of a round.
     RecordWork& open(std::string_view resource);
     void begin(RecordWork& work);
     void try_again(RecordWork& work);
@@ -117,7 +118,7 @@ class CasLoop {
     void close(RecordWork& work);
     void remember(RecordWork& work, StoredRecord record);
 
-    // What is asked of the engine, and its answers.
+    // Requests to the engine, and its answers.
     void fetch(RecordWork& work, WorkPhase phase);
     void look(RecordWork& work, WorkPhase phase);
     void swap(RecordWork& work, WorkPhase phase);

@@ -5,8 +5,8 @@
 namespace holdfast::core {
 namespace {
 
-/// Whatever goes between nodes arrives a little later than it left, and moves as a whole (Q6); what a renewal adds is
-/// more than the rounding on the way.
+/// A record sent between nodes arrives a little later and is moved as a whole (Q6); a renewal adds more than the
+/// rounding on the way.
 constexpr Duration rounding = 1us;
 
 template <class Entries, class Same>
@@ -39,7 +39,7 @@ bool is_renewed(const Lease& before, const Lease& after) {
 
 ChangeKind how_it_ended(const Record& after, Token token) {
     const EndedLease* ended = after.find_ended(token);
-    // One that left no trace was taken back before its holder was told of it.
+    // A lease that left no trace was taken back before it was reported to its holder.
     const Ending how = ended == nullptr ? Ending::released : ended->how;
     if (how == Ending::expired) return ChangeKind::expired;
     return how == Ending::revoked ? ChangeKind::revoked : ChangeKind::released;

@@ -9,25 +9,25 @@
 
 namespace holdfast::core {
 
-/// What has become of a lease from one version of its record to the next.
+/// The change of a lease from one version of its record to the next.
 enum class ChangeKind : std::uint8_t { granted, renewed, released, revoked, expired };
 
-/// Calls `visit(ChangeKind, const Lease&)` for each lease that is not as it was: first those that are gone, as they
-/// were, then those that came or were renewed, as they are. Both records are of the same moment and in the same measure
-/// of time. A lease that came and went in between is not told of; one that is there again after it had ended counts as
+/// Calls `visit(ChangeKind, const Lease&)` for each lease that differs: first those that are gone, as they were, then
+/// those that were granted or renewed, as they are. Both records are of the same moment and in the same measure of
+/// time. A lease that came and went in between is not reported; one that is there again after it had ended counts as
 /// renewed.
 template <class Visit>
 void for_each_change(const Record& before, const Record& after, Visit visit);
 
-/// True if something is gone that may have been in somebody's way.
+/// True if something is gone that may have blocked a request.
 bool frees_something(const Record& before, const Record& after);
 
-/// Writes into leases that are granted what the wall clock shows, for people: fronts and nodes each reckon the instant
-/// of a grant a little differently. Does nothing without a clock.
+/// Sets the wall-clock time of the granted leases, for display: fronts and nodes each compute the instant of a grant a
+/// little differently. Does nothing without a clock.
 void date_grants(Record& record, const std::vector<Token>& granted,
                  const std::function<std::int64_t(Instant)>& shown_wall_ms);
 
-/// One record that was, and the one that is in its place; both settled, in the measure of time of whoever keeps them.
+/// A record and its replacement; both settled, in the measure of time of their keeper.
 struct Replaced {
     std::string_view resource;
     const Record& before;
@@ -35,12 +35,12 @@ struct Replaced {
     Instant now;
 };
 
-/// Tells what has become of leases by it, in the holder's measure of time.
+/// Notifies the listener of the changed leases, in the holder's measure of time.
 void tell_changes(const Replaced& replaced, const ClockRates& rates, StoreListener& listener);
 
 // ---- implementation ----
 
-/// As a listener is told of it, unless it expired: that is told apart.
+/// The change as reported to a listener. Expiry is reported separately.
 LeaseChange as_change(ChangeKind became);
 
 bool is_renewed(const Lease& before, const Lease& after);

@@ -7,7 +7,7 @@
 namespace holdfast::core {
 namespace {
 
-/// How many are in the record that may be in somebody's way.
+/// The number of entries in the record that may block a request.
 std::size_t claims_in(const Record& record) {
     return record.leases.size() + record.reserved.size() + record.waiters.size();
 }
@@ -28,8 +28,8 @@ void note_differences(Decision& decision) {
     decision.freed |= frees_something(before, decision.after);
 }
 
-/// Tokens that may be lost are not given again, and those of other records count as well (G3). Where none is given, the
-/// record's last one stays.
+/// Tokens that may be lost are not issued again, and those of other records count as well (G3). If no token is issued,
+/// the record's last one stays.
 void apply_all(const Situation& situation, const std::vector<Pending>& batch, Decision& decision) {
     Record& record = decision.after;
     const Token had = record.last_token;

@@ -9,7 +9,7 @@
 
 namespace holdfast::core {
 
-/// What updates are decided on: the record as it is known, the records around it, and what time it is.
+/// The input of a decision: the record as it is known, the overlapping records, and the time.
 struct Situation {
     std::string_view resource;
     const StoredRecord& base;
@@ -17,31 +17,31 @@ struct Situation {
     Moment moment;
     const ClockRates& rates;
     const OwnWaiters& waiters;
-    const std::vector<LostLease>& lost;  ///< may be in the record, and nobody was told of them
-    bool tidy = false;                   ///< what time has ended is to be written down
-    Token last_token = 0;                ///< whatever is granted gets one above this (G3)
+    const std::vector<LostLease>& lost;  ///< may be in the record, but were never reported
+    bool tidy = false;                   ///< entries that have ended are to be removed from the stored record
+    Token last_token = 0;                ///< a grant gets a token above this (G3)
 };
 
-/// What they made of it. Records are in this machine's instants, in the measure of the holders, and our own waiters
-/// have the ends that they mean to have.
+/// The outcome. Records are in this machine's instants, in the measure of the holders, and this front's waiters have
+/// their real deadlines.
 struct Decision {
     struct Expired {
         Lease lease;
         Duration late;
     };
     bool changed = false;
-    bool freed = false;  ///< something is gone that may have been in somebody's way
+    bool freed = false;  ///< something is gone that may have blocked a request
     Window window;
     Record before;  ///< settled
     Record after;
     std::vector<Expired> expired;
-    std::vector<Token> added;             ///< leases that were not there
+    std::vector<Token> added;             ///< leases that are new
     std::vector<Token> extended;          ///< leases that were renewed
-    std::vector<std::uint64_t> enqueued;  ///< waiters that were not there
-    std::vector<Update*> granting;        ///< those that gave a token
+    std::vector<std::uint64_t> enqueued;  ///< waiters that are new
+    std::vector<Update*> granting;        ///< the updates that issued a token
 };
 
-/// Applies them in order, each to the result of the one before.
+/// Applies the updates in order, each to the result of the one before.
 Decision decide(const Situation& situation, const std::vector<Pending>& batch);
 
 }  // namespace holdfast::core

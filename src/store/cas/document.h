@@ -8,8 +8,8 @@
 
 namespace holdfast::core {
 
-/// One document of an engine that several fronts change, each from what it is at the time: read, change, swap, and
-/// again if another was faster. One change at a time.
+/// One document of an engine that several fronts change by compare-and-swap: read, change, swap, and retry if another
+/// front was faster. One change at a time.
 class Document {
  public:
     struct Parts {
@@ -19,13 +19,13 @@ class Document {
     };
     explicit Document(Parts parts) : parts_(std::move(parts)) {}
 
-    /// What it was at some moment after the call; `write` is 0 if there is none.
+    /// Returns the document at some moment after the call; `write` is 0 if there is none.
     using Read = Callback<Result<Reading>>;
     void read(Read done) { parts_.engine.fetch(Kind::document, parts_.name, std::move(done)); }
 
-    /// Makes of what is there what should be, or nothing to leave it. May be called again.
+    /// Returns the new contents, or an empty string to leave the document. May be called again.
     using Edit = std::function<std::string(const Reading& now)>;
-    /// As it is in the end, changed or left.
+    /// Answers with the final document, changed or not.
     void change(Edit edit, Callback<Result<Reading>> done);
 
  private:

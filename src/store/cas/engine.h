@@ -15,9 +15,9 @@
 
 namespace holdfast::core {
 
-/// Names one write among those of all fronts, of all their starts and of all histories of an engine: none is used
-/// twice, so a compare-and-set never takes a write of another history for the one that was decided on
-/// (docs/decisions/0013-engines-that-forget.md). 0: nothing was ever written, or what was is gone.
+/// Identifies one write among all fronts, all their starts and all histories of an engine. None is used twice, so a
+/// compare-and-swap never takes a write of another history for the one that was decided on
+/// (docs/decisions/0013-engines-that-forget.md). 0: nothing was ever written, or it is gone.
 struct WriteId {
     static constexpr std::size_t size = 16;
 
@@ -38,7 +38,7 @@ struct WriteId {
             out[i] = static_cast<char>((i < 8 ? start : count) >> (56 - 8 * (i % 8)) & 0xff);
         return out;
     }
-    /// REQUIRES: as many bytes.
+    /// REQUIRES: `size` bytes.
     static WriteId from_bytes(std::string_view bytes) {
         HOLDFAST_ASSERT(bytes.size() == size);
         WriteId write;
@@ -49,12 +49,12 @@ struct WriteId {
         return write;
     }
 
-    std::uint64_t start = 0;  ///< random, of one start of a front
-    std::uint64_t count = 0;  ///< from a random number on
+    std::uint64_t start = 0;  ///< random for each start of a front
+    std::uint64_t count = 0;  ///< counts up from a random number
 };
 
-/// What is there was written by an older version, whose fronts give other tokens and have other write ids: the two must
-/// not share an engine. Waiting does not help.
+/// The stored data was written by an older version, whose fronts use other tokens and write ids: the two must not share
+/// an engine. Waiting does not help.
 inline Error other_format(const std::string& where) {
     return {"store_format",
             where +
@@ -72,29 +72,29 @@ struct EngineClock {
 };
 using EngineTime = EngineClock::time_point;
 
-/// What an engine keeps under one name.
+/// The value that an engine keeps under one name.
 struct Kept {
     WriteId write = 0;
-    EngineTime written_at;  ///< what the times in the bytes count from
+    EngineTime written_at;  ///< the origin of the times in the bytes
     std::string bytes;
 };
 
-/// One of the two kinds of things that are kept: the records of resources, which come to an end by themselves, and
-/// documents, which do not (the policy, agents, the ceiling of tokens …).
+/// The two kinds of values: records of resources, which end by themselves, and documents, which do not (the policy,
+/// agents, the token ceiling …).
 enum class Kind : std::uint8_t { record, document };
 
-/// How far an engine says that it has come in its own history: etcd's revision, PostgreSQL's place in its write-ahead
+/// An engine's position in its own history, as it reports it: etcd's revision, PostgreSQL's place in its write-ahead
 /// log, a counter that a script raises in Redis (docs/decisions/0013-engines-that-forget.md). 0: not known.
 ///
-/// In the answer to a swap that was done it is a position that the engine keeps as safely as that write; from then on
-/// it is required of the engine. In other answers it may be beyond what the engine would keep, and is only compared.
+/// In the answer to a successful swap it is a position that the engine keeps as safely as that write; from then on it
+/// is required of the engine. In other answers it may be beyond what the engine would keep, and is only compared.
 using Position = std::uint64_t;
 
-/// The answer to a look, with the engine's time at which it was true (T1).
+/// The answer to a read, with the engine's time at which it was true (T1).
 struct Reading {
     Kept kept;
     EngineTime now;
-    std::int64_t wall_ms = 0;  ///< since 1970, by the engine's own clock; 0: it has none
+    std::int64_t wall_ms = 0;  ///< since 1970, by the engine's own clock; 0 if it has none
     Position position = 0;
 };
 struct NamedKept {
@@ -104,7 +104,7 @@ struct NamedKept {
 struct Sight {
     std::vector<NamedKept> entries;
     EngineTime now;
-    bool cut = false;  ///< there is more than was asked for
+    bool cut = false;  ///< more exist than were asked for
 };
 struct Page {
     std::vector<NamedKept> entries;
@@ -116,109 +116,109 @@ struct Page {
 /// write, `start` is the incarnation and `count` the counter. No resource has this name.
 inline constexpr std::string_view marker_name = "\1marker";
 
-/// True if the marker is still what was seen, or further on.
+/// True if the marker is the one that was seen, or later.
 constexpr bool stands(WriteId marker, WriteId seen) {
     return marker.start == seen.start && marker.count >= seen.count;
 }
 
-/// The answer to a swap that met another marker or an older position than it must: nothing that is there counts, and
-/// nothing was written, unless the engine says its position only afterwards: then the write has raised it.
+/// The error of a swap that met another marker or an older position than required. The stored value does not count, and
+/// nothing was written, unless the engine reports its position only afterwards: then the write has raised it.
 inline constexpr std::string_view store_lost = "store_lost";
 
-/// A write that takes effect only on what it was decided on, and only at a time for which that decision holds. The text
-/// need not outlive the call.
+/// A conditional write: it takes effect only on the value that it was decided on, and only at a time for which that
+/// decision holds. The text need not outlive the call.
 struct Swap {
     Kind kind = Kind::record;
     std::string_view name;
-    WriteId expected = 0;  ///< what must be there; 0: nothing
+    WriteId expected = 0;  ///< the write that must be current; 0 if there must be none
     WriteId becomes = 0;   ///< this write
-    /// The engine's time must be in [from, until): before, somebody's lease that was taken for over would not be; from
-    /// then on, one that was taken for active would be over (T2).
+    /// The engine's time must be in [from, until): before it, a lease that was taken as ended would still be active;
+    /// after it, a lease that was taken as active would have ended (T2).
     EngineTime from = EngineTime::min();
     EngineTime until = EngineTime::max();
     EngineTime written_at;
-    std::string_view bytes;                     ///< empty: there is nothing left to keep
-    EngineTime keep_until = EngineTime::max();  ///< of a record: from then on it may be forgotten
-    EngineTime due = EngineTime::max();         ///< of a record: when overdue() should name it
-    std::span<const std::string_view> holders;  ///< of a record: whose leases and reservations are in it
-    std::string_view notice;                    ///< told to all fronts if it takes effect; empty: nothing
-    bool notice_must_arrive = false;            ///< at whoever listens, even if this front dies now
-    /// The marker, which must be there or further on, also for what is shown instead; else error `store_lost`. 0: any.
+    std::string_view bytes;                     ///< empty to delete the value
+    EngineTime keep_until = EngineTime::max();  ///< for a record: from then on it may be deleted
+    EngineTime due = EngineTime::max();         ///< for a record: when overdue() should return it
+    std::span<const std::string_view> holders;  ///< for a record: the holders of its leases and reservations
+    std::string_view notice;                    ///< sent to all fronts if the swap takes effect; empty for none
+    bool notice_must_arrive = false;            ///< at all listeners, even if this front dies now
+    /// The marker must be this or later, also for the value shown on failure; else error `store_lost`. 0: any.
     WriteId marker;
-    /// The engine's position must be this or further on, likewise. 0: any.
+    /// The engine's position must be this or later; else error `store_lost`. 0: any.
     Position position = 0;
 };
 struct Swapped {
     bool done = false;
     EngineTime now;
-    Kept found;  ///< what is there instead, if it was not done; only `write` if that is as expected (the time was not)
+    Kept found;  ///< the current value if not done; only `write` if that is as expected (then the time was not)
     Position position = 0;
 };
 
-/// How an engine says that it is there.
+/// An engine's report that it is reachable.
 struct EngineHello {
-    /// Changes whenever another server may have taken over, or this one was restarted in a way that may have lost what
-    /// it had answered: etcd's cluster; PostgreSQL's system identifier and timeline; Redis's run and replication ids.
+    /// Changes whenever another server may have taken over, or this one was restarted in a way that may have lost
+    /// answered writes: etcd's cluster; PostgreSQL's system identifier and timeline; Redis's run and replication ids.
     std::string history;
     Position position = 0;
-    /// It is not where it was when it could be reached before, though nobody may have required that of it in a swap.
+    /// The engine is not where it was when it was last reachable, though no swap may have required that of it.
     bool lost = false;
 };
 
-/// What an engine tells of its own accord. Called from the loop, never from within a call to the engine.
+/// Notifications from an engine. Called from the loop, never from within a call to the engine.
 class EngineListener {
  public:
     virtual ~EngineListener() = default;
 
-    /// Also after each time that it could not be reached, and notices may have been missed meanwhile.
+    /// Also called after each outage, during which notices may have been missed.
     virtual void on_reachable(const EngineHello& hello) = 0;
-    /// Again whenever it cannot be reached for another reason than before.
+    /// Called again whenever the reason changes.
     virtual void on_unreachable(const Error& why) = 0;
-    /// A notice of any front, this one included. Notices may be lost, doubled and late.
+    /// A notice of any front, this one included. Notices may be lost, duplicated and late.
     virtual void on_notice(std::string_view notice) = 0;
 };
 
-/// A database that other fronts use at the same time, reduced to what a store needs of it: one compare-and-set on one
-/// name, some ways of looking, and a way to tell all fronts something. Knows nothing of leases.
+/// A database that is shared with other fronts, reduced to what a store needs: a compare-and-swap on one name, some
+/// kinds of reads, and notices to all fronts. Knows nothing of leases.
 ///
-/// Nothing blocks. Calls that are made in one turn of the loop travel together, and their answers come in later turns,
-/// in any order. Error `store_unavailable`: the engine cannot be reached (then at once), or did not answer in time; if
-/// that was a swap, it may have taken effect or still do so, within `swap_lingers` of the call.
+/// Nothing blocks. Calls made in one turn of the loop travel together, and their answers come in later turns, in any
+/// order. Error `store_unavailable`: the engine cannot be reached (then at once), or did not answer in time. A swap
+/// with this error may have taken effect, or may still do so within `swap_lingers` of the call.
 class Engine {
  public:
     virtual ~Engine() = default;
 
-    /// Where a notice is longer than this, only a shorter one can be sent.
+    /// The limit of a notice; a longer one must be shortened.
     static constexpr std::size_t notice_bytes = 5000;
 
     virtual void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) = 0;
     virtual void swap(const Swap& swap, Callback<Result<Swapped>> reply) = 0;
 
-    // Looks at several records at once. Each is as it was at some moment between the call and the answer; what was
-    // written before the call is seen. Records that are past `keep_until` may be among them.
+    // Reads of several records. Each record is as it was at some moment between the call and the answer; writes before
+    // the call are seen. Records past `keep_until` may be included.
 
-    /// Those that overlap with this `FILE:` resource (lease/resource.h), at most `most` of them.
+    /// The records that overlap with this `FILE:` resource (lease/resource.h), at most `most` of them.
     virtual void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) = 0;
-    /// Those that were written with this holder. May show others besides.
+    /// The records that were written with this holder. May return others besides.
     virtual void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) = 0;
-    /// Those whose names begin like this, a bounded number of them: a page may be short, or empty, and still have a
-    /// next one. What is there throughout is shown at least once.
+    /// The values whose names begin with `prefix`, a bounded number: a page may be short, or empty, and still have a
+    /// next one. A value that exists throughout is returned at least once.
     virtual void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
                       Callback<Result<Page>> reply) = 0;
-    /// The names of records that were due some seconds ago and that nobody has written since: whoever should have done
-    /// so may be gone. Not each time the same front need be told.
+    /// The names of records that were due some seconds ago and have not been written since: the front that should have
+    /// written them may be gone. Need not return a name to the same front each time.
     virtual void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) = 0;
 
-    /// How far the clocks that time is measured with may differ in rate (Q7); zero where the engine has the only one.
+    /// The largest difference in rate of the clocks that measure time (Q7); zero where the engine has the only one.
     virtual double rho() const { return 0; }
-    /// How long after its call a swap that was not answered may still take effect.
+    /// How long after its call an unanswered swap may still take effect.
     virtual Duration swap_lingers() const = 0;
 
     virtual void start(EngineListener& listener) = 0;
-    /// Whatever is under way is answered with the error; nothing is told any more.
+    /// Answers all calls under way with the error. The listener is not called any more.
     virtual void stop() = 0;
 
-    /// The answer to GET /v1/store: a JSON object with what people should know of it.
+    /// The answer to GET /v1/store: a JSON object for operators.
     virtual std::string status() const = 0;
 };
 

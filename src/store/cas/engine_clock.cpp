@@ -9,7 +9,7 @@
 namespace holdfast::core {
 namespace {
 
-/// Two clocks that are kept right by NTP run apart by less.
+/// Two clocks that are synchronised by NTP drift apart by less.
 constexpr Duration::rep drift_per = 1000;
 /// A holder stops 50 ms before its lease ends, or 1 % of its TTL (T3). Half of the latter is left to steps that are
 /// small, so that many of them do not add up to more.
@@ -36,7 +36,7 @@ Duration EngineClockBounds::add(const Sample& sample) {
         at_ = received_ = sample.received;
         return Duration::zero();
     }
-    // An answer that was overtaken by a later one adds what it can; the bounds do not go back in time.
+    // An answer that was overtaken by a later one still narrows the bounds; the bounds do not go back in time.
     const Duration passed = std::max(Duration::zero(), sample.received - at_);
     const Duration was_low = low_ - drift(passed);
     const Duration was_high = high_ + drift(passed);

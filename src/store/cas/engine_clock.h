@@ -5,7 +5,7 @@
 
 namespace holdfast::core {
 
-/// Between which bounds the engine's clock was ahead of this machine's, each counted from its own start, at an instant.
+/// The bounds of the engine's clock less this machine's, each counted from its own start, at an instant.
 struct ClockOffset {
     Instant at;
     Duration low{};
@@ -14,9 +14,9 @@ struct ClockOffset {
     bool operator==(const ClockOffset&) const = default;
 };
 
-/// What this front knows of the engine's time, from its answers: when a question was sent and its answer came, on this
-/// machine's clock, and what time it was at the engine in between. Instants of the two clocks are never compared: what
-/// is known is between which bounds their difference lies (T1).
+/// Bounds on the engine's time, from its answers: when a request was sent and its answer arrived, on this machine's
+/// clock, and the engine's time in between. Instants of the two clocks are never compared; only the bounds of their
+/// difference are known (T1).
 class EngineClockBounds {
  public:
     struct Sample {
@@ -24,13 +24,13 @@ class EngineClockBounds {
         Instant received;
         EngineTime engine;
     };
-    /// How far the engine's clock has stepped ahead of where it can have come to, if that is more than holders allow
-    /// for (T3): by one step, or by several that come faster than leases end. Else zero. Steps back, and small ones,
-    /// are taken as they come. A step is known but for the time from sending to receipt of the samples before and after
+    /// Returns how far the engine's clock has stepped ahead of its possible range, if that is more than holders allow
+    /// for (T3): by one step, or by several that come faster than leases end. Otherwise zero. Steps back, and small
+    /// ones, are accepted. The size of a step is known except for the round-trip times of the samples before and after
     /// it.
     Duration add(const Sample& sample);
 
-    /// Begins with what was known earlier, on the same clock of this machine.
+    /// Starts with bounds known earlier, on the same clock of this machine.
     void resume(const ClockOffset& offset);
     /// REQUIRES: there was a sample.
     ClockOffset offset() const { return {at_, low_, high_}; }
@@ -38,10 +38,11 @@ class EngineClockBounds {
     /// True if the bounds are narrow and fresh enough to decide by.
     bool usable(Instant now) const;
 
-    /// The latest that it can be at the engine, and the earliest. REQUIRES: there was a sample.
+    /// The latest and the earliest possible time at the engine. REQUIRES: there was a sample.
     EngineTime latest(Instant now) const;
     EngineTime earliest(Instant now) const;
-    /// From when on, on this machine's clock, the engine is past this time for certain. REQUIRES: there was a sample.
+    /// The instant on this machine's clock from which the engine is certainly past this time. REQUIRES: there was a
+    /// sample.
     Instant surely_past(EngineTime time) const;
 
     bool known() const { return known_; }

@@ -17,7 +17,7 @@ class EngineMarker {
         Engine& engine;
         GuardedEngine& guard;
         std::function<std::uint64_t()> random;
-        /// What an answer of the engine says of its time.
+        /// Called with the engine's time from an answer.
         std::function<void(Instant sent, EngineTime now)> on_time;
         std::function<Instant()> now;
         bool new_store = false;  ///< the operator says that an empty engine has always been empty
@@ -25,14 +25,14 @@ class EngineMarker {
     };
     explicit EngineMarker(Parts parts) : parts_(std::move(parts)), seen_(parts_.remembered.place) {}
 
-    /// Compares the engine's place in its history with the last that this front has seen. An undeclared doubt is
-    /// declared, and then the marker gets a new incarnation. In the end the guard requires the engine's place.
+    /// Compares the engine's place in its history with the last that this front has seen. A doubt that was not declared
+    /// yet is declared, and then the marker gets a new incarnation. In the end the guard requires the engine's place.
     struct Judges {
-        std::string why;       ///< another reason to doubt that leases were kept, if there is one
-        bool was_met = false;  ///< a request met a loss; by now the engine may have come further than it was before
-        /// A doubt was declared, by which this incarnation of the marker ended.
+        std::string why;       ///< another reason to doubt that leases were kept; may be empty
+        bool was_met = false;  ///< a request met a loss; the engine may have passed its earlier position by now
+        /// True if a doubt was declared that ended this incarnation of the marker.
         std::function<bool(std::uint64_t incarnation)> is_over;
-        /// Declares a doubt by which these incarnations end.
+        /// Declares a doubt that ends these incarnations.
         std::function<void(const std::string& why, const std::vector<std::uint64_t>& over, Callback<Result<void>> done)>
             declare;
     };
@@ -40,7 +40,7 @@ class EngineMarker {
     /// About once a second.
     void raise();
 
-    /// The highest that was seen in the history that this front is in.
+    /// The highest place seen in the history that this front is in.
     Place seen() const;
 
  private:

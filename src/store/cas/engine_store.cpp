@@ -11,14 +11,14 @@
 
 namespace holdfast::core {
 
-/// The store's looks at many records, as looks at the engine.
+/// Reads of many records, by reads of the engine.
 void look_for_leases_of(CasLoop& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
                         Callback<Result<std::vector<LeaseName>>> reply);
 void look_for_page(CasLoop& swaps, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply);
 
 namespace {
 
-/// Calls `reply` with what `make` makes of an answer, in this machine's time, or with why there is none.
+/// Calls `reply` with the result of `make` for an answer, in this machine's time, or with the error.
 template <class Answer, class Value, class Make>
 auto answer_by(CasLoop& swaps, Callback<Result<Value>> reply, Make make) {
     return [&swaps, alive = swaps.alive(), sent = swaps.now(), reply = std::move(reply),
@@ -55,8 +55,8 @@ struct Wanted {
     }
 };
 
-/// One look for a holder's leases. The engine may show records in which the holder has nothing any more; so it is asked
-/// for more than are wanted, and again for many more if those were not enough.
+/// One read of a holder's leases. The engine may return records in which the holder has nothing any more. So more are
+/// requested than wanted, and many more if those were not enough.
 struct LeasesLook {
     CasLoop& swaps;
     Engine& engine;
@@ -101,12 +101,12 @@ void ask(std::shared_ptr<LeasesLook> look) {
                            answer_by<Sight, LeasesLook::Found>(asked.swaps, std::move(found), make));
 }
 
-constexpr std::size_t max_page_bytes = 256 * 1024;  ///< of records, after which a page ends
-constexpr std::size_t first_records = 16;           ///< that tell how large they are
+constexpr std::size_t max_page_bytes = 256 * 1024;  ///< of records; then a page ends
+constexpr std::size_t first_records = 16;           ///< by which the size of a record is estimated
 constexpr int max_scans = 8;
 
-/// One look for a page of a listing. Records may be large: some are asked for first, and then as many as there is room
-/// for, judged by those.
+/// One read of a page of a listing. Records may be large: a few are requested first, and then as many as should fit,
+/// judged by their size.
 struct PageLook {
     CasLoop& swaps;
     Engine& engine;
@@ -114,7 +114,7 @@ struct PageLook {
     std::string prefix;
     std::size_t limit;
     Callback<Result<ListPage>> reply;
-    ListPage made;  // with where the next scan begins
+    ListPage made;  // with the start of the next scan
     std::size_t records = 0, bytes = 0;
     int scans = 0;
 
@@ -180,8 +180,8 @@ namespace {
 
 constexpr Duration overdue_every = 1s;
 constexpr std::size_t max_overdue = 256;
-constexpr Duration clock_every = 3s;              ///< so that what it is at the engine is always known well enough
-constexpr std::string_view clock_name = "clock";  ///< a document that nobody writes
+constexpr Duration clock_every = 3s;              ///< keeps the bounds of the engine's time narrow enough
+constexpr std::string_view clock_name = "clock";  ///< a document that is never written
 
 }  // namespace
 
@@ -249,7 +249,7 @@ struct EngineStore::Impl {
         return true;
     }
 
-    /// A notice had no room for all that these leases carry: it is in the record.
+    /// A notice had no room for all contents of these leases: reads them from the record.
     void complete(const std::string& resource, std::vector<Token> tokens) {
         const auto make = [this, resource, tokens = std::move(tokens), alive = swaps.alive(),
                            sent = swaps.now()](Result<Reading> reading) {

@@ -11,53 +11,53 @@
 
 namespace holdfast::core {
 
-/// Records in an engine that many fronts share (docs/decisions/0010-engines.md). This is one front's way to them: no
-/// clock, no thread, no socket of its own; whoever drives it says what time it is.
+/// Keeps records in an engine that many fronts share (docs/decisions/0010-engines.md). This is one front's access to
+/// them. No clock, no thread, no socket of its own: the caller passes the time.
 ///
-/// An update goes: apply() to the record as it is known, at the engine's time as it is known; swap, if nobody has
-/// written meanwhile and the engine's time is one at which the decision holds. If not, the answer brings what is there,
-/// and the update is applied to that. A record that is not known counts as absent: for most, that is so, and a grant
-/// takes one round trip. What changes nothing is decided on what the engine shows, never on what is remembered. Updates
-/// of one record that come while a swap is under way go together in the next one.
+/// An update calls apply() on the record as this front knows it, at the engine's estimated time, and then swaps, on the
+/// condition that the record was not written meanwhile and that the engine's time is one at which the decision holds.
+/// Otherwise the answer brings the current record, and the update is applied to that. An unknown record counts as
+/// absent: for most that is true, and a grant takes one round trip. An update that changes nothing is decided on the
+/// record that the engine shows, never on a remembered one. Updates of one record that arrive while a swap is under way
+/// are batched into the next one.
 ///
 /// Rules see this machine's time: a record's instants are moved by the difference to the engine's clock when it is
 /// read, and back when it is written, so that only durations cross (T1). The engine's time is estimated from its
 /// answers, at its upper bound, so that a lease never ends before its holder, who counts from its own sending, has
 /// stopped (T3).
 ///
-/// A swap that was not answered may have taken effect. If the record then shows this very write, it has; if it shows
-/// another, the update is applied again after what the lost write may have granted is taken out.
+/// A swap that was not answered may have taken effect. If the record then shows this very write, it has. If it shows
+/// another, the leases that the lost write may have granted are removed and the update is applied again.
 ///
-/// Resources that overlap are looked at before and after, as in the quorum (quorum_store.h).
+/// Overlapping resources are read before and after, as in the quorum (quorum_store.h).
 class EngineStore final : public DrivenStore {
  public:
     struct Parts {
         Engine& engine;
         StoreListener& listener;
         HashKey hash_key;
-        std::uint64_t front = 1;  ///< this life of this front among all: below 2^24, part of its waiters' ids
-        WriteId last_write;       ///< its write ids follow: both halves random, unless this is a simulation
+        std::uint64_t front = 1;  ///< unique to this incarnation of this front: below 2^24, part of its waiters' ids
+        WriteId last_write;       ///< its write ids follow this one; both halves random, except in a simulation
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
-        std::size_t max_records = 200'000;  ///< that are remembered
-        /// The last token that this front gave: a lease that is granted now gets one above it, and above its record's
-        /// last (G3). Nothing: none may be given now, and an update that grants fails with `store_unavailable`.
+        std::size_t max_records = 200'000;  ///< limit of remembered records
+        /// The last token that this front issued: a new lease gets one above it, and above its record's last (G3).
+        /// Nullopt: none may be issued now, and an update that grants fails with `store_unavailable`.
         std::function<std::optional<Token>()> last_token;
-        std::function<std::string()> why_no_token = {};  ///< if there is none; for people
+        std::function<std::string()> why_no_token = {};  ///< the reason if there is none, for people
         std::function<void(Token)> on_token_given;
-        /// The engine's clock went ahead of this one by more than can be: leases that it calls over may be held for as
-        /// long as they were granted for.
-        /// Whatever is under way then has failed already.
+        /// The engine's clock stepped ahead of this one by more than it can drift: leases that it calls ended may be
+        /// held for as long as they were granted for. All updates under way have failed already.
         std::function<void(Duration ahead)> on_clock_stepped;
-        /// A lease that was granted or renewed through this front is gone from its record, though it is in force and
-        /// nobody ended it: somebody has deleted the record behind the fronts. May be empty.
+        /// A lease that was granted or renewed through this front is missing from its record, though it is in force and
+        /// was not ended: the record was deleted behind the fronts. May be empty.
         std::function<void(std::string_view resource)> on_vanished = {};
-        /// What time it is when an answer of the engine comes; without it, what advance() said last. To be given unless
-        /// whoever drives this sees to it that advance() comes before each answer.
+        /// The time when an answer of the engine arrives; if empty, the time of the last advance(). Required unless the
+        /// caller calls advance() before each answer.
         std::function<Instant()> clock;
-        /// How the engine's clock stood to this machine's, as remembered from an earlier start, if it is.
+        /// The offset of the engine's clock to this machine's, if remembered from an earlier start.
         std::optional<ClockOffset> clock_offset = {};
-        /// What this machine's wall clock showed at an instant, for who reads of a grant; empty: leases are not dated.
+        /// This machine's wall-clock time at an instant, for display of grants. If empty, leases are not dated.
         std::function<std::int64_t(Instant)> shown_wall_ms = {};
     };
     explicit EngineStore(Parts parts);
@@ -70,22 +70,22 @@ class EngineStore final : public DrivenStore {
     void leases_of(std::string_view holder, Which which, std::size_t most,
                    Callback<Result<std::vector<LeaseName>>> reply) override;
     void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;
-    /// Those that this front granted or renewed last.
+    /// The leases that were last granted or renewed by this front.
     std::size_t active_leases() const override;
 
-    /// What the engine tells, passed on by its listener. While it cannot be reached, everything fails at once.
+    /// Notifications of the engine, passed on by its listener. While it cannot be reached, everything fails at once.
     void on_reachable();
     void on_unreachable(const Error& why);
-    /// The engine may have lost what was in it: everything under way has failed, until on_reachable().
+    /// The engine may have lost data: everything under way has failed, until on_reachable().
     void on_lost(const Error& why);
     /// False if this notice is not about records.
     bool on_notice(std::string_view notice);
-    /// An answer that was asked for at `sent` says what time it is at the engine.
+    /// An answer to a request sent at `sent` carries the engine's time.
     void on_time(Instant sent, EngineTime now);
-    /// How the engine's clock stands to this machine's, if that is known.
+    /// The offset of the engine's clock to this machine's, if known.
     std::optional<ClockOffset> clock_offset() const;
 
-    /// Everything under way is done with the error, and so is whatever comes later.
+    /// Ends all updates under way, and all later ones, with the error.
     void stop();
 
     struct Counts {

@@ -18,7 +18,7 @@ Duration left(Duration doubt, EngineTime since, EngineTime now) {
     return now < since ? doubt : std::max(doubt - (now - since), Duration::zero());
 }
 
-/// The text up to the next blank, or what ends a word, which is taken off.
+/// Removes and returns the text up to the next blank or other `end`.
 std::string_view take_word(std::string_view& text, char end = ' ') {
     const std::string_view word = text.substr(0, text.find(end));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
@@ -83,8 +83,8 @@ void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<std::st
     hello_ = hello;
     struct Found {
         Duration doubt{};
-        std::string declared;  ///< why there is that doubt
-        std::string why;       ///< for another one
+        std::string declared;  ///< the reason for the declared doubt
+        std::string why;       ///< the reason for another doubt
     };
     const auto found = std::make_shared<Found>();
     document_.change(
@@ -144,7 +144,7 @@ void EngineWatch::end_doubt() {
             known->doubt = {};
             return format(*known);
         },
-        [](const Result<Reading>&) {});  // it ends by itself
+        [](const Result<Reading>&) {});  // on an error, the doubt ends by itself
 }
 
 void EngineWatch::expect_ttl(Duration longest, Callback<Result<void>> done) {

@@ -10,12 +10,12 @@
 
 namespace holdfast::core {
 
-/// What a front remembers of its engine from one start to the next, so that it notices an engine that lost something or
-/// went back while the front was away (docs/decisions/0013-engines-that-forget.md).
+/// A front's memory of its engine from one start to the next, by which it notices an engine that lost data or went back
+/// while the front was down (docs/decisions/0013-engines-that-forget.md).
 struct FrontMemory {
     Place place;
-    Duration longest = 5min;  ///< for which leases may have been granted
-    /// How the engine's clock stood to this machine's; only of use until this machine is booted again.
+    Duration longest = 5min;  ///< the longest TTL that may have been granted
+    /// The offset of the engine's clock to this machine's; valid only until this machine reboots.
     std::optional<ClockOffset> clock;
     std::string boot;  ///< of this machine
 
@@ -25,7 +25,7 @@ struct FrontMemory {
 
 /// Lines of a name and a value, the last of which is a checksum.
 std::string format(const FrontMemory& memory);
-/// Nothing if this is not a text of format(), whole and unaltered.
+/// Nullopt if this is not a complete and unaltered text of format().
 std::optional<FrontMemory> parse_front_memory(std::string_view text);
 
 }  // namespace holdfast::core

@@ -80,13 +80,13 @@ void GuardedEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     });
 }
 
-/// An engine that says its position only afterwards has not compared it.
+/// An engine that reports its position only afterwards has not compared it.
 bool GuardedEngine::is_believed(const Swapped& swapped, const Place& least) {
     if (swapped.position == 0) return true;
     return take({least.marker, swapped.position}, least, swapped.done ? Is::kept : Is::shown);
 }
 
-/// The answer to a look, and where the engine was at that time.
+/// The answer to a read, and the engine's place at that time.
 template <class Answer>
 struct GuardedEngine::Checked {
     std::optional<Result<Answer>> answer;

@@ -15,27 +15,27 @@ struct Place {
     bool operator==(const Place&) const = default;
 };
 
-/// An engine that is believed only while its marker and its position are what was seen, or further on
-/// (docs/decisions/0013-engines-that-forget.md). A swap requires both as part of its condition. With each look they are
-/// read in the same turn, and thus in the same round trip. A request that meets another marker or an older position is
-/// answered with `store_unavailable`, after a call of on_lost(). The marker itself is not among what looks show.
+/// An engine whose answers count only while its marker and its position are those that were seen, or later
+/// (docs/decisions/0013-engines-that-forget.md). A swap requires both as part of its condition. With each read they are
+/// read in the same turn, and thus in the same round trip. A request that meets another marker or an older position
+/// fails with `store_unavailable`, after a call of on_lost(). Reads do not return the marker itself.
 class GuardedEngine final : public Engine {
  public:
     struct Parts {
         Engine& engine;
-        /// The engine is not where it was, and this is closed.
+        /// The engine went back or changed its history, and this is closed.
         std::function<void(const std::string& why)> on_lost;
     };
     explicit GuardedEngine(Parts parts) : parts_(std::move(parts)) {}
 
-    /// From now on: this place, or one that is further on.
+    /// Requires this place or a later one from now on.
     void require(const Place& place);
-    /// Nothing is believed and nothing written until a place is required again. So it is in the beginning.
+    /// Refuses all requests until a place is required again. Initially closed.
     void close() { open_ = false; }
-    /// The highest that was seen.
+    /// The highest place seen.
     const Place& required() const { return required_; }
-    /// The engine was seen at `place`, by an answer to a question that was sent when `least` was required: is it there,
-    /// or further on? Calls on_lost() if not. Requires the marker from now on, and the position if it is `kept`.
+    /// The engine was seen at `place`, by an answer to a request sent when `least` was required. True if it is there or
+    /// later; otherwise calls on_lost(). Requires the marker from now on, and the position if it is `kept`.
     enum class Is : std::uint8_t { shown, kept };
     bool take(const Place& place, const Place& least, Is position);
 
@@ -55,7 +55,7 @@ class GuardedEngine final : public Engine {
  private:
     template <class Answer>
     struct Checked;
-    /// What is to be called with the answer; the marker is asked for after the call that it is passed to.
+    /// The callback for the answer; the marker is requested after the call that it is passed to.
     template <class Answer>
     Callback<Result<Answer>> checked(std::shared_ptr<Checked<Answer>> both);
     template <class Answer>
@@ -64,7 +64,7 @@ class GuardedEngine final : public Engine {
     std::shared_ptr<Checked<Answer>> begin(Callback<Result<Answer>> reply) const;
     template <class Answer>
     void answer(Checked<Answer>& both);
-    /// True if this is closed; then that is answered, in a later turn.
+    /// True if this is closed; then the error is answered in a later turn.
     template <class Answer>
     bool refuses(Callback<Result<Answer>>& reply);
     bool is_believed(const Swapped& swapped, const Place& least);

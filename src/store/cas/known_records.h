@@ -18,48 +18,48 @@ struct AnsweredLeases {
     std::vector<One> leases;
     EngineTime known_at;
 
-    /// True if one of them is missing in what the engine shows, though it is in force and nobody has ended it: every
-    /// end leaves a trace (R3). So the record itself was deleted, or put back to what it was.
+    /// True if one of them is missing in the record that the engine shows, though it is in force and was not ended:
+    /// every end leaves a trace (R3). So the record itself was deleted or reverted.
     bool any_vanished(const StoredRecord& shown, EngineTime now) const;
     void keep_only(const AnsweredLeases& those);
 };
 
-/// Records as they were when this front last heard of them: a bounded number, those that were used last. What is
-/// remembered is only a guess, which the engine confirms or not.
+/// Records as this front last knew them: a bounded number, the most recently used. A remembered record is only a guess,
+/// which the engine confirms or not.
 class KnownRecords {
  public:
     KnownRecords(std::size_t most, HashKey hash_key) : most_(most), records_(make_text_map<Known>(hash_key)) {}
 
-    /// nullptr if nothing is known of it.
+    /// Null if the record is not remembered.
     const StoredRecord* find(std::string_view resource);
 
-    /// `ours`: this front wrote it last, and sees to it at `due` that what has ended is written down.
+    /// `ours`: this front wrote it last, and removes ended entries from it at `due`.
     struct Place {
         bool ours = false;
         Instant due = Instant::max();
-        WriteId replaced = 0;  ///< the write that it took the place of
+        WriteId replaced = 0;  ///< the write that it replaced
     };
     void put(std::string_view resource, StoredRecord record, Place place);
     void drop(std::string_view resource);
     void clear();
-    /// Somebody is heard to have written it: it is as it was known only if it is this write, or took its place.
+    /// A front has written the record: forgets it unless the remembered one is this write or replaced it.
     void drop_unless(std::string_view resource, WriteId write);
 
     /// These leases of a record that this front wrote last were answered.
     void note_answered(std::string_view resource, const std::vector<Token>& tokens);
-    /// This front is about to write the record like this: the leases that it takes out itself, as a manifest that is
-    /// rolled back does without a trace, are nothing that anybody counts on, even if the outcome is not known.
+    /// This front is about to write this record. Leases that it removes itself, such as those of a rolled-back
+    /// manifest, which leave no trace, are no longer counted on, even if the outcome of the write is unknown.
     void keep_answered(std::string_view resource, const Record& becomes);
-    /// Those in the record as it is known; none if another front wrote it last.
+    /// The answered leases in the remembered record; none if another front wrote it last.
     AnsweredLeases answered(std::string_view resource) const;
-    /// The resources that have some, those that were written last first.
+    /// The resources with answered leases, most recently written first.
     std::vector<std::string> last_answered(std::size_t most) const;
 
-    /// The next of ours whose time has come; nullptr if there is none. It has no time any more.
+    /// The next of ours that is due, which is then unscheduled; null if there is none.
     const std::string* take_due(Instant now);
     Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
 
-    /// Of those that are ours.
+    /// The number of leases in records that are ours.
     std::size_t leases() const { return leases_; }
 
  private:

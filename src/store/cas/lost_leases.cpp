@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t max_resources = 10'000;
 constexpr std::size_t max_leases = 10'000;  ///< of one resource
 
-/// What rewriting a record by other fronts may have moved it by: nothing but rounding where the engine has the only
-/// clock; else each front counts from when it saw a write.
+/// How far other fronts may have moved an instant by rewriting a record: only rounding where the engine has the only
+/// clock; otherwise each front counts from when it saw a write.
 Duration moved_by(const ClockRates& rates) {
     return rates.rho() > 0 ? Duration{1s} : Duration{1ms};
 }

@@ -10,7 +10,7 @@
 
 namespace holdfast::core {
 
-/// A lease of a write that may or may not have taken effect. Nobody was told of it.
+/// A lease of a write that may or may not have taken effect. It was never reported to anyone.
 struct LostLease {
     Token token = 0;
     std::string holder;
@@ -21,31 +21,31 @@ struct LostLease {
 };
 std::vector<LostLease> lost_of(const Record& record, const std::vector<Token>& tokens, const Moment& moment);
 
-/// Takes them out of the record. True if there were any. Another front may have given the same token to the same
-/// holder; that was at another time.
+/// Removes them from the record. True if there were any. Another front may have given the same token to the same
+/// holder, but at another time.
 bool take_out(Record& record, const std::vector<LostLease>& lost, const Moment& moment, const ClockRates& rates);
 
-/// What was lost by writes that were given up. Each may turn up for a while, and is then to be taken out.
+/// The leases of writes that were given up. Each may turn up for a while, and is then to be removed.
 class LostLeases {
  public:
     explicit LostLeases(HashKey hash_key) : by_resource_(make_text_map<Entry>(hash_key)) {}
 
-    /// They may turn up until `until`; look for them from `look_at` on.
+    /// They may turn up until `until`; read the record from `look_at` on.
     struct When {
         Instant look_at;
         Instant until;
     };
     void add(std::string_view resource, std::vector<LostLease> leases, When when);
-    /// Those of this resource that may turn up; nullptr if there are none.
+    /// The leases of this resource that may turn up; null if there are none.
     const std::vector<LostLease>* find(std::string_view resource) const;
 
-    /// The next resource to look at, if its time has come. It is looked at every second until what was lost cannot turn
-    /// up any more, and then forgotten by looked().
+    /// The next resource to read, if one is due. It is read every second until its lost leases cannot turn up any more,
+    /// and is then forgotten by looked().
     const std::string* due(Instant now) const;
     Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
     void begin_look(std::string_view resource, Instant now);
-    /// It was looked at, with what the engine showed when asked at `asked`. Those that cannot turn up any more are
-    /// forgotten, and taken out of `lost`.
+    /// The record was read by a request sent at `asked`. Leases that cannot turn up any more are forgotten, and removed
+    /// from `lost`.
     void looked(std::string_view resource, Instant asked, std::vector<LostLease>& lost);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace holdfast::core {
 
-/// What a front tells the others of a record that it wrote.
+/// A front's notice to the others of a record that it wrote.
 struct RecordNotice {
     struct Change {
         ChangeKind became;
@@ -18,17 +18,17 @@ struct RecordNotice {
     };
     WriteId write = 0;
     std::string resource;
-    bool freed = false;           ///< somebody may have their turn
+    bool freed = false;           ///< a waiter may have its turn
     std::vector<Change> changes;  ///< with Instant{} in the place of the moment of the write (T1)
-    bool cut = false;             ///< there was no room for all that the leases carry, or for any of them
+    bool cut = false;             ///< no room for all contents of the leases, or for any of them
 };
 
-/// Those of records begin with this; what others send must not.
+/// Notices of records begin with this; other notices must not.
 inline constexpr char record_notice_mark = 'R';
 
-/// In at most so many bytes; sets `cut` if it takes leaving something out.
+/// Encodes in at most `max_bytes`; sets `cut` if something is left out.
 std::string encode_notice(RecordNotice notice, std::size_t max_bytes);
-/// Nothing if it is none of these.
+/// Nullopt if it is not a record notice.
 std::optional<RecordNotice> decode_notice(std::string_view bytes);
 
 }  // namespace holdfast::core

@@ -7,7 +7,7 @@
 namespace holdfast::core {
 namespace {
 
-/// Adds what is not there, or lasts longer.
+/// Adds entries that are missing, and replaces those that end earlier.
 template <class Entry, class Same, class End>
 void merge(std::vector<Entry>& into, std::vector<Entry>& from, Same same, End end) {
     for (Entry& entry : from) {

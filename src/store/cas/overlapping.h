@@ -18,22 +18,23 @@ class UnknownNeighbours final : public Neighbours {
     mutable bool asked_ = false;
 };
 
-/// The records that overlap, as others showed them, in the holder's measure of time. One may be shown several times;
-/// then what any of them showed counts: a lease that another has seen the end of is honoured until its own end at most.
+/// The overlapping records as other nodes or the engine showed them, in the holder's measure of time. A record may be
+/// shown several times, and then all versions count: a lease that another has seen the end of is honoured until its own
+/// end at most.
 class SeenNeighbours final : public Neighbours {
  public:
     void add(std::string_view resource, Record record);
 
     void visit(Predicate predicate, const Visit& visit) const override;
 
-    /// Who waits does not matter any more.
+    /// Removes all waiters.
     void leave_out_waiters();
 
  private:
     std::map<std::string, Record, std::less<>> records_;
 };
 
-/// True if an active lease or a reservation of somebody else, in a record that overlaps, conflicts with this lease.
+/// True if an active lease or a reservation of another holder, in an overlapping record, conflicts with this lease.
 bool in_the_way_of(const Lease& lease, const SeenNeighbours& neighbours, Instant now);
 
 }  // namespace holdfast::core

@@ -8,7 +8,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr Duration at_a_time = 10s;
-constexpr Duration extended_below = 6s;  ///< looked at about once a second (turns.h)
+constexpr Duration extended_below = 6s;  ///< polled about once a second (waiter_poller.h)
 
 }  // namespace
 

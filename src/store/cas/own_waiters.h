@@ -8,8 +8,8 @@
 
 namespace holdfast::core {
 
-/// The requests that wait through this front, and until when they mean to. In the engine each waits for a short while
-/// at a time, which this front extends: so those of a front that died are soon in nobody's way (G6).
+/// The requests that wait through this front, with their real deadlines. In the engine each waits for a short time,
+/// which this front extends: the waiters of a dead front soon block no one (G6).
 class OwnWaiters {
  public:
     OwnWaiters(std::uint64_t front, HashKey hash_key) : front_(front), by_resource_(make_text_map<List>(hash_key)) {}
@@ -19,14 +19,14 @@ class OwnWaiters {
     /// Replaces the short stored deadlines of this server's waiters by their real ones. True if one of them should be
     /// extended soon.
     bool lengthen(std::string_view resource, Record& record, Instant now) const;
-    /// The record as it is to be written.
+    /// Shortens the deadlines of this front's waiters for writing.
     void shorten(Record& record, Instant now) const;
-    /// The record is in the engine, with these waiters; their ends are as they mean to have them.
+    /// The record is in the engine, with these waiters; their deadlines here are the real ones.
     void note(std::string_view resource, const Record& record);
-    /// The update has failed, and nobody may try it again. Those that it would have taken out of the queue are gone
-    /// soon: they are not extended any more.
+    /// The update has failed and may not be retried. The waiters that it would have removed from the queue are no
+    /// longer extended, so they end soon.
     void failed(std::string_view resource, Update& update, Instant now);
-    /// Nobody was told that these wait; they are gone soon.
+    /// These waiters were never reported as waiting; they are not extended and end soon.
     void let_go(std::string_view resource, const std::vector<std::uint64_t>& ids);
 
  private:

@@ -30,7 +30,7 @@ void for_each_instant(Record& record, Change change) {
         change(past.until);
 }
 
-/// What comes from another node may be any number: it stops at the ends of time.
+/// A value from another node may be any number: saturates at the ends of time.
 Instant moved(Instant instant, Duration by) {
     Duration::rep sum = 0;
     if (!__builtin_add_overflow(instant.time_since_epoch().count(), by.count(), &sum)) return Instant{Duration{sum}};
@@ -61,8 +61,8 @@ Duration ClockRates::usable(Duration kept) const {
     return Duration{static_cast<Duration::rep>(std::floor(static_cast<double>(kept.count()) * ratio))};
 }
 
-/// The longest that usable() brings back to what was asked: so a record may be read and written again any number of
-/// times, and what it has left does not wear away.
+/// The longest duration that usable() maps back to the one asked for, so that a record may be read and written any
+/// number of times without losing remaining time.
 Duration ClockRates::kept(Duration asked) const {
     const double ratio = (1 + rho_) / (1 - rho_);
     Duration kept{static_cast<Duration::rep>(std::ceil(static_cast<double>(asked.count() + 1) * ratio)) - 1};
@@ -75,7 +75,7 @@ Duration ClockRates::kept(Duration asked) const {
 
 namespace {
 
-/// The far future stays what it is; nothing that is asked for is a fraction of it away.
+/// Instants in the far future are not scaled; no requested duration comes near it.
 constexpr Duration far = 100 * 365 * 24h;
 
 template <class Scale>

@@ -5,7 +5,7 @@
 
 namespace holdfast::core {
 
-/// A record on its way between nodes: its instants are durations from when it left (T1). What it has left to run starts
+/// A record in transit between nodes: its instants are durations from when it left (T1). Its remaining times start
 /// again, undiminished, where it arrives, so that an exclusion may outlast the holder's use but never fall short (Q6).
 struct RelativeRecord {
     Record record;  ///< with Instant{} in the place of the moment it left
@@ -16,9 +16,8 @@ struct RelativeRecord {
 RelativeRecord depart(Record record, Instant now);
 Record arrive(RelativeRecord travelling, Instant now);
 
-/// How far clocks may differ in rate, and what follows for times (Q7). Holders and rules think in the TTL that was
-/// asked for; acceptors keep a lease for longer by (1+rho)/(1-rho), so that whichever clocks are slow or fast, the
-/// holder has stopped first.
+/// The largest error of clock rates, and its effect on times (Q7). Holders and rules use the TTL that was asked for;
+/// acceptors keep a lease longer by (1+rho)/(1-rho), so that the holder stops first whichever clocks are slow or fast.
 class ClockRates {
  public:
     /// REQUIRES: 0 <= rho < 0.5.
@@ -26,9 +25,9 @@ class ClockRates {
 
     double rho() const { return rho_; }
     Duration kept(Duration asked) const;   ///< how long an acceptor keeps what a holder may use for `asked`; rounded up
-    Duration usable(Duration kept) const;  ///< the other way round; rounded down
+    Duration usable(Duration kept) const;  ///< the reverse; rounded down
 
-    /// Every instant of the record that is still to come, moved from the holder's measure to the acceptor's, or back.
+    /// Converts every future instant of the record from the holder's measure to the acceptor's, or back.
     void to_kept(Record& record, Instant now) const;
     void to_usable(Record& record, Instant now) const;
 

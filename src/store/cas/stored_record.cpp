@@ -8,7 +8,7 @@
 namespace holdfast::core {
 namespace {
 
-/// The bytes may say anything: times stop at the ends of time.
+/// The bytes may hold any value: times saturate at the ends of time.
 EngineTime later(EngineTime time, Duration by) {
     Duration::rep sum = 0;
     if (!__builtin_add_overflow(time.time_since_epoch().count(), by.count(), &sum)) return EngineTime{Duration{sum}};

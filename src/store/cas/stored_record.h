@@ -9,17 +9,17 @@
 
 namespace holdfast::core {
 
-/// A record as an engine keeps it, its instants durations from when it was written, in the measure of whoever keeps it.
+/// A record as an engine keeps it. Its instants are durations from when it was written, in the measure of its keeper.
 struct StoredRecord {
     WriteId write = 0;
     EngineTime written_at;
     RelativeRecord travelling;
 };
 
-/// Nothing if the bytes are no record.
+/// Nullopt if the bytes cannot be decoded.
 std::optional<StoredRecord> decode_kept(const Kept& kept);
 
-/// What time it is here, and what time that is at the engine.
+/// One moment on this machine's clock and on the engine's.
 struct Moment {
     Instant here;
     EngineTime engine;
@@ -30,21 +30,21 @@ struct Moment {
 
 /// The record in this machine's instants, in the measure of the holders.
 Record record_here(const StoredRecord& kept, const Moment& moment, const ClockRates& rates);
-/// The other way round, as if written at that moment.
+/// The reverse, as if written at that moment.
 StoredRecord record_kept(Record record, const Moment& moment, const ClockRates& rates, WriteId write);
 
-/// Between which times at the engine a decision holds that was made on the record at that moment: nothing earlier may
-/// be taken for over, and from `until` on something that was taken for active is over (T2). What is only remembered of
-/// the past gives nobody a right and does not count.
+/// The range of engine times for which a decision made on the record at that moment holds: before `from`, something
+/// taken as ended would not have ended; from `until` on, something taken as active has ended (T2). History entries give
+/// no rights and do not count.
 struct Window {
     EngineTime from = EngineTime::min();
     EngineTime until = EngineTime::max();
 };
 Window window_of(const StoredRecord& kept, EngineTime decided_at);
 
-/// The next time at which something in the record ends by itself; the far future if nothing does.
+/// The next time at which something in the record ends by itself; EngineTime::max() if nothing does.
 EngineTime next_end(const StoredRecord& kept);
-/// From when on there is nothing left in the record, history included (R3).
+/// The time from which nothing is left in the record, history included (R3).
 EngineTime nothing_left_from(const StoredRecord& kept);
 
 }  // namespace holdfast::core

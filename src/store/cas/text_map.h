@@ -14,7 +14,7 @@ struct TextHash {
     std::size_t operator()(std::string_view text) const { return hash_place(key, text); }
 };
 
-/// By text, and found by a view of it. What is in it stays where it is until it is taken out.
+/// A map by text with lookup by view. Elements keep their address until they are erased.
 template <class Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 

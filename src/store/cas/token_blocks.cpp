@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration blocks_pause = 200ms;
 
-/// Where tokens begin at this time. A clock that shows what no token can be is no clock.
+/// The lowest token at this time; 0 if the clock shows a time that no token can represent.
 Token floor_at(std::int64_t wall_ms) {
     constexpr auto most = static_cast<std::int64_t>(token_limit / TokenBlocks::per_ms);
     return wall_ms <= 0 || wall_ms >= most ? 0 : static_cast<Token>(wall_ms) * TokenBlocks::per_ms;

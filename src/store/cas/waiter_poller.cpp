@@ -23,7 +23,7 @@ void for_each_tree_around(const FilePath& file, Visit visit) {
 
 }  // namespace
 
-/// Reads one record. An agent hears of it in any case: an older one may have come before it, and then it may have to
+/// Reads one record. An agent is notified in any case: an older one may have come before it, and then it may have to
 /// die (G5).
 class WaiterPoller::Recheck final : public Update {
  public:
@@ -60,7 +60,7 @@ class WaiterPoller::Recheck final : public Update {
     WaiterPoller& turns_;
     std::string resource_;
     Found found_;
-    Instant now_;  ///< of the last look
+    Instant now_;  ///< of the last read
 };
 
 WaiterPoller::WaiterPoller(Parts parts)
@@ -125,8 +125,8 @@ bool WaiterPoller::advance(Instant now, std::size_t steps) {
     return false;
 }
 
-/// Those of ours that are not in the queue were served, or gave up: nobody asks for them any more, or else they learn
-/// of it here.
+/// Our waiters that are not in the queue were served or gave up: they are either no longer asked for, or are notified
+/// here.
 void WaiterPoller::on_found(const std::string& resource, const Found& found, Instant now) {
     const auto ours = watched_.find(resource);
     if (ours == watched_.end()) return;
@@ -134,7 +134,7 @@ void WaiterPoller::on_found(const std::string& resource, const Found& found, Ins
     const auto gone = [&](std::uint64_t id) { return is_in(found.looked_for, id) && !is_in(found.waiting, id); };
     std::copy_if(found.looked_for.begin(), found.looked_for.end(), std::back_inserter(told), gone);
     if (!told.empty()) parts_.listener.on_due(resource, told);
-    std::erase_if(ours->second.waiters, gone);  // who has come since stays
+    std::erase_if(ours->second.waiters, gone);  // later waiters stay
     if (ours->second.waiters.empty()) {
         files_.erase(resource);
         watched_.erase(ours);

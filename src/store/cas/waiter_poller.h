@@ -12,8 +12,8 @@
 
 namespace holdfast::core {
 
-/// The requests that wait through this node, in records that other nodes write too. That it is their turn may have been
-/// told of and missed, so the records in which they wait are read about once a second besides.
+/// The requests that wait through this node, in records that other nodes write too. The notification of their turn may
+/// have been missed, so their records are also read about once a second.
 class WaiterPoller {
  public:
     struct Parts {
@@ -22,33 +22,34 @@ class WaiterPoller {
         std::function<void(std::string_view resource, Update& update)> update;
         HashKey hash_key;
         std::uint64_t seed = 0;
-        bool at_changes = false;  ///< reads a record also at the time at which something in it ends
+        bool at_changes = false;  ///< also reads a record when something in it ends
     };
     explicit WaiterPoller(Parts parts);
     ~WaiterPoller();
 
     void watch(std::string_view resource, const std::vector<std::uint64_t>& waiters, Instant now);
-    /// Something has ended in this record: it is read at once if somebody waits there, and so are those that overlap.
+    /// Something has ended in this record: reads it at once if a request waits there, and likewise the overlapping
+    /// ones.
     void look_now(std::string_view resource, Instant now);
-    /// Reads the records whose time has come. True if there is more to do.
+    /// Reads the records that are due. True if there is more to do.
     bool advance(Instant now, std::size_t steps);
     Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
 
  private:
     class Recheck;
     struct Found {
-        std::vector<std::uint64_t> looked_for;  ///< ours, when it was looked
+        std::vector<std::uint64_t> looked_for;  ///< ours at the time of the read
         std::vector<std::uint64_t> waiting;     ///< of those, in the queue
         std::vector<std::uint64_t> turn;        ///< of those, whose turn it may be
         Instant next_change = Instant::max();
     };
 
-    /// Either it has a time at which to be read, or that is under way.
+    /// Either a read is scheduled, or one is under way.
     struct Watched {
         std::vector<std::uint64_t> waiters;
         std::unique_ptr<Recheck> recheck;
         Instant due = Instant::max();
-        bool again = false;  ///< something has ended since it was begun to be read
+        bool again = false;  ///< something has ended since the read began
     };
     using WatchedPlace = TextMap<Watched>::iterator;
 

@@ -24,7 +24,7 @@ namespace {
 constexpr double clock_rate_error = 0.01;
 constexpr Duration overdue_after = 2s;
 constexpr Duration overdue_spread = 1s;
-/// How long a member of etcd itself works on a request before it gives up, if all are well.
+/// How long an etcd member works on a request before it gives up, if all members are healthy.
 constexpr Duration etcd_gives_up_after = 7s;
 
 class EtcdEngine final : public core::Engine {
@@ -84,7 +84,7 @@ class EtcdEngine final : public core::Engine {
     std::string status() const override;
 
  private:
-    /// False if nothing can be asked now; then that is answered.
+    /// Returns false if nothing can be requested now; the reply is then posted.
     template <class T>
     bool admit(Callback<Result<T>>& reply) {
         if (front_.link.is_ready()) return true;
@@ -102,7 +102,7 @@ class EtcdEngine final : public core::Engine {
     }
     void grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply);
     void on_ready();
-    /// All that this front remembers is of a history that etcd is no longer in.
+    /// Forgets everything, because etcd is in another history.
     void leave_history() {
         front_.leave_history();
         watching_.leave_history();
@@ -117,8 +117,8 @@ class EtcdEngine final : public core::Engine {
     EtcdEngineOptions options_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     EngineListener* listener_ = nullptr;
-    bool lost_ = false;  ///< the history that it was in, and that is not told yet
-    /// Differs from front to front, so that not all write the same at the same time.
+    bool lost_ = false;  ///< the previous history; not reported yet
+    /// Differs between fronts, so that they do not all write the same thing at the same time.
     Duration overdue_after_ = overdue_after + Duration(random_seed() % overdue_spread.count());
     etcd::Front front_;
     etcd::EtcdLooks looks_;

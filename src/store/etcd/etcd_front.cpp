@@ -8,7 +8,7 @@ Error unavailable(std::string_view why) {
     return {"store_unavailable", why.starts_with("etcd") ? std::string(why) : "etcd: " + std::string(why)};
 }
 
-/// A key that has a revision has that or a higher one in all answers of later revisions, and no two writes have one.
+/// A key keeps its revision or has a higher one in all replies of later revisions, and no two writes share a revision.
 bool Front::contradicts(const KeyValue& pair, const Seen& shown, std::int64_t at) const {
     const Seen* known = seen.find(pair.key());
     if (known == nullptr || known->revision > at) return false;

@@ -16,32 +16,32 @@ namespace holdfast::etcd {
 class KeyValue;
 class RangeResponse;
 
-/// What the parts of the engine share: the way to etcd, and what this front knows.
+/// State shared by the parts of the engine: the link to etcd, and what this front knows.
 struct Front {
     EtcdKeys keys;
     EtcdLink link;
     SeenTable seen;
     LeaseSpans leases;
-    std::string connection_key;  ///< of the connection in use; empty: it has none yet
-    /// When the writes that are under way said they were made.
+    std::string connection_key;  ///< of the current connection; empty: none yet
+    /// The written_at times of the writes in flight.
     std::map<core::WriteId, core::EngineTime> own_writes;
 
-    /// etcd offers no time; this front's own (etcd_engine.h).
+    /// etcd provides no clock; this is the front's own (etcd_engine.h).
     static core::EngineTime now() { return core::EngineTime(store_clock_now().time_since_epoch()); }
 
-    /// What an answer of the revision `at` shows of a key, or the watch, which may lag (0), and has just come. `write`
-    /// is 0 if nothing is there. Error: others have written there, or it is older than what is known to have been there
-    /// before that revision; then etcd is in another history.
+    /// Records what was just received about a key, from a reply of revision `at`, or from the watch, which may lag
+    /// (`at` 0). `write` is 0 if nothing is there. Error: the value is foreign, or older than one known to have been
+    /// there before that revision; then etcd is in another history.
     struct Shown {
         core::Kept kept;
-        std::int64_t revision = 0;  ///< what a write of the key must compare; 0: there is no key
+        std::int64_t revision = 0;  ///< what a write of the key must compare; 0: no key
     };
     Result<Shown> take_note(const KeyValue& pair, std::int64_t at);
-    /// The same for one key that was asked for, which need not be there.
+    /// The same for one requested key, which may not exist.
     Result<Shown> take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision);
 
-    /// Forgets all that is true only in the history that etcd was in: revisions, and leases of etcd's.
-    /// REQUIRES: nothing is under way.
+    /// Forgets everything that is valid only in the previous history: revisions and etcd leases. REQUIRES: nothing is
+    /// in flight.
     void leave_history();
 
  private:
@@ -50,7 +50,7 @@ struct Front {
 
 Error unavailable(std::string_view why);
 
-/// The answer as its message; the error if the call failed or it cannot be parsed. The link has checked its header.
+/// Parses a reply. Error if the call failed or the reply is malformed. The link has checked its header.
 template <class Response>
 Result<Response> understood(const GrpcAnswer& answer) {
     Response response;

@@ -12,7 +12,7 @@ std::string_view folder(core::Kind kind) {
     return kind == core::Kind::record ? records : documents;
 }
 
-/// Where the keys that begin like this end. REQUIRES: its last byte is not 0xff; no UTF-8 has that.
+/// The end of the range of keys with this prefix. REQUIRES: the last byte is not 0xff, which UTF-8 never contains.
 std::string end_of(std::string beginning) {
     beginning.back() = static_cast<char>(beginning.back() + 1);
     return beginning;

@@ -9,14 +9,14 @@
 
 namespace holdfast::etcd {
 
-/// Keys from `first` up to, but not with, `end`. An empty `end`: only that one.
+/// Keys from `first` up to, but not including, `end`. With an empty `end`, only `first`.
 struct KeyRange {
     std::string first, end;
 
     bool operator==(const KeyRange&) const = default;
 };
 
-/// Which keys of etcd's belong to what (etcd_engine.h).
+/// The layout of keys in etcd (etcd_engine.h).
 class EtcdKeys {
  public:
     explicit EtcdKeys(std::string_view prefix) : prefix_(std::string(prefix) + "/") {}
@@ -25,19 +25,19 @@ class EtcdKeys {
     std::string holder_key(std::string_view holder, std::string_view resource) const;
     std::string connection_key(std::string_view id) const { return prefix_ + "connection/" + std::string(id); }
 
-    /// What a key is the key of; nothing if it is none of key()'s.
+    /// The inverse of key(); nothing for other keys.
     struct Named {
         core::Kind kind;
         std::string_view name;
     };
     std::optional<Named> named(std::string_view key) const;
 
-    /// All that is kept of a kind whose names begin like this.
+    /// All names of a kind with this prefix.
     KeyRange beginning(core::Kind kind, std::string_view name) const;
     KeyRange of_holder(std::string_view holder) const;
-    /// The resource of a key in of_holder(). REQUIRES: it is one.
+    /// The resource of a key in of_holder(). REQUIRES: it is such a key.
     std::string_view resource_in(std::string_view holder_key, std::string_view holder) const;
-    /// All that is kept of both kinds: what to watch. What is not kept for its own sake lies outside.
+    /// All records and documents: the range to watch. Index and connection keys are outside.
     KeyRange kept() const;
     /// The records that overlap with a `FILE:` resource, and perhaps itself: trees above it, and what lies below if it
     /// is a tree. Nothing for other resources.

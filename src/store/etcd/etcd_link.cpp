@@ -17,14 +17,14 @@ bool says(std::string_view message, std::string_view part) {
 
 bool wants_another_token(const GrpcStatus& status) {
     return says(status.message, "invalid auth token") || says(status.message, "revision of auth store is old") ||
-           says(status.message, "user name is empty");  // passwords are asked for since a moment ago
+           says(status.message, "user name is empty");  // authentication was enabled a moment ago
 }
 
 bool has_no_space(const GrpcStatus& status) {
     return says(status.message, "database space exceeded");
 }
 
-/// Other requests would fail as well: those to this member, or all that write.
+/// True if other requests would fail as well: all to this member, or all writes.
 bool concerns_all(const GrpcStatus& status) {
     switch (status.code) {
         case GrpcStatus::deadline_exceeded:
@@ -93,7 +93,7 @@ void EtcdLink::took_too_long() {
 
 void EtcdLink::authenticate(bool first) {
     authenticating_ = true;
-    channel_->set_metadata({{"hasleader", "true"}});  // with a token that has run out it would not even be asked
+    channel_->set_metadata({{"hasleader", "true"}});  // with an expired token even this request would be rejected
     AuthenticateRequest request;
     request.set_name(options_.user);
     request.set_password(options_.password);
@@ -106,7 +106,7 @@ void EtcdLink::authenticate(bool first) {
 void EtcdLink::on_authenticated(bool first, const GrpcAnswer& answer) {
     authenticating_ = false;
     AuthenticateResponse response;
-    // A cluster that asks nobody for a password takes everybody.
+    // A cluster without authentication accepts everyone.
     const bool not_needed = answer.status.message.find("authentication is not enabled") != std::string::npos;
     if (!not_needed) {
         if (answer.status.code != GrpcStatus::ok) return fail("cannot authenticate: " + answer.status.message);

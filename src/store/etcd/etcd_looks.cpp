@@ -13,10 +13,10 @@ using core::Sight;
 
 namespace {
 
-constexpr std::size_t ranges_each = 100;  // etcd takes 128 in one transaction
+constexpr std::size_t ranges_each = 100;  // etcd allows 128 in one transaction
 constexpr std::size_t names_each = 1000;
 
-/// So that a page is not too long for one answer: a value has 1.5 MiB at most.
+/// Keeps a page small enough for one reply: a value has at most 1.5 MiB.
 std::size_t max_page(Kind kind) {
     return kind == Kind::record ? 500 : 32;
 }
@@ -40,7 +40,7 @@ void EtcdLooks::fetch(Kind kind, std::string_view name, Callback<Result<Reading>
 struct EtcdLooks::Gathering {
     Sight sight;
     std::size_t most = 0;
-    std::size_t parts = 0;  ///< not answered yet
+    std::size_t parts = 0;  ///< outstanding
     Callback<Result<Sight>> reply;
 };
 

@@ -9,7 +9,7 @@ namespace holdfast::etcd {
 class RequestOp;
 class TxnResponse;
 
-/// The verbs of Engine that only look. All are linearizable: what was written before is seen.
+/// The read-only operations of Engine. All are linearizable: every earlier write is seen.
 class EtcdLooks {
  public:
     explicit EtcdLooks(Front& front) : front_(front) {}

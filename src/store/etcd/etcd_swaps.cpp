@@ -11,9 +11,9 @@ using core::Swapped;
 
 namespace {
 
-constexpr Duration notice_lasts = 10s;      // whoever watches hears it in milliseconds
-constexpr Duration index_outlasts = 10min;  // so that a renewal seldom has to write it again
-constexpr std::size_t max_index_ops = 100;  // etcd takes 128 in one transaction
+constexpr Duration notice_lasts = 10s;      // watchers receive it within milliseconds
+constexpr Duration index_outlasts = 10min;  // so that a renewal seldom has to write the index again
+constexpr std::size_t max_index_ops = 100;  // etcd allows 128 in one transaction
 constexpr int max_steps = 10;
 
 EngineTime saturated(EngineTime time, Duration more) {
@@ -24,14 +24,14 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// How a value of this write begins: with the write.
+/// The beginning of a value of this write.
 std::string beginning_of(core::WriteId write) {
     Value value;
     value.set_write(write.bytes());
     return value.SerializeAsString();
 }
 
-/// What comes after all that begins like this.
+/// The first value after all that have this prefix.
 std::string end_of_all(std::string begins) {
     for (std::size_t at = begins.size(); at-- > 0 && ++begins[at] == '\0';) {
     }
@@ -58,16 +58,16 @@ struct EtcdSwaps::Attempt {
     std::string key, name;
     core::WriteId expected, becomes, marker;
     core::Position position = 0;
-    std::int64_t marker_revision = 0;  ///< that the marker must have at least
+    std::int64_t marker_revision = 0;  ///< the minimum mod revision of the marker
     EngineTime from, until, written_at, keep_until, due;
-    std::string value;  ///< empty: the key is to be deleted
-    bool there;         ///< what is written is more than a notice
+    std::string value;  ///< empty: delete the key
+    bool there;         ///< more than a notice is written
     std::vector<std::string> holders;
     Callback<Result<Swapped>> reply;
 
     EngineTime give_up_at;
     int steps = 0;
-    std::optional<std::int64_t> revision;  ///< of what is expected, if it is known; 0: of no key
+    std::optional<std::int64_t> revision;  ///< of the expected value, if known; 0: no key
     LeaseNumber lease = 0, index_lease = 0;
     std::vector<std::string> index_puts, index_deletes;  ///< keys
     EngineTime indexed_until = EngineTime::min();
@@ -113,7 +113,8 @@ void EtcdSwaps::step(const Attempting& attempt) {
     const Seen* seen = front_.seen.find(attempt->key);
     if (seen != nullptr && seen->write == attempt->expected) attempt->revision = seen->there ? seen->revision : 0;
     if (seen == nullptr && attempt->expected == 0 && !attempt->revision) attempt->revision = 0;
-    // What this front saw last is never older than what `expected` was taken from: another write means that it is gone.
+    // This front's last seen write is never older than the one `expected` came from: a different write means that
+    // `expected` is gone.
     const bool hopeless = seen != nullptr && seen->write != attempt->expected && !attempt->revision;
     if (hopeless || !attempt->revision || now < attempt->from || now >= attempt->until) return look(attempt);
     plan_index(*attempt);
@@ -149,7 +150,7 @@ void EtcdSwaps::on_look(const Attempting& attempt, const RangeResponse& found, s
     on_found(attempt, std::move(*shown), revision);
 }
 
-/// Something else than the revision that was compared, or nothing was compared.
+/// The compared revision was not there, or nothing was compared.
 void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown, std::int64_t revision) {
     const EngineTime now = Front::now();
     const bool as_expected = shown.kept.write == attempt->expected;
@@ -178,7 +179,7 @@ void EtcdSwaps::plan_index(Attempt& attempt) const {
         for (const std::string& holder : seen->holders)
             if (!contains(attempt.holders, holder))
                 attempt.index_deletes.push_back(front_.keys.holder_key(holder, attempt.name));
-    // The others are left to their leases.
+    // The others expire with their leases.
     if (attempt.index_deletes.size() > max_index_ops / 2) attempt.index_deletes.resize(max_index_ops / 2);
     attempt.indexed_until = lasts ? seen->indexed_until : saturated(attempt.keep_until, index_outlasts);
 }
@@ -200,7 +201,7 @@ void EtcdSwaps::get_leases(const Attempting& attempt) {
     });
 }
 
-/// Those that are too many for one transaction: of_holder() may show too much, but never too little.
+/// Writes index entries that do not fit in one transaction first: of_holder() may show too much, but never too little.
 void EtcdSwaps::write_index_ahead(const Attempting& attempt) {
     if (attempt->index_puts.size() <= max_index_ops / 2) return send(attempt);
     TxnRequest request;
@@ -223,7 +224,7 @@ TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
     unchanged.set_target(Compare::MOD);
     unchanged.set_key(attempt.key);
     unchanged.set_mod_revision(*attempt.revision);
-    // A revision says nothing of the write if the history is another one: etcd was restored.
+    // A revision does not identify a write if the history changed: etcd was restored.
     if (const std::string begins = beginning_of(attempt.expected); attempt.expected != core::WriteId{})
         compare_value(request, attempt.key, begins, end_of_all(begins));
     if (attempt.marker != core::WriteId{}) compare_marker(request, attempt);
@@ -255,7 +256,7 @@ TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
 
 void EtcdSwaps::send(const Attempting& attempt) {
     const EngineTime now = Front::now();
-    if (now < attempt->from || now >= attempt->until) return look(attempt);  // it had to wait for a lease of etcd's
+    if (now < attempt->from || now >= attempt->until) return look(attempt);  // it had to wait for an etcd lease
     front_.link.call(method::txn, transaction(*attempt),
                      [this, attempt](const GrpcAnswer& answer) { on_answer(attempt, answer); });
 }
@@ -276,7 +277,7 @@ void EtcdSwaps::on_answer(const Attempting& attempt, const GrpcAnswer& answer) {
 void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) {
     const EngineTime now = Front::now();
     const std::int64_t revision = response.header().revision();
-    // The write itself has raised the revision: etcd may have been back by one before it.
+    // The write itself raised the revision: before it, etcd may have been one behind.
     if (!attempt->value.empty())
         if (const auto reached = check_position(*attempt, revision - 1); !reached)
             return finish(attempt, reached.error());
@@ -319,7 +320,7 @@ std::string EtcdSwaps::marker_key() const {
     return front_.keys.key(core::Kind::record, core::marker_name);
 }
 
-/// This one, or one that is further on. In a history that went back, fronts may have raised the counter to the same
+/// Requires this marker, or a later one. In a history that went back, fronts may have raised the counter to the same
 /// number again, but at a lower revision.
 void EtcdSwaps::compare_marker(TxnRequest& request, Attempt& attempt) const {
     const std::string key = marker_key();
@@ -334,14 +335,14 @@ void EtcdSwaps::compare_marker(TxnRequest& request, Attempt& attempt) const {
     reached.set_mod_revision(std::max<std::int64_t>(attempt.marker_revision - 1, 0));
 }
 
-/// etcd cannot compare this before it writes.
+/// Checked afterwards, since etcd cannot compare this before it writes.
 Result<void> EtcdSwaps::check_position(const Attempt& attempt, std::int64_t revision) {
     if (static_cast<core::Position>(revision) >= attempt.position) return {};
     return lost("etcd: its revision is " + std::to_string(revision) + ", but was " + std::to_string(attempt.position) +
                 ", so it was restored to an earlier state");
 }
 
-/// The marker is what the last range of an answer shows, if the attempt asks for one.
+/// The last range of a reply shows the marker, if the attempt requires one.
 Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& response) {
     if (attempt.marker == core::WriteId{}) return {};
     const ResponseOp& last = response.responses(response.responses_size() - 1);

@@ -31,8 +31,8 @@ void EtcdWatching::stop() {
     timer_.cancel();
 }
 
-/// The keys of connections that are over are still deleted: a restored etcd may have them, and a proxy may still hold
-/// what was sent by them.
+/// The keys of earlier connections are still deleted: a restored etcd may have them, and a proxy may still hold
+/// requests sent on those connections.
 void EtcdWatching::leave_history() {
     reviewed_ = false;
     watch_from_ = 0;
@@ -44,7 +44,7 @@ void EtcdWatching::claim() {
     });
 }
 
-/// From now on nothing that was sent by an earlier connection can take effect any more.
+/// From now on nothing sent on an earlier connection can take effect.
 void EtcdWatching::claim_with(LeaseNumber lease) {
     if (!front_.connection_key.empty()) stale_keys_.push_back(std::exchange(front_.connection_key, {}));
     TxnRequest request;
@@ -71,7 +71,7 @@ void EtcdWatching::on_claimed(std::string key, const GrpcAnswer& answer) {
     reviewed_&& watch_from_ > 0 ? resume() : review();
 }
 
-/// If etcd still has all that was written since. Which the watch would tell, too, but only after it has begun.
+/// Checks that etcd still has all writes since. The watch would report that too, but only after it has begun.
 void EtcdWatching::resume() {
     RangeRequest request;
     request.set_key(front_.connection_key);
@@ -107,7 +107,7 @@ void EtcdWatching::on_page(const GrpcAnswer& answer) {
     const std::uint64_t connection = front_.link.connection();
     for (const KeyValue& pair : response->kvs()) {
         if (pair.key() <= page_after_) return front_.link.fail("its records come in no order");
-        // A request for this record meets the error, too; here only a lost connection matters.
+        // A request for this record gets the error, too; here only a lost connection matters.
         (void)front_.take_note(pair, response->header().revision());
         if (connection != front_.link.connection()) return;
         page_after_ = pair.key();
@@ -155,7 +155,7 @@ void EtcdWatching::on_message(std::string_view message) {
         return front_.link.fail(compacted ? "it has compacted what was not told yet"
                                           : "the watch was refused: " + response.cancel_reason());
     }
-    // Whether it was restored, or only this watch lags, is known by the first answer to the next connection.
+    // The first reply on the next connection shows whether etcd was restored or only this watch lags.
     if (response.header().revision() < watch_least_) return front_.link.fail("its watch is behind its answers");
     front_.link.saw(response.header().revision());
     if (response.created()) {
@@ -172,7 +172,7 @@ void EtcdWatching::on_message(std::string_view message) {
 void EtcdWatching::on_events(const WatchResponse& response) {
     const std::uint64_t connection = front_.link.connection();
     for (const Event& event : response.events()) {
-        // Again from this one, not from the next: there may be more of the same revision in another message.
+        // Resume at this revision, not the next: another message may have more events of the same revision.
         watch_from_ = std::max(watch_from_, event.kv().mod_revision());
         if (event.type() == Event::DELETE) {
             front_.seen.tell_absent(event.kv().key(), event.kv().mod_revision(), Front::now());
@@ -211,7 +211,7 @@ void EtcdWatching::on_look(Instant asked, const GrpcAnswer& answer) {
     look_in_a_second();
 }
 
-/// Puts it again, on a lease that lasts longer. Which is not so urgent that a failure would matter.
+/// Puts the key again, on a later lease. This is not urgent, so a failure does not matter.
 void EtcdWatching::keep_key() {
     front_.leases.lasting_until(Front::now() + key_lasts, Front::now(), [this](Result<LeaseNumber> lease) {
         if (!lease || front_.connection_key.empty()) return;

@@ -10,11 +10,11 @@ namespace holdfast::etcd {
 
 class WatchResponse;
 
-/// What comes from etcd of its own accord, and what it takes to be ready for it: introduces each new connection (its
-/// key, see etcd_engine.h), watches everything that is kept, and looks every second whether etcd is still there.
+/// Handles what etcd sends unasked, and sets up each new connection: creates its key (see etcd_engine.h), watches all
+/// records and documents, and checks every second that etcd is still there.
 ///
-/// The first time, and whenever etcd no longer has all that was written since the watch ended (it compacts), all
-/// records are read: what this front does not know the age of ages from then on.
+/// All records are read the first time, and whenever etcd no longer has all writes since the watch ended (it compacts).
+/// A record whose age this front does not know ages from then on.
 class EtcdWatching {
  public:
     struct Told {
@@ -28,7 +28,7 @@ class EtcdWatching {
     void begin();
     void stop();
 
-    /// etcd is in another history: all records are to be read again, and nothing has been watched.
+    /// etcd is in another history: all records must be read again, and the watch starts anew.
     void leave_history();
 
     Duration round_trip() const { return round_trip_; }
@@ -53,11 +53,11 @@ class EtcdWatching {
     Told told_;
     boost::asio::steady_timer timer_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    std::vector<std::string> stale_keys_;  ///< of connections that are over
+    std::vector<std::string> stale_keys_;  ///< of earlier connections
     bool reviewed_ = false;                ///< all records have been read once
     std::string page_after_;
     std::int64_t watch_from_ = 0;   ///< 0: there is a gap
-    std::int64_t watch_least_ = 0;  ///< the revision that etcd had reached when the watch was begun
+    std::int64_t watch_least_ = 0;  ///< etcd's revision when the watch began
     Duration round_trip_{};
     int looks_ = 0;
 };

@@ -21,10 +21,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct UnderWay {
-    Callback<GrpcAnswer> reply;  ///< of a call
+    Callback<GrpcAnswer> reply;  ///< for a call
     std::string message;
     bool answered = false;
-    std::unique_ptr<GrpcChannel::Stream> stream;  ///< or this
+    std::unique_ptr<GrpcChannel::Stream> stream;  ///< for a stream
 };
 
 std::string host_of(std::string_view address) {
@@ -108,14 +108,14 @@ struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
 
     void take_message(UnderWay& one, std::string message) {
         if (one.stream) {
-            const auto on_message = one.stream->on_message;  // which may end the stream
+            const auto on_message = one.stream->on_message;  // a copy: the callback may end the stream
             return on_message(message);
         }
         one.answered = true;
         one.message = std::move(message);
     }
 
-    /// In a turn of its own, so that what is begun meanwhile goes with it.
+    /// Posted, so that calls begun in the meantime are sent together.
     void flush_later() {
         if (flushing || closed || !open) return;
         flushing = true;
@@ -228,12 +228,12 @@ struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
     std::vector<std::pair<std::string, std::string>> metadata;
     std::unordered_map<GrpcSession::Stream, UnderWay> under_way;
     std::vector<std::pair<Callback<GrpcAnswer>, GrpcStatus>> refused;
-    std::deque<std::pair<Clock::time_point, GrpcSession::Stream>> deadlines;  ///< some have been answered
+    std::deque<std::pair<Clock::time_point, GrpcSession::Stream>> deadlines;  ///< may include answered calls
     std::array<char, 65536> incoming{};
     std::string outgoing;
     bool open = false, writing = false, flushing = false, waiting = false;
     bool closed = false;
-    bool silent = false;  ///< nobody listens any more
+    bool silent = false;  ///< no callbacks any more
 };
 
 GrpcChannel::GrpcChannel(asio::io_context& loop, Options options, Told told)

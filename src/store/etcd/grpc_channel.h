@@ -22,12 +22,12 @@ struct GrpcAnswer {
     std::string message;  ///< if that is ok
 };
 
-/// A connection to a server that speaks gRPC in cleartext: calls with one answer, and streams that bring messages until
-/// they end. Everything that is begun in one turn of the loop is sent in one write, as far as the server has room.
+/// A connection to a gRPC server in cleartext: calls with one reply, and streams that deliver messages until they end.
+/// Everything begun in one turn of the loop is sent in one write, as far as flow control allows.
 ///
-/// Each call is answered in a later turn: by the server, with `deadline_exceeded` if it took too long (the server is
-/// told that limit, too), with `resource_exhausted` if too much is under way already, or with `unavailable` once the
-/// connection is lost. It is made for one connection; the next one is another channel.
+/// Each call is answered in a later turn: by the server, with `deadline_exceeded` on timeout (the deadline is also sent
+/// to the server), with `resource_exhausted` if too much is in flight, or with `unavailable` once the connection is
+/// lost. A channel is one connection; to reconnect, make a new channel.
 class GrpcChannel {
  public:
     struct Options {
@@ -38,25 +38,25 @@ class GrpcChannel {
     };
     struct Told {
         std::function<void()> on_open;
-        std::function<void(std::string why)> on_lost;  ///< before what was under way is answered
+        std::function<void(std::string why)> on_lost;  ///< before the calls in flight are answered
     };
     GrpcChannel(boost::asio::io_context& loop, Options options, Told told);
-    /// Nothing is told or answered any more.
+    /// No callback runs afterwards.
     ~GrpcChannel();
 
-    /// Sent with every call from now on, besides what gRPC itself wants.
+    /// Sent with every call from now on, in addition to gRPC's own headers.
     void set_metadata(std::vector<std::pair<std::string, std::string>> metadata);
 
     void call(std::string_view path, std::string_view message, Callback<GrpcAnswer> reply);
 
-    /// Without a time limit. The other end is not told that this was all that there is to be said.
+    /// No deadline. The sending half stays open.
     struct Stream {
         std::function<void(std::string_view message)> on_message;
         std::function<void(const GrpcStatus& status)> on_end;
     };
     void stream(std::string_view path, std::string_view message, Stream stream);
 
-    /// As if the connection had been lost, but on_lost is not told.
+    /// Like a lost connection, but without on_lost.
     void close(const std::string& why);
 
  private:

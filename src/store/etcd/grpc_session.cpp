@@ -11,7 +11,7 @@
 namespace holdfast::etcd {
 namespace {
 
-constexpr std::size_t prefix_bytes = 5;  // whether it is compressed, and a length
+constexpr std::size_t prefix_bytes = 5;  // a compression flag and a length
 constexpr std::size_t max_text_bytes = 1024;
 constexpr std::int32_t window_bytes = 64 << 20;
 constexpr std::uint32_t stream_window_bytes = 16 << 20;
@@ -32,7 +32,7 @@ std::size_t length_in(std::string_view prefix) {
     return length;
 }
 
-/// Text of the other end that goes into a message for people.
+/// Makes text from the server safe for a message.
 std::string presentable(std::string_view text) {
     std::string out(text.substr(0, max_text_bytes));
     if (!is_utf8(out)) return "(unreadable)";
@@ -62,7 +62,7 @@ struct Conversation {
     int http_status = 0;
     std::optional<int> grpc_status;
     std::string grpc_message;
-    std::optional<GrpcStatus> failure;  ///< found here, whatever the other end says
+    std::optional<GrpcStatus> failure;  ///< detected here; overrides the server's status
 };
 
 }  // namespace
@@ -96,7 +96,7 @@ struct GrpcSession::Impl {
         if (!broken) broken = std::move(why);
     }
 
-    /// nghttp2 itself says goodbye to whoever does not keep to the protocol, and then wants nothing more of it.
+    /// On a protocol violation nghttp2 sends GOAWAY itself, and then wants to read nothing more.
     void notice_end() {
         if (nghttp2_session_want_read(session) != 0) return;
         break_off("this is not HTTP/2: " + (last_error.empty() ? "it breaks the protocol" : last_error));
@@ -151,7 +151,7 @@ struct GrpcSession::Impl {
         const Conversation* conversation = of(user).find(frame->hd.stream_id);
         const bool ends = (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
                           (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-        // The other end has said all that it will, so there is nobody to say more to.
+        // The server has ended the stream, so nothing more needs to be sent.
         if (ends && conversation != nullptr && conversation->stays_open)
             nghttp2_submit_rst_stream(http2, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_CANCEL);
         // Do not wait for its outstanding replies: it is shutting down, and another member is not.
@@ -244,7 +244,8 @@ std::optional<GrpcSession::Stream> GrpcSession::begin(const Request& request) {
 void GrpcSession::cancel(Stream stream) {
     const auto found = impl_->conversations.find(stream);
     if (found == impl_->conversations.end()) return;
-    // nghttp2 may still ask for its body before it sends the reset: so it stays until the stream is closed.
+    // nghttp2 may still ask for the body before it sends the reset, so the conversation stays until the stream is
+    // closed.
     found->second->failure = GrpcStatus{GrpcStatus::deadline_exceeded, "cancelled"};
     nghttp2_submit_rst_stream(impl_->session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
 }

@@ -10,7 +10,7 @@
 
 namespace holdfast::etcd {
 
-/// How a call ended: one of gRPC's numbers, and a sentence.
+/// How a call ended: a gRPC status code and a message.
 struct GrpcStatus {
     enum Code : int {
         ok = 0,
@@ -29,8 +29,8 @@ struct GrpcStatus {
 };
 
 struct GrpcLimits {
-    std::size_t message_bytes = 64 << 20;    ///< of one that comes
-    std::size_t buffered_bytes = 256 << 20;  ///< of all that have come in part
+    std::size_t message_bytes = 64 << 20;    ///< of one incoming message
+    std::size_t buffered_bytes = 256 << 20;  ///< of all partly received messages
 };
 
 /// The client's side of gRPC on HTTP/2, without the socket: bytes in, bytes out. Each call is a stream.
@@ -48,21 +48,21 @@ class GrpcSession {
         std::string_view authority, path;
         std::span<const Header> metadata;
         std::string_view message;
-        bool stays_open = false;  ///< more might be sent: the other end must not take this for all
+        bool stays_open = false;  ///< do not end the sending half
     };
-    /// Nothing if no more can be begun on this connection.
+    /// Returns nothing if the connection accepts no more streams.
     std::optional<Stream> begin(const Request& request);
-    /// Nothing more is told of it.
+    /// No further events of this stream.
     void cancel(Stream stream);
 
-    /// Appends what there is to be sent, as far as the other end has room for it.
+    /// Appends the pending output, as far as flow control allows.
     void take_output(std::string& out);
-    /// Of what was begun, and is not in any output yet.
+    /// Bytes of begun calls that are in no output yet.
     std::size_t unsent_bytes() const;
 
     void receive(std::string_view bytes);
 
-    /// What has become of the streams, by what was received or sent since: a message, or the end.
+    /// Stream events since the last call: a message, or the end.
     struct Event {
         Stream stream = 0;
         std::string message;
@@ -70,7 +70,7 @@ class GrpcSession {
     };
     std::vector<Event> take_events();
 
-    /// Why nothing can come of this connection any more.
+    /// Why the connection is unusable, if it is.
     const std::optional<std::string>& broken() const;
 
  private:

@@ -8,7 +8,7 @@ using core::EngineTime;
 
 namespace {
 
-constexpr Duration longest = 365 * 24h;  // and nothing of this must last nearly as long
+constexpr Duration longest = 365 * 24h;  // nothing has to last nearly as long
 constexpr int spans_each = 8;
 
 }  // namespace

@@ -12,29 +12,29 @@
 
 namespace holdfast::etcd {
 
-/// A lease of etcd's.
+/// An etcd lease.
 using LeaseNumber = std::int64_t;
 
-/// The leases of etcd's that keys hang on, each shared by all keys that must be there until about the same time: the
-/// further away that is, the coarser. So there are some dozens of them, whatever the number of keys. Each is granted
-/// ahead of need, once the one before it is in use, so that a write does not have to wait for it.
+/// The etcd leases that keys are attached to, each shared by all keys that must last until about the same time: the
+/// later that is, the coarser. So there are only some dozens, whatever the number of keys. Each is granted ahead of
+/// need, once the one before it is in use, so that a write does not have to wait for it.
 class LeaseSpans {
  public:
     static constexpr Duration finest = 10s;
     static constexpr Duration margin = 5s;
 
     using Granted = Callback<Result<LeaseNumber>>;
-    /// Asks etcd for a lease that lasts so many of its seconds.
+    /// Requests an etcd lease with this TTL, in etcd's seconds.
     using Grant = std::function<void(std::int64_t seconds, Granted reply)>;
 
     /// `rho`: how far etcd's clock and this one may differ in rate.
     LeaseSpans(double rho, Grant grant) : rho_(rho), grant_(std::move(grant)) {}
 
-    /// A lease that lasts until then or some while longer: told at once if there is one.
+    /// Returns a lease that lasts until then or somewhat longer. Calls back at once if there is one.
     void lasting_until(core::EngineTime until, core::EngineTime now, Granted reply);
-    /// etcd has it no longer.
+    /// etcd no longer has this lease.
     void forget(LeaseNumber lease);
-    /// etcd has none of those that were granted so far.
+    /// etcd has none of the leases granted so far.
     void forget_all();
 
     std::size_t size() const { return spans_.size(); }
@@ -47,7 +47,7 @@ class LeaseSpans {
         core::EngineTime end() const { return core::EngineTime(length * number); }
     };
     struct Span {
-        LeaseNumber lease = 0;  ///< 0: asked for
+        LeaseNumber lease = 0;  ///< 0: requested
         std::vector<Granted> waiting;
     };
     static Name name_of(core::EngineTime until, core::EngineTime now);

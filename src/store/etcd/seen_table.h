@@ -11,21 +11,20 @@
 
 namespace holdfast::etcd {
 
-/// One write as this front knows it.
+/// One write as known to this front.
 struct Seen {
-    std::int64_t revision = 0;  ///< etcd's, of that write or deletion
-    bool there = true;          ///< the key is
-    core::WriteId write = 0;    ///< 0: of what is there only for its notice, or not at all
-    core::EngineTime since;     ///< when this front saw it first: what its times count from
+    std::int64_t revision = 0;  ///< etcd's revision of that write or deletion
+    bool there = true;          ///< the key exists
+    core::WriteId write = 0;    ///< 0: the key exists only for its notice, or not at all
+    core::EngineTime since;     ///< when this front first saw it; its times count from then
     core::EngineTime due = core::EngineTime::max();
     std::vector<std::string> holders;
-    /// Until when the keys that name its holders will be there; the past if another front saw to that.
+    /// Until when its holders' index keys will exist; in the past if another front wrote them.
     core::EngineTime indexed_until = core::EngineTime::min();
 };
 
-/// What was written last under each key, so far as this front has seen. It is told by answers and by the watch, in any
-/// order: the higher revision counts. A deletion is remembered for some seconds, longer than an answer from before it
-/// may come after it.
+/// The last write of each key that this front has seen. Fed by replies and by the watch, in any order: the higher
+/// revision wins. A deletion is remembered for some seconds, longer than an earlier reply can arrive after it.
 class SeenTable {
  public:
     struct Limits {
@@ -34,23 +33,23 @@ class SeenTable {
     };
     explicit SeenTable(Limits limits) : limits_(limits) {}
 
-    /// Nothing if this key was never seen.
+    /// Null if this key was never seen.
     const Seen* find(std::string_view key) const;
 
-    /// Returns since when it was seen. `seen.since` counts only if that revision was not known; with
-    /// `own`, always. What there is no room for is not remembered.
+    /// Returns when the write was first seen. `seen.since` is used only if that revision was not known, or always with
+    /// `own`. Nothing is remembered when the table is full.
     core::EngineTime tell(std::string_view key, Seen seen, bool own = false);
-    /// There is no such key at this revision.
+    /// The key does not exist at this revision.
     void tell_absent(std::string_view key, std::int64_t revision, core::EngineTime now);
 
-    /// Keys whose moment came before `moment`, the earliest first.
+    /// Keys that are due before `moment`, earliest first.
     std::vector<std::string> due_before(core::EngineTime moment, std::size_t most) const;
 
-    /// Everything will be told anew: what is not, until end_review(), is gone. What has been learnt of ages stays.
+    /// Starts a full review: keys not reported again before end_review() are gone. Known ages are kept.
     void begin_review() { ++review_; }
     void end_review();
 
-    /// All of it belongs to a history that etcd is no longer in.
+    /// Forgets everything, because etcd is in another history.
     void clear();
 
     std::size_t size() const { return keys_.size(); }

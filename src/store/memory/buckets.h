@@ -8,8 +8,8 @@
 
 namespace holdfast::core {
 
-/// The bucket heads of a hash table that grows by one bucket at a time (linear hashing), so that no insertion ever pays
-/// for a rehash of everything. Who owns the chains moves the entries of the bucket that is split.
+/// The bucket heads of a hash table that grows by one bucket at a time (linear hashing), so that no insertion pays for
+/// a full rehash. The owner of the chains moves the entries of the bucket that is split.
 class Buckets {
  public:
     Buckets() { pages_.push_back(std::make_unique<SlotId[]>(page_size)); }
@@ -20,8 +20,8 @@ class Buckets {
 
     void prefetch(std::uint32_t hash) const { __builtin_prefetch(&at(index_of(hash)), 1); }
 
-    /// Adds a bucket if there are fewer than entries. `split` gets the head whose entries must be spread: it takes
-    /// the whole chain off it and puts every entry back under head(its hash).
+    /// Adds a bucket if there are fewer buckets than entries. `split` gets the head of the bucket to split: it must
+    /// detach the whole chain and link every entry again under head(its hash).
     template <class Split>
     void grow_for(std::size_t entries, Split&& split) {
         if (entries <= size()) return;
@@ -34,7 +34,7 @@ class Buckets {
         split(at(splitting));
     }
 
-    /// The head of the bucket that is split when so many others have been: what it leads to can be fetched in advance.
+    /// The head of the bucket that is split after `others` further splits, so that its chain can be prefetched.
     SlotId split_soon(std::uint32_t others) const { return at((split_ + others) & ((1U << level_) - 1)); }
 
     std::size_t size() const { return (std::size_t{1} << level_) + split_; }

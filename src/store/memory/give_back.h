@@ -7,8 +7,7 @@
 
 namespace holdfast::core {
 
-/// Zeroes this memory, and gives what it has of whole pages back to the system: they are resident again once they are
-/// written to.
+/// Zeroes this memory and returns its whole pages to the system. They become resident again when they are written to.
 inline void give_back(char* begin, char* end) {
     static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     char* from = begin + (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
@@ -19,8 +18,8 @@ inline void give_back(char* begin, char* end) {
     std::memset(to, 0, static_cast<std::size_t>(end - to));
 }
 
-/// Of so many that were used once, so many are free now: is it worth the work to look for pages of which all are? What
-/// a look did not give back is not looked at again until there is much more of it.
+/// Decides whether enough items are free to make a search for entirely free pages worthwhile. Items that a search could
+/// not return are not searched again until many more are free.
 class Surplus {
  public:
     struct Counts {
@@ -37,7 +36,7 @@ class Surplus {
     void looked(std::size_t free) { left_ = free; }
 
  private:
-    std::size_t left_ = 0;  // free, after the last look
+    std::size_t left_ = 0;  // free items after the last search
 };
 
 }  // namespace holdfast::core

@@ -24,7 +24,7 @@ void HolderIndex::add(SlotId id) {
     prefetch_split();
 }
 
-/// Every entry of the bucket is looked at when it is split, down to the name of its holder.
+/// A split reads every entry of the bucket, including the name of its holder.
 void HolderIndex::prefetch_split() const {
     slots_.prefetch(buckets_.split_soon(12));
     const Slot& soon = slots_[buckets_.split_soon(8)];
@@ -51,8 +51,7 @@ void HolderIndex::relist(SlotId id, const Record& record, Listing& listing) {
     for (const Reservation& kept : record.reserved)
         to_list_.push_back(&kept.lease);
 
-    // A record mostly changes at its end: what stands in the same order as before stays listed, the rest is listed
-    // anew.
+    // A record mostly changes at its end: entries in the same order as before stay listed, the others are listed again.
     std::size_t kept = 0;
     std::size_t at = 0;
     for (const auto& entry : listing) {

@@ -12,11 +12,11 @@
 
 namespace holdfast::core {
 
-/// Which slots have leases, or reservations (R5), of which holder. A slot with one lease is linked in place, at no cost
-/// but its links; a slot with several (an open record) is listed in a map.
+/// Maps a holder to the slots with its leases and reservations (R5). A packed record is linked in place, through its
+/// slot; an open record is listed in a map.
 class HolderIndex {
  public:
-    /// `holder_of` tells the holder of a slot's only lease, for slots that were add()ed.
+    /// Returns the holder of a slot's only lease, for slots that were passed to add().
     using HolderOf = std::string_view (*)(const Slot& slot);
 
     HolderIndex(Slots& slots, HashKey key, HolderOf holder_of) : slots_(slots), key_(key), holder_of_(holder_of) {}
@@ -26,12 +26,12 @@ class HolderIndex {
     /// Undoes add(). REQUIRES: the slot's body still names the same holder.
     void remove(SlotId id);
 
-    /// What is listed of an open record: the tokens of its leases and reservations, and where.
+    /// The map entries of an open record: the tokens of its leases and reservations, and their positions.
     using Listing = std::vector<std::pair<Token, std::multimap<std::string, SlotId, std::less<>>::iterator>>;
-    /// Brings the listing of an open record up to date.
+    /// Updates the listing of an open record.
     void relist(SlotId id, const Record& record, Listing& listing);
 
-    /// Calls `visit` with each slot that has a lease or reservation of the holder, once per listing of an open record.
+    /// Calls `visit` with each slot that has a lease or reservation of the holder; for an open record once per entry.
     template <class Visit>
     void for_each(std::string_view holder, Visit&& visit) {
         for (SlotId id = buckets_.head(hash(holder)); id != 0; id = slots_[id].holder.next)
@@ -54,7 +54,7 @@ class HolderIndex {
     Buckets buckets_;
     std::size_t linked_ = 0;
     std::multimap<std::string, SlotId, std::less<>> crowded_;
-    std::vector<const Lease*> to_list_;  // reused, so that relist() mostly allocates nothing
+    std::vector<const Lease*> to_list_;  // reused, so that relist() rarely allocates
 };
 
 }  // namespace holdfast::core

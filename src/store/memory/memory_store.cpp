@@ -15,13 +15,13 @@ namespace {
 
 constexpr SlotId history_list =
     TimingWheel::lists;                       ///< the list of records that have only ended leases, oldest end first
-constexpr std::size_t max_history = 500'000;  ///< of those; beyond, the oldest are forgotten early
-constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, of the names of their resources
-constexpr std::size_t slots_per_page = 20'000;             ///< how many slots one page of a listing looks at
-constexpr std::size_t page_bytes = 256 * 1024;             ///< of its leases, after which a page ends
+constexpr std::size_t max_history = 500'000;  ///< records in history_list; beyond that the oldest are dropped early
+constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, for the bytes of their resource names
+constexpr std::size_t slots_per_page = 20'000;             ///< slots read for one page of a listing
+constexpr std::size_t page_bytes = 256 * 1024;             ///< a page ends after this many bytes of leases
 
-/// In which list a slot is. A record with leases, reservations, waiters or holdings that count is in the wheel; one
-/// that only remembers how leases ended is in the history.
+/// The list a slot is in. A record with leases, reservations, waiters or past holdings is in the wheel; a record with
+/// only ended leases is in the history.
 enum class Place : std::uint8_t { nowhere, wheel, history };
 
 struct Sight {
@@ -31,7 +31,7 @@ struct Sight {
     Instant due = Instant::max();
 };
 
-/// How many may be in the way of others.
+/// The number of entries that may conflict with a claim.
 std::size_t claims_in(const Record& record) {
     return record.leases.size() + record.reserved.size() + record.waiters.size();
 }
@@ -57,7 +57,7 @@ struct MemoryStore::Impl {
           wheel(timers, Instant{}),
           paths(key) {}
 
-    /// The records that overlap with a resource, as they are kept. REQUIRES: nothing is written while they are shown.
+    /// The records that overlap with a resource, not settled. REQUIRES: the store is not changed during visit().
     class Overlapping final : public Neighbours {
      public:
         Overlapping(const Impl& store, std::string_view resource) : store_(store), resource_(resource) {}
@@ -68,7 +68,7 @@ struct MemoryStore::Impl {
             const auto show = [&](SlotId id) {
                 return visit(store_.table.resource_of(id), store_.table.read(id, room));
             };
-            store_.paths.visit(resource_, marks_against(predicate), std::cref(show));  // by reference: not allocated
+            store_.paths.visit(resource_, marks_against(predicate), std::cref(show));  // std::cref avoids an allocation
         }
 
      private:
@@ -78,10 +78,10 @@ struct MemoryStore::Impl {
 
     struct Ended {
         bool anything = false;
-        bool place_freed = false;  ///< more than history: waiters may have their turn
+        bool place_freed = false;  ///< a lease, reservation or waiter ended: waiters may be due
     };
 
-    /// Takes out what time has ended and tells of it.
+    /// Settles the record and notifies the listener of expired leases.
     Ended settle_and_tell(std::string_view resource, Record& record) {
         const std::size_t before = claims_in(record);
         const bool anything = settle(
@@ -96,9 +96,9 @@ struct MemoryStore::Impl {
         if (!due.empty()) listener.on_due(resource, due);
     }
 
-    /// Tells of the waiters that may have their turn now that something ended in the record of this resource: its own,
-    /// and those of the records that overlap with it. REQUIRES: the record is written back; `own` is its slot if it has
-    /// waiters, else 0.
+    /// Notifies the listener of waiters that may be due after something ended in the record of this resource: those of
+    /// the record itself and of the overlapping records. REQUIRES: the record is written back; `own` is its slot if it
+    /// has waiters, else 0.
     void tell_turns(std::string_view resource, SlotId own) {
         if (own != 0) tell_due(own);
         if (paths.is_empty()) return;
@@ -133,7 +133,7 @@ struct MemoryStore::Impl {
         return remembered > max_history || remembered_name_bytes > history_most_name_bytes;
     }
 
-    /// Writes back a record that was changed, or drops it if nothing is left, and files it where its next end finds it.
+    /// Writes back a changed record, or erases it if it is empty, and files it by its next end.
     void write_back(std::string_view resource, SlotId id, Record& record, const Sight& before) {
         const Sight after = look(record);
         leases += after.leases - before.leases;
@@ -151,7 +151,7 @@ struct MemoryStore::Impl {
         file(id, after);
     }
 
-    /// Returns the new slot.
+    /// Returns the new slot, or 0 if the record is empty.
     SlotId add(std::string_view resource, Record& record) {
         if (record.empty()) return 0;
         const Sight sight = look(record);
@@ -185,7 +185,7 @@ struct MemoryStore::Impl {
         if (ended.place_freed) tell_turns(name, waited_for ? id : 0);
     }
 
-    /// A slot came up in the wheel and is in no list now: it is due, or it is to be filed again.
+    /// The wheel removed this slot, so it is in no list: it is due, or must be filed again.
     void come_up(SlotId id) {
         Record& record = table.take(id);
         Sight sight = look(record);
@@ -197,8 +197,7 @@ struct MemoryStore::Impl {
         settle_slot(id, record, sight);
     }
 
-    /// Forgets what ended long ago, and the oldest of what ended if there is too much of it. Returns true if there is
-    /// more.
+    /// Drops history past its time, and the oldest history if there is too much. Returns true if more is due.
     bool forget(std::size_t& steps) {
         while (const SlotId id = timers.front(history_list)) {
             Record& record = table.take(id);
@@ -213,8 +212,8 @@ struct MemoryStore::Impl {
         return false;
     }
 
-    /// Where a listing is: which slots were listed, and up to which token the one that comes next, if it did not fit
-    /// into a page.
+    /// The position of a listing: the last slot listed; or, if `token` is set, a slot that did not fit into the page
+    /// and the last token listed of it.
     struct Cursor {
         std::uint64_t slot = 0;
         Token token = 0;
@@ -228,7 +227,8 @@ struct MemoryStore::Impl {
         return Cursor{*slot, *token};
     }
 
-    /// The leases of a slot that the query asks for, above a token, oldest first. Valid until the next look.
+    /// The leases of a slot that match the query, with tokens above `above`, oldest first. Valid until `looking` is
+    /// used again.
     const std::vector<const Lease*>& asked_for(const ListQuery& query, SlotId id, Token above) {
         asked.clear();
         for (const Lease& lease : table.read(id, looking).leases)
@@ -238,7 +238,7 @@ struct MemoryStore::Impl {
         return asked;
     }
 
-    /// A page that is being made.
+    /// A page under construction.
     struct PageMaker {
         ListPage page{};
         std::size_t bytes = 0;
@@ -250,7 +250,8 @@ struct MemoryStore::Impl {
         }
     };
 
-    /// Adds the leases of a slot, above a token. Returns how far the page came: nothing if all of the slot's are in it.
+    /// Adds the leases of a slot with tokens above `above`. Returns the last token listed if the slot did not fit;
+    /// nullopt if it is complete.
     std::optional<Token> add_to_page(const ListQuery& query, SlotId id, Token above, PageMaker& made) {
         const std::string_view resource = table.resource_of(id);
         if (!matches(query, resource)) return std::nullopt;
@@ -301,7 +302,7 @@ struct MemoryStore::Impl {
     std::size_t leases = 0;
     std::size_t remembered = 0;
     std::size_t remembered_name_bytes = 0;
-    std::string name;  // reused, so that the sweep allocates nothing
+    std::string name;  // reused, so that the sweep does not allocate
     Record looking;    // reused likewise
     std::vector<const Lease*> asked;
 };
@@ -346,7 +347,7 @@ void MemoryStore::leases_of(std::string_view holder, Which which, std::size_t mo
         };
         const bool reserved_too = which == Which::active_or_reserved;
         const Record& record = impl_->table.read(id, impl_->looking);
-        for (const Lease& lease : record.leases)  // one that ran out may not have been swept into the reserved yet
+        for (const Lease& lease : record.leases)  // an expired one may not have been swept into `reserved` yet
             add(lease, reserved_too && lease.resumable ? lease.expires_at + limits::grace : lease.expires_at);
         if (!reserved_too) continue;
         for (const Reservation& kept : record.reserved)

@@ -8,18 +8,18 @@
 
 namespace holdfast::core {
 
-/// Records in this process's memory: a hash table and a hierarchical timing wheel, O(1) per operation, no clock of its
-/// own: whoever drives it says what time it is (T6). Nothing here ever pays for everything at once: the table grows a
-/// bucket at a time and the sweep works in bounded steps. Files and trees that overlap are found at the cost of the
-/// depth of a path and of what is found (path_tree.h).
+/// Records in this process's memory: a hash table and a hierarchical timing wheel, O(1) per operation. It has no clock;
+/// its driver passes the time (T6). No operation pays for the whole table: it grows one bucket at a time, and the sweep
+/// works in bounded steps. Finding overlapping files and trees costs the depth of the path plus the number of results
+/// (path_tree.h).
 ///
-/// Calls answer before they return.
+/// Callbacks run before the call returns.
 class MemoryStore final : public DrivenStore {
  public:
     MemoryStore(StoreListener& listener, HashKey hash_key);
     ~MemoryStore() override;
 
-    /// Sweeps what has ended by then. Expiry itself does not wait for the sweep (T2).
+    /// Sweeps what has ended by `now`. Expiry itself does not depend on the sweep (T2).
     bool advance(Instant now, std::size_t steps = 1000) override;
     Instant next_due() const override;
 
@@ -31,8 +31,8 @@ class MemoryStore final : public DrivenStore {
     std::size_t active_leases() const override;
     std::size_t memory_bytes() const override;
 
-    /// For a clean stop (S1): every record that is worth keeping, reservations included. And for the start after
-    /// it. Waiters are not kept.
+    /// For a clean stop (S1) and the start after it: visits every record, including reservations; restore() adds one.
+    /// Waiters are not restored.
     void for_each_record(const std::function<void(std::string_view resource, const Record& record)>& visit) const;
     void restore(std::string_view resource, const Record& record);
 

@@ -59,7 +59,7 @@ void NumberSet::split(std::size_t index) {
     chunks_[index].resize(max_chunk / 2);
 }
 
-/// Half full at most: a set that goes up and down by one does not merge and split each time.
+/// Merges only up to half a chunk, so that a set that grows and shrinks by one does not merge and split each time.
 void NumberSet::merge_with_next(std::size_t index) {
     if (index + 1 == chunks_.size()) return;
     Chunk& chunk = chunks_[index];

@@ -12,27 +12,27 @@ namespace {
 constexpr std::size_t header_bytes = sizeof(std::uint16_t) + 1;  ///< room and flags
 
 constexpr std::uint8_t predicate_mask = 0x07;
-constexpr std::uint8_t extended = 0x06;  // in place of a predicate: it is in the second flags
-constexpr std::uint8_t no_lease = 0x07;  // likewise
+constexpr std::uint8_t extended = 0x06;  // instead of a predicate, which is in the second flags
+constexpr std::uint8_t no_lease = 0x07;  // instead of a predicate
 constexpr std::uint8_t flag_renewable = 0x08;
 constexpr std::uint8_t flag_session = 0x10;
 constexpr std::uint8_t flag_reason = 0x20;
 constexpr std::uint8_t flag_metadata = 0x40;
-constexpr std::uint8_t flag_ended = 0x80;  // or waiters: there is a count
+constexpr std::uint8_t flag_ended = 0x80;  // has ended leases or waiters: a count follows
 static_assert(all_predicates.size() <= extended);
 
-// The count of ended, and
+// In the byte with the count of ended leases:
 constexpr std::uint8_t flag_waiters = 0x80;
 
-// The second flags: the predicate in the same bits, and
+// The second flags, with the predicate in the same bits:
 constexpr std::uint8_t flag_resumable = 0x08;
 constexpr std::uint8_t flag_priority = 0x10;
 constexpr std::uint8_t flag_progress = 0x20;
 constexpr std::uint8_t flag_held_since = 0x40;
 constexpr std::uint8_t flag_metered = 0x80;
-// `extended` in place of the predicate there: it is in a byte after them, and then acquired_wall_ms.
+// If the predicate there is `extended`, it follows in a byte after the second flags, and then acquired_wall_ms.
 
-constexpr std::size_t ms48_bytes = 6;  ///< milliseconds in 48 bits: 4,400 years either way
+constexpr std::size_t ms48_bytes = 6;  ///< signed milliseconds in 48 bits: 4,400 years either way
 constexpr std::size_t ended_bytes = sizeof(Token) + sizeof(Duration::rep) + sizeof(Ending);
 constexpr std::size_t lease_bytes = sizeof(Duration::rep) + sizeof(Token) + sizeof(std::uint32_t) + ms48_bytes;
 
@@ -92,7 +92,7 @@ class Reader {
 
     Instant get_instant() { return Instant{Duration{get<Duration::rep>()}}; }
 
-    /// Instants before the start of the clock are below zero: what was taken up after a reboot (S1).
+    /// Instants before the start of the clock are negative: leases restored after a reboot (S1).
     std::int64_t get_ms48() {
         std::int64_t ms = 0;
         std::memcpy(&ms, at_, ms48_bytes);
@@ -262,7 +262,7 @@ void get_waiters(Reader& reader, std::vector<Waiter>& waiters) {
 
 }  // namespace
 
-/// The highest token is not written by itself: it must be that of a lease that is there.
+/// last_token is not stored: it must be the token of a lease in the record, active or ended.
 bool PackedRecord::can_pack_queue(const Record& record) {
     return record.waiters.size() <= max_waiters &&
            (record.last_token == 0 || record.find(record.last_token) != nullptr ||
@@ -280,7 +280,7 @@ std::size_t PackedRecord::size_of(std::string_view resource, const Record& recor
 void PackedRecord::pack(std::string_view resource, const Record& record, std::span<char> out) {
     HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < flag_waiters && out.size() <= UINT16_MAX);
     const bool counted = has_count(record);
-    // First, as the name may be read from where it is written.
+    // First, because the name may lie in the buffer that is written.
     std::memmove(out.data() + header_bytes + (counted ? 1 : 0) + length_bytes(resource), resource.data(),
                  resource.size());
     Writer writer{out.data()};

@@ -10,7 +10,7 @@
 namespace holdfast::core {
 namespace {
 
-/// Numbers are listed by mark: the mark in the highest bits.
+/// Numbers are listed by mark: the mark is in the highest bits.
 constexpr unsigned number_bits = 29;
 constexpr unsigned mark_count = all_predicates.size() + 1;
 static_assert(mark_count <= 1U << (32 - number_bits));
@@ -37,7 +37,7 @@ bool lists(const NumberSet& numbers, unsigned mark) {
     return first && *first >> number_bits == mark;
 }
 
-/// The first that is listed at or after `from` under one of the wanted marks.
+/// The first entry at or after `from` under one of the wanted marks.
 std::optional<std::uint32_t> next_listed(const NumberSet& numbers, std::uint32_t from, Marks wanted) {
     for (unsigned mark = from >> number_bits; mark < mark_count; ++mark) {
         if ((wanted >> mark & 1U) == 0) continue;
@@ -57,14 +57,14 @@ std::string_view first_part(std::string_view path) {
     return path.substr(0, path.find('/') + 1);
 }
 
-/// Where a resource belongs. The path of a folder has a slash behind every part, so that one folder lies in another if
-/// its path starts with the other's.
+/// The place of a resource in the tree. The path of a folder has a slash after every part, so that one folder contains
+/// another if its path is a prefix of the other's.
 struct PathPlace {
     std::string_view folder;
     bool tree = false;
 };
 
-/// Nothing for what no tree can overlap with.
+/// Returns nullopt for a resource that no tree can overlap with.
 std::optional<PathPlace> place_of(std::string_view resource) {
     const auto path = file_path(resource);
     if (!path) return std::nullopt;
@@ -124,7 +124,7 @@ void PathTree::mark(std::string_view resource, SlotId id, Change change) {
     prune(folder);
 }
 
-/// Finds the folder, or makes it and, where paths part, the one above it.
+/// Finds the folder, or creates it, and also a common parent if it shares only part of a label.
 PathTree::Folder& PathTree::folder_for(std::string_view path) {
     Folder* folder = &at(0);
     while (!path.empty()) {
@@ -203,25 +203,25 @@ PathTree::Folder& PathTree::make(Folder& parent, std::string label) {
     return made;
 }
 
-/// REQUIRES: it was taken out.
+/// REQUIRES: take_out() was called for it.
 void PathTree::drop(Folder& folder) {
     free_.push_back(folder.number);
     folder = Folder{};
 }
 
-/// Puts a folder between this one and its parent, with the first bytes of its label.
+/// Inserts a folder between this one and its parent, with the first `label_bytes` of its label.
 PathTree::Folder& PathTree::split(Folder& folder, std::size_t label_bytes) {
     Folder& parent = *folder.parent;
     take_out(folder);
     Folder& between = make(parent, folder.label.substr(0, label_bytes));
-    folder.label = folder.label.substr(label_bytes);  // erasing would keep the memory of the whole
+    folder.label = folder.label.substr(label_bytes);  // erase() would keep the whole capacity
     put_in(between, folder);
     between.marks = folder.marks;
     relist(parent.inner, between.number, {0, between.marks});
     return between;
 }
 
-/// Brings the marks of the folder and of those around it up to date, as far up as they change.
+/// Updates the marks of the folder and of its parents, as far up as they change.
 void PathTree::refresh(Folder& folder, Marks changed) {
     for (Folder* at = &folder; at != nullptr && changed != 0; at = at->parent) {
         const Marks before = at->marks;
@@ -231,7 +231,7 @@ void PathTree::refresh(Folder& folder, Marks changed) {
     }
 }
 
-/// Takes out the folder, and the one around it, if nothing needs them any more.
+/// Removes the folder, and its parent, if they are no longer needed.
 void PathTree::prune(Folder& folder) {
     if (folder.has_records() || folder.inner_count > 1) return;
     if (folder.inner_count == 1) return merge_into_only_inner(folder);
@@ -262,7 +262,7 @@ void PathTree::visit(std::string_view resource, Marks wanted, const Show& show) 
         if (folder == nullptr) return;
         ++looked_at_;
         if (!path.starts_with(folder->label)) {
-            // The folder of the tree is not kept. If this one lies in it, it is the top of all that does.
+            // The tree's own folder does not exist. If this folder lies in it, all others in it are below this one.
             if (place->tree && folder->label.starts_with(path)) search(*folder, true, wanted, show);
             return;
         }
@@ -273,8 +273,8 @@ void PathTree::visit(std::string_view resource, Marks wanted, const Show& show) 
     if (place->tree) search(*folder, false, wanted, show);
 }
 
-/// Shows what is at and below a folder. Goes only where there is something to find, and keeps its way in a list of its
-/// own: paths may be two thousand parts deep.
+/// Shows the records at and below a folder. Enters only folders with wanted marks. Uses an explicit stack, not
+/// recursion: paths may be two thousand parts deep.
 void PathTree::search(const Folder& top, bool with_its_tree, Marks wanted, const Show& show) const {
     if (with_its_tree && (top.tree_marks & wanted) != 0 && !show(top.tree)) return;
     if (!show_files(top, wanted, show)) return;
@@ -293,7 +293,7 @@ void PathTree::search(const Folder& top, bool with_its_tree, Marks wanted, const
         step.next = *listed + 1;
         const Folder& inner = at(number_of(*listed));
         ++looked_at_;
-        // It is listed under each of its marks: its turn is at the first that is wanted.
+        // It is listed under each of its marks: visit it only at the first wanted one.
         if (std::countr_zero(static_cast<unsigned>(inner.marks & wanted)) != mark_in(*listed)) continue;
         if ((inner.tree_marks & wanted) != 0 && !show(inner.tree)) return;
         if (!show_files(inner, wanted, show)) return;

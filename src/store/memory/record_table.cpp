@@ -11,8 +11,8 @@
 namespace holdfast::core {
 namespace {
 
-/// A record that has a history will have more of it: there is room for some, so that a lock which is taken and released
-/// again and again mostly stays where it is.
+/// A record with history will probably get more: leave room for it, so that a lock which is taken and released
+/// repeatedly mostly stays in place.
 constexpr std::size_t history_grain = 128;
 
 constexpr std::size_t rounded_up(std::size_t size, std::size_t grain) {
@@ -61,7 +61,7 @@ SlotId RecordTable::find(std::string_view resource) {
     return 0;
 }
 
-/// In steps over all of them: each step needs what the one before has fetched.
+/// In passes over all of them: each pass needs the data that the one before has fetched.
 void RecordTable::prefetch(std::span<const Expected> coming) const {
     constexpr std::size_t together = 32;
     struct Look {
@@ -82,7 +82,7 @@ void RecordTable::prefetch(std::span<const Expected> coming) const {
         slots_.prefetch(looks[i].slot);
         if (!coming[i].holder.empty()) slots_.prefetch(holders_.buckets().head(looks[i].holder));
     }
-    constexpr int steps_along_chain = 2;  // few are farther from the head of their bucket
+    constexpr int steps_along_chain = 2;  // few entries are farther from the head of their bucket
     for (int step = 0; step < steps_along_chain; ++step) {
         for (std::size_t i = 0; i < count; ++i) {
             const Slot& slot = slots_[looks[i].slot];
@@ -118,7 +118,7 @@ SlotId RecordTable::insert(std::string_view resource, Record& record) {
             link(moving);
         }
     });
-    slots_.prefetch(buckets_.split_soon(8));  // every entry of the bucket is looked at when it is split
+    slots_.prefetch(buckets_.split_soon(8));  // a split reads every entry of the bucket
     slots_.prefetch(slots_[buckets_.split_soon(4)].chain);
     store(id, resource, record);
     return id;
@@ -168,7 +168,7 @@ std::vector<SlotId> RecordTable::slots_of(std::string_view holder) {
 void RecordTable::put(SlotId id, Record& record) {
     const std::string_view name = resource_of(id);
     if (PackedRecord::can_pack(record) && is_open(slots_[id])) {
-        // The record and its name live in the body that is about to go.
+        // The record and its name are in the body that is about to be freed.
         const std::string kept_name(name);
         Record kept = std::move(record);
         store(id, kept_name, kept);
@@ -198,7 +198,7 @@ void RecordTable::put_packed(Slot& slot, std::string_view resource, const Record
     const std::size_t room = has_history ? rounded_up(size, history_grain) : rounded_up(size, Slab::grain);
     const bool packed = slot.body != 0 && !is_open(slot);
     const std::size_t has_room = packed ? packed_record(slot).room() : 0;
-    // Not where a large lease was, for the five minutes that its end is remembered.
+    // Do not keep the block of a large lease for the five minutes of its history.
     const bool fits = has_history ? size <= has_room && has_room <= room + Slab::largest : room == has_room;
     if (fits) {
         PackedRecord::pack(resource, record, {reinterpret_cast<char*>(slot.body), has_room});

@@ -15,8 +15,8 @@
 
 namespace holdfast::core {
 
-/// Records by resource, and by holder. A record of one lease, which is what most are, is kept packed; one with several
-/// leases, with reservations, with a queue or with holdings that count against a quota is kept open, as it is.
+/// Records by resource and by holder. Most records have one lease and are kept packed. A record with several leases,
+/// reservations, past holdings or a long queue is kept open, as a Record (PackedRecord::can_pack()).
 class RecordTable {
  public:
     explicit RecordTable(HashKey key);
@@ -27,21 +27,21 @@ class RecordTable {
     /// The slot of a resource, or 0.
     SlotId find(std::string_view resource);
 
-    /// Makes a slot for a resource that has none, with this record in it.
+    /// Adds a slot with this record. REQUIRES: the resource has no slot.
     SlotId insert(std::string_view resource, Record& record);
     void erase(SlotId id);
 
-    /// The record of a slot, to be changed: in place if it is open, else a copy that lasts until the next take(). Slot
-    /// 0 gives an empty one. put() makes the change stick.
+    /// The record of a slot, for a change: in place if it is open, else a copy that is valid until the next take().
+    /// Slot 0 gives an empty record. put() stores the change.
     Record& take(SlotId id);
-    /// Writes back what take() gave; afterwards that reference is void. REQUIRES: the record is not empty.
+    /// Writes back the record from take(), whose reference is then invalid. REQUIRES: the record is not empty.
     void put(SlotId id, Record& record);
 
-    /// Brings what will be needed of these into the processor's cache: with a million records it is in no cache, and
-    /// waiting for memory is most of what an update costs.
+    /// Prefetches the memory that updates of these will need. With a million records it is not in the processor's
+    /// cache, and cache misses are most of the cost of an update.
     void prefetch(std::span<const Expected> coming) const;
 
-    /// The record of a slot, to be looked at; `room` may be used to hold it.
+    /// The record of a slot, for reading; `room` may be used as its buffer.
     const Record& read(SlotId id, Record& room) const;
     /// REQUIRES: the slot is used.
     std::string_view resource_of(SlotId id) const;
@@ -49,16 +49,16 @@ class RecordTable {
     bool used(SlotId id) const { return slots_[id].body != 0; }
     /// One past the highest slot ever used.
     SlotId end() const { return slots_.end(); }
-    /// The slots that have a lease of the holder, or a reservation for it, in order.
+    /// The slots with a lease of the holder or a reservation for it, in order.
     std::vector<SlotId> slots_of(std::string_view holder);
 
-    /// Looks at up to `steps` of what is free, if there is much of it, and gives memory back to the system. Returns
-    /// true if there is more to do.
+    /// Searches up to `steps` free blocks and slots, if many are free, and returns memory to the system. Returns true
+    /// if there is more to do.
     bool give_back(std::size_t& steps) { return slab_.give_back(steps) || slots_.give_back(steps); }
-    /// About how much memory it takes, without open records.
+    /// Approximate memory in use, without open records.
     std::size_t memory_bytes() const { return slab_.bytes() + slots_.bytes(); }
 
-    /// The slots themselves, for who keeps lists through them.
+    /// The slots themselves, for callers that link lists through them.
     Slots& slots() { return slots_; }
 
  private:
@@ -85,7 +85,7 @@ class RecordTable {
     std::size_t records_ = 0;
     HolderIndex holders_;
     Slab slab_;
-    Record scratch_;  // reused, so that reading a packed record allocates nothing
+    Record scratch_;  // reused, so that reading a packed record does not allocate
 };
 
 }  // namespace holdfast::core

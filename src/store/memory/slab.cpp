@@ -74,7 +74,7 @@ bool Slab::give_back(std::size_t& steps) {
     return true;
 }
 
-/// False if it is worth it for no size.
+/// Returns false if a walk is not worthwhile for any size.
 bool Slab::begin_walk() {
     for (std::size_t i = 1; i < classes_.size(); ++i) {
         Class& size = classes_[i];
@@ -102,7 +102,7 @@ void Slab::find(Class& size, Free* block) {
     empty_.push_back(page);
 }
 
-/// What was found on pages that are in use is free as before.
+/// Blocks found on pages that are still in use return to the free list.
 void Slab::end_walk() {
     Class& size = classes_[walk_->of];
     for (auto& [page, found] : walk_->pages) {

@@ -13,29 +13,29 @@
 
 namespace holdfast::core {
 
-/// Memory for many small blocks without a header on each: sizes are rounded up to the grain, blocks of one size share
-/// pages, freed blocks are used again for the same size. Larger blocks come from the heap.
+/// Allocates many small blocks without a header on each: sizes are rounded up to the grain, blocks of one size share
+/// pages, and freed blocks are reused for the same size. Larger blocks come from the heap.
 ///
-/// Nothing is counted by page while blocks come and go. When many have been freed, give_back() walks over the free
-/// ones, gathers them by page, and gives the pages of which all blocks are free back to the system.
+/// There is no accounting per page on allocation or free. When many blocks have been freed, give_back() walks over the
+/// free blocks, groups them by page, and returns entirely free pages to the system.
 class Slab {
  public:
     static constexpr std::size_t grain = 8;
-    static constexpr std::size_t largest = 1024;  ///< enough for a record with all the history it may have
+    static constexpr std::size_t largest = 1024;  ///< enough for a record with the most history it may have
 
     char* allocate(std::size_t bytes);
-    /// REQUIRES: `bytes` is what the block was allocated with.
+    /// REQUIRES: `bytes` is the size passed to allocate().
     void free(char* block, std::size_t bytes);
 
-    /// Looks at up to `steps` free blocks, if many were freed. Returns true if there is more to do.
+    /// Walks over up to `steps` free blocks, if many were freed. Returns true if there is more to do.
     bool give_back(std::size_t& steps);
 
-    /// Of the pages that are in use or kept, and of larger blocks.
+    /// Bytes of the resident pages and of larger blocks.
     std::size_t bytes() const { return (pages_ - empty_.size()) * page_bytes + large_bytes_; }
 
  private:
     static constexpr std::size_t page_bytes = 32 * 1024;
-    static constexpr std::size_t pages_together = 32;  ///< are asked for at once: alone, each would waste its alignment
+    static constexpr std::size_t pages_together = 32;  ///< allocated at once: a single page would waste its alignment
 
     struct Free {
         Free* next;
@@ -48,7 +48,7 @@ class Slab {
         std::size_t pages = 0;
         Surplus surplus{};
     };
-    /// The free blocks of a page that were found so far.
+    /// The free blocks of a page found so far.
     struct Found {
         Free* first = nullptr;
         Free* last = nullptr;
@@ -74,10 +74,10 @@ class Slab {
 
     std::array<Class, largest / grain + 1> classes_;
     std::vector<std::unique_ptr<char, ReturnPages>> regions_;
-    std::vector<char*> empty_;  // pages of no class, not resident
+    std::vector<char*> empty_;  // pages without a class, not resident
     std::size_t pages_ = 0;
     std::size_t large_bytes_ = 0;
-    std::size_t freed_ = 0;  // since it was last seen whether a walk is worth it
+    std::size_t freed_ = 0;  // since the last check whether a walk is worthwhile
     std::optional<Walk> walk_;
 };
 

@@ -48,7 +48,7 @@ void Slots::find(SlotId id) {
     empty_.push_back(page);
 }
 
-/// What was found on pages that are in use is free as before.
+/// Slots found on pages that are still in use return to the free list.
 void Slots::end_walk() {
     for (const Found& found : walk_) {
         if (found.first == 0) continue;

@@ -8,7 +8,7 @@
 
 namespace holdfast::core {
 
-/// The number of a slot; 0 is none.
+/// The number of a slot; 0 means none.
 using SlotId = std::uint32_t;
 
 /// A place in a circular list: neighbours by number. Numbers from list_base up are the heads of lists.
@@ -18,18 +18,18 @@ struct Link {
 };
 inline constexpr SlotId list_base = 0x8000'0000;
 
-/// One record's place in the table, in the timing wheel (or the list of the ended), and among its holder's records.
-/// 32 bytes: with a million of them every field counts.
+/// One record's place in the table, in the timing wheel (or the history list), and in the holder index. 32 bytes: with
+/// a million slots every field counts.
 struct Slot {
     Link timer;
-    SlotId chain = 0;         // the next of the same bucket
+    SlotId chain = 0;         // the next slot in the same bucket
     std::uint32_t hash = 0;   // of the resource
-    Link holder;              // the others in the same bucket of the holder index; {0, 0} if not in it
+    Link holder;              // neighbours in its bucket of the holder index; {0, 0} if not in it
     std::uintptr_t body = 0;  // a packed record, or an open one if the lowest bit is set; 0 if the slot is free
 };
 static_assert(sizeof(Slot) == 32);
 
-/// Begins to fetch the body of a slot as far as it mostly goes: two cache lines.
+/// Prefetches the first two cache lines of a slot's body, which is usually all of it.
 inline void prefetch_body(const Slot& slot) {
     constexpr std::size_t cache_line = 64;
     const char* body = reinterpret_cast<const char*>(slot.body & ~std::uintptr_t{1});
@@ -37,8 +37,8 @@ inline void prefetch_body(const Slot& slot) {
     __builtin_prefetch(body + cache_line);
 }
 
-/// Slots by number, in pages that never move, so that growing copies nothing. Pages of which no slot is used any more
-/// go back to the system as those of a Slab do; they stay mapped, and read as slots that are not used.
+/// Slots by number, in pages that never move, so that growing copies nothing. Entirely unused pages are returned to the
+/// system, as in Slab; they stay mapped and read as unused slots.
 class Slots {
  public:
     Slots() { grow(); }
@@ -72,10 +72,10 @@ class Slots {
         ++released_;
     }
 
-    /// Looks at up to `steps` free slots, if many were released. Returns true if there is more to do.
+    /// Walks over up to `steps` free slots, if many were released. Returns true if there is more to do.
     bool give_back(std::size_t& steps);
 
-    /// Of the pages that are in use.
+    /// Bytes of the resident pages.
     std::size_t bytes() const { return (pages_.size() - empty_.size()) * page_size * sizeof(Slot); }
 
     /// One past the highest number ever used.
@@ -84,7 +84,7 @@ class Slots {
  private:
     static constexpr SlotId page_size = 4096;
 
-    /// The free slots of a page that were found so far.
+    /// The free slots of a page found so far.
     struct Found {
         SlotId first = 0, last = 0;
         SlotId count = 0;
@@ -99,15 +99,15 @@ class Slots {
     void end_walk();
 
     std::vector<std::unique_ptr<Slot[]>> pages_;
-    std::vector<SlotId> empty_;    // pages that are not resident
-    SlotId end_ = 1;               // 0 is none
-    SlotId next_ = 1;              // of the page from which slots are taken that were never used, or not since
-    SlotId next_end_ = page_size;  // it ended
+    std::vector<SlotId> empty_;  // pages that are not resident
+    SlotId end_ = 1;             // 0 means none
+    SlotId next_ = 1;            // next fresh slot of the current page: never used, or not since the page was returned
+    SlotId next_end_ = page_size;  // the end of the current page
     SlotId free_ = 0;
     std::size_t free_slots_ = 0;
-    std::size_t released_ = 0;  // since it was last seen whether a walk is worth it
+    std::size_t released_ = 0;  // since the last check whether a walk is worthwhile
     Surplus surplus_;
-    std::vector<Found> walk_;  // by page; empty: there is none
+    std::vector<Found> walk_;  // by page; empty: no walk under way
 };
 
 }  // namespace holdfast::core

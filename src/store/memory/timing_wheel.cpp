@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t ns_per_tick = 1'000'000;
 
-/// How far it is from `place` to the next marked place, going round: 1 to 256, or 0 if none is marked.
+/// The distance from `place` to the next marked place, cyclically: 1 to 256, or 0 if none is marked.
 unsigned distance_to_next(const std::array<std::uint64_t, 4>& marks, unsigned place) {
     for (unsigned step = 1; step <= 256;) {
         const unsigned candidate = (place + step) & 255U;
@@ -66,7 +66,7 @@ void TimingWheel::file(SlotId id, Instant due) {
     unsigned level = 0;
     while (level + 1 < levels && ahead >= std::uint64_t{1} << (8 * (level + 1)))
         ++level;
-    // What lies beyond the wheel waits in its farthest place and is filed again from there.
+    // An entry beyond the wheel's range goes to the farthest place and is filed again from there.
     const std::uint64_t farthest = at_ + (std::uint64_t{1} << (8 * levels)) - 1;
     const unsigned place = place_of(level, std::min(tick, farthest));
     timers_.push_back(list_of(level, place), id);

@@ -16,7 +16,7 @@ class TimerLists {
     TimerLists(Slots& slots, SlotId lists);
 
     void push_back(SlotId list, SlotId id);
-    /// Takes the slot out of whichever list it is in.
+    /// Removes the slot from the list it is in.
     void remove(SlotId id);
     /// The first of a list, or 0.
     SlotId front(SlotId list) const;
@@ -30,9 +30,9 @@ class TimerLists {
 
 /// A hierarchical timing wheel of 1 ms ticks: four levels of 256 places, 49 days. Filing and removing are O(1).
 ///
-/// It does not know when an entry is due, only where it was filed. When an entry's place comes up it is taken out and
-/// handed to the owner, who ends it or files it again: nearer its time if it came down from a higher level, later if
-/// its end was moved since. So a renewal does not touch the wheel at all.
+/// It does not know when an entry is due, only where it was filed. When an entry's place comes up, the wheel removes it
+/// and passes it to the owner, which ends it or files it again: at a finer level, or later if its end has moved. So a
+/// renewal does not touch the wheel at all.
 class TimingWheel {
  public:
     static constexpr SlotId lists = 4 * 256;
@@ -40,11 +40,12 @@ class TimingWheel {
     /// Uses the lists 0 to 1023 of `timers`.
     TimingWheel(TimerLists& timers, Instant start);
 
-    /// Files a slot that is in no list to come up at the first tick at or after `due`, or earlier to be filed again.
+    /// Files a slot to come up at the first tick at or after `due`, or earlier, to be filed again. REQUIRES: it is in
+    /// no list.
     void file(SlotId id, Instant due);
 
-    /// Takes out entries whose place has come by `now` and hands each to `take`, until none is left or `steps` is
-    /// used up. Returns true if more are waiting.
+    /// Removes entries whose place has come up by `now` and passes each to `take`, until none is left or `steps` is
+    /// used up. Returns true if more are due.
     template <class Take>
     bool advance(Instant now, std::size_t& steps, Take&& take) {
         const std::uint64_t target = tick_at_or_before(now);
@@ -66,7 +67,7 @@ class TimingWheel {
         return false;
     }
 
-    /// The first instant at which advance() has something to take out; Instant::max() if there is nothing.
+    /// The first instant at which advance() may have an entry; Instant::max() if never.
     Instant next_due() const;
 
  private:
@@ -88,8 +89,8 @@ class TimingWheel {
     std::uint64_t next_tick(unsigned level) const;
 
     TimerLists& timers_;
-    std::uint64_t at_;                   // everything before this tick has been taken out
-    std::array<Marks, levels> marks_{};  // which places may have entries; a removal may leave a mark behind
+    std::uint64_t at_;                   // all entries before this tick have been removed
+    std::array<Marks, levels> marks_{};  // places that may have entries; TimerLists::remove() leaves marks behind
 };
 
 }  // namespace holdfast::core

@@ -17,8 +17,8 @@ Error broken(const char* what) {
     return {"store_unavailable", std::string("PostgreSQL: the schema is not as it should be: ") + what};
 }
 
-/// What swap() answers: whether it was done, the time, what is there (the write, when it was written, its bytes), and
-/// the place.
+/// The result of swap(): whether it was done, the time, the current value (its write, when it was written, its bytes),
+/// and the position.
 using Values = std::array<std::optional<std::string_view>, 6>;
 constexpr std::array<Type, 6> column_types{Type::truth, Type::big, Type::id, Type::big, Type::bytea, Type::big};
 
@@ -32,7 +32,7 @@ std::optional<Values> values_in(const Rows& rows) {
     return values;
 }
 
-/// In a record there are how many, and of each its type, its length and its bytes.
+/// A record consists of the number of values and, for each, its type, its length and its bytes.
 std::optional<Values> values_in(std::string_view record) {
     bool whole = true;
     const auto take = [&](std::size_t size) {
@@ -58,7 +58,7 @@ core::Position position_of(std::int64_t place) {
     return static_cast<core::Position>(place);
 }
 
-/// None for null.
+/// Returns the zero id for null.
 core::WriteId write_in(std::string_view id) {
     return id.empty() ? core::WriteId{} : core::WriteId::from_bytes(id);
 }
@@ -73,7 +73,7 @@ Result<Kept> kept_of(core::WriteId write, bool is_whole, std::int64_t written_at
     return kept;
 }
 
-/// Three columns from this one on.
+/// Reads three columns, starting with this one.
 Result<Kept> kept_in(const Rows& rows, int row, int column) {
     return kept_of(write_in(rows.bytes(row, column)), !rows.is_null(row, column + 1), rows.big(row, column + 1),
                    rows.bytes(row, column + 2));

@@ -9,19 +9,19 @@
 
 namespace holdfast::postgres {
 
-// What the functions of the schema answered. Error `store_unavailable` if it is not what they answer: somebody changed
-// them, or what they work on.
+// Decode the results of the schema's functions. Error `store_unavailable` if a result is malformed: someone has changed
+// the functions or their data.
 
 Result<core::Reading> reading_in(const Rows& rows);
-/// Of the statement `swap` or `change`, or a part of `swaps`.
+/// Decodes the result of `swap` or `change`, or a part of that of `swaps`.
 Result<core::Swapped> swapped_in(const Rows& rows, core::WriteId expected);
-/// What `swaps` answered, for each of as many as were asked for, as `swap` answers.
+/// Splits the result of `swaps` into `asked` parts, each like the result of `swap`.
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
-/// At most so many entries, and whether there were more.
+/// At most `most` entries, and whether there were more.
 Result<core::Sight> sight_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);
 Result<std::int64_t> number_in(const Rows& rows);
-/// What a server's process waited for when it was ended, for people; empty if that is not known.
+/// What a server process waited for when it was terminated, for humans; empty if unknown.
 std::string wait_in(const Rows& rows);
 
 inline core::EngineTime engine_time(std::int64_t ns) {

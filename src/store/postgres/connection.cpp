@@ -22,8 +22,8 @@ namespace holdfast::postgres {
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-/// The parameters of a connection with the addresses (`hostaddr`) of the hosts that they name, so that libpq, which
-/// would wait for the answer, need not ask for them. Answers from the loop; error `store_unavailable`.
+/// Adds the addresses (`hostaddr`) of the named hosts to the parameters of a connection, so that libpq does not resolve
+/// them itself, which would block. Calls back from the loop; error `store_unavailable`.
 void find_addresses(boost::asio::io_context& loop, Parameters parameters,
                     std::function<void(Result<Parameters>)> reply);
 
@@ -45,7 +45,7 @@ void append(std::string& list, const std::string& part) {
     list += part;
 }
 
-/// Goes through the hosts, one after the other; a host with several addresses becomes several.
+/// Resolves the hosts one after the other. A host with several addresses becomes several hosts.
 class Lookup final : public std::enable_shared_from_this<Lookup> {
  public:
     Lookup(boost::asio::io_context& loop, Parameters parameters, std::function<void(Result<Parameters>)> reply)
@@ -76,7 +76,7 @@ class Lookup final : public std::enable_shared_from_this<Lookup> {
     }
 
  private:
-    /// Names and addresses, but no folders of sockets, which libpq takes too.
+    /// True for names and addresses; false for socket directories, which libpq also accepts.
     static bool is_a_name(const std::string& hosts) {
         const auto parts = split(hosts);
         return std::all_of(parts.begin(), parts.end(),
@@ -129,7 +129,7 @@ void find_addresses(boost::asio::io_context& loop, Parameters parameters,
 
 namespace {
 
-constexpr Duration setup_within = 10s;  // the schema may have to be made, while others do so too
+constexpr Duration setup_within = 10s;  // the schema may have to be created, concurrently with other fronts
 constexpr Duration look_every = 500ms;
 constexpr Duration ask_after = 2s;  // of silence
 constexpr int oldest_server = 150000;
@@ -189,7 +189,7 @@ void Connection::connect() {
     });
 }
 
-/// libpq may go on with another socket of the same number, so it gets it back before each step.
+/// libpq may continue with another socket of the same number, so the fd is released before each step.
 void Connection::poll_connecting() {
     socket_.release();
     const PostgresPollingStatusType next = PQconnectPoll(handle_);
@@ -221,11 +221,11 @@ void Connection::wait_to_read() {
 void Connection::on_readable() {
     heard_at_ = store_clock_now();
     bool works = PQconsumeInput(handle_) == 1;
-    // What TLS has decrypted already does not make the socket readable again.
+    // Data that TLS has already decrypted does not make the socket readable again.
     const auto* tls = static_cast<const SSL*>(PQsslStruct(handle_, "OpenSSL"));
     while (works && tls != nullptr && SSL_pending(tls) > 0)
         works = PQconsumeInput(handle_) == 1;
-    // What came before the end is an answer still, and often says why.
+    // Replies received before the end are still valid, and often give the reason.
     if (state_ == State::ready)
         read_answers();
     else
@@ -252,7 +252,7 @@ bool Connection::is_late(Instant now) const {
     return !groups_.empty() && now - heard_at_ >= settings_.answer_within;
 }
 
-/// Also looks whether the other end still lives: one that is stopped, or cut off, says nothing.
+/// Also pings an idle server: one that is suspended or cut off sends nothing.
 void Connection::tick() {
     const Instant now = store_clock_now();
     if (stalled_) return close(no_answer);
@@ -277,9 +277,9 @@ void Connection::fail() {
     close(last_words_.empty() ? first_line(PQerrorMessage(handle_)) : last_words_);
 }
 
-/// A server that ends a connection which nobody asks anything says why like this. And if somebody cancels a commit that
-/// waits for a standby, that is a warning only: what was written is there, but not on the standby. Its text depends on
-/// the server's language.
+/// A server that ends an idle connection gives its reason in such a notice. A commit whose wait for a standby is
+/// cancelled yields only a warning: the data is written, but not on the standby. The text of that warning depends on
+/// the server's language, so the source function is compared.
 void Connection::on_server_notice(void* self, const pg_result* notice) {
     auto& connection = *static_cast<Connection*>(self);
     const auto says = [&](int field, std::string_view what) {
@@ -304,7 +304,7 @@ void Connection::close(std::string why) {
     owner_.on_closed(*this, why, std::move(lost));
 }
 
-// ---- until it is ready ----
+// ---- setup ----
 
 void Connection::ask(State state, const std::string& sql) {
     state_ = state;
@@ -345,7 +345,7 @@ void Connection::on_setup_answer() {
             break;
         case State::preparing:
             give_up_at_ = store_clock_now() + settings_.answer_within;
-            // Who only listens writes nothing that waits for a standby.
+            // The listening connection writes nothing that waits for a standby.
             ask(State::proving, settings_.listens ? "SELECT 1" : "EXECUTE " + std::string(statement::probe));
             break;
         case State::proving:
@@ -400,7 +400,7 @@ bool Connection::take_version(pg_result& result) {
     return state_ != State::closed;
 }
 
-// ---- when it is ready ----
+// ---- calls ----
 
 void Connection::send(Group group) {
     HOLDFAST_ASSERT(state_ == State::ready && !group.calls.empty());
@@ -443,7 +443,7 @@ void Connection::read_answers() {
     }
 }
 
-/// Between the answers to two calls there is nothing; each group ends with a mark of its own.
+/// Nothing separates the replies of two calls; each group ends with a sync marker.
 void Connection::take_answer(pg_result* result) {
     Group& group = groups_.front();
     switch (PQresultStatus(result)) {
@@ -477,7 +477,7 @@ void Connection::end_group() {
     Group group = std::move(groups_.front());
     groups_.pop_front();
     bytes_ -= group.bytes;
-    // A commit may fail after all its statements were answered; the answer to that comes before the mark.
+    // A commit may fail after all its statements were answered; that error precedes the sync marker.
     if (!group.failed && group.answers.size() != (group.together ? 1 : group.calls.size())) {
         groups_.push_front(std::move(group));
         return close("the server gave as many answers as nobody asked for");

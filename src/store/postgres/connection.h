@@ -15,38 +15,39 @@ struct pg_conn;
 
 namespace holdfast::postgres {
 
-/// What a server says of itself when a connection is ready.
+/// What a server reports about itself when a connection is ready.
 struct Hello {
     std::string history;  ///< the system identifier and the timeline
-    std::string life;     ///< the history, and when this server was started
+    std::string life;     ///< the history, and the start time of this server
     std::string version;
-    std::uint64_t place = 0;  ///< in its write-ahead log
-    std::int64_t clock = 0;   ///< its time, in nanoseconds since 1970
-    Instant heard_at;         ///< when it said so
+    std::uint64_t place = 0;  ///< position in its write-ahead log
+    std::int64_t clock = 0;   ///< its clock, in nanoseconds since 1970
+    Instant heard_at;         ///< when this was received
 };
 
-/// The server's process at the other end of a connection. Numbers are used again; not with the same start.
+/// The server process at the other end of a connection. A pid may be reused, but not with the same start time.
 struct Backend {
     std::int32_t pid = 0;  ///< 0: not known yet
     std::int64_t started = 0;
 };
 
-/// One connection to a server, from its start to its end: it connects, makes sure that the schema is there, prepares
-/// the statements, shows by a write that it can do so, and then carries groups of calls, in order and pipelined. After
-/// it was closed it is of no use.
+/// One connection to a server, used once. It connects, makes sure that the schema exists, prepares the statements,
+/// proves by a probe write that it can write, and then carries groups of calls, in order and pipelined. It cannot be
+/// reopened after it was closed.
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
-    /// Told from the loop, never from within a call, except on_closed() from within send() and close().
+    /// Called from the loop, never inside a call, except on_closed() inside send() and close().
     class Owner {
      public:
         virtual ~Owner() = default;
         virtual void on_ready(Connection& connection) = 0;
-        /// It does not answer in time. It is not ready any more, and is closed soon, unless that is done at once.
+        /// The server does not answer in time. The connection is no longer ready, and closes soon unless the owner
+        /// closes it at once.
         virtual void on_stalled(Connection& connection) = 0;
-        /// All of it was committed, or nothing of it took effect.
+        /// The group was committed, or nothing of it took effect.
         virtual void on_group(Connection& connection, Group group) = 0;
         virtual void on_notify(std::string_view payload) = 0;
-        /// Nobody knows what became of those groups.
+        /// The outcome of the groups in `lost` is unknown.
         virtual void on_closed(Connection& connection, const std::string& why, std::vector<Group> lost) = 0;
     };
     struct Settings {
@@ -61,7 +62,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     ~Connection();
 
     void start();
-    /// REQUIRES: it is ready.
+    /// REQUIRES: ready().
     void send(Group group);
     void close(std::string why);
 
@@ -118,21 +119,21 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     bool writing_ = false;
     bool migrated_ = false;
     bool stalled_ = false;
-    bool unreplicated_ = false;  ///< a commit has not waited for its standby
-    Instant heard_at_;           ///< or when it was asked after all was answered
-    Instant give_up_at_;         ///< unless it is ready by then
+    bool unreplicated_ = false;  ///< a commit did not wait for its standby
+    Instant heard_at_;           ///< or when a request was sent with none outstanding
+    Instant give_up_at_;         ///< deadline for becoming ready
     std::shared_ptr<pg_result> answer_;
-    std::string last_words_;  ///< of a server that ends the connection
+    std::string last_words_;  ///< the reason given by a server that ends the connection
     Hello hello_;
     Backend backend_;
     std::deque<Group> groups_;
     std::size_t bytes_ = 0;
 };
 
-/// Why a connection that stalled is closed, where nothing else is known.
+/// Why a stalled connection is closed, if nothing else is known.
 extern const char* const no_answer;
 
-/// The first line of what libpq says went wrong. It never contains a password.
+/// The first line of an error message from libpq. It never contains a password.
 std::string first_line(const char* message);
 
 }  // namespace holdfast::postgres

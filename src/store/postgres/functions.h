@@ -4,8 +4,8 @@
 
 namespace holdfast::postgres {
 
-/// The functions of the newest version of the schema, whose name is `~`. They may be made again over those of an older
-/// one, which fronts may still be calling: no name that is there changes what it takes or what it answers.
+/// The functions of the newest schema version, with `~` for its name. They may replace those of an older version that
+/// fronts are still calling: no existing name changes its parameters or its result.
 extern const std::string_view functions;
 
 }  // namespace holdfast::postgres

@@ -47,7 +47,8 @@ Params& Params::bytes(std::string_view value) {
     return close(from);
 }
 
-/// Each with its bytes in hexadecimal. As text it can also be an element of an array, as no array can in binary form.
+/// Each value is written in hexadecimal. In text format the array can be an element of another array, which binary
+/// arrays cannot.
 Params& Params::byte_strings(std::span<const std::string_view> values) {
     constexpr std::string_view digits = "0123456789abcdef";
     const std::size_t from = data_.size();
@@ -63,12 +64,12 @@ Params& Params::byte_strings(std::span<const std::string_view> values) {
     }
     data_ += '}';
     close(from, text);
-    data_ += '\0';  // libpq looks for the end of text itself
+    data_ += '\0';  // libpq expects text to be null-terminated
     return *this;
 }
 
-/// How many dimensions, whether there are nulls, of what; of each dimension its size and first index. The values
-/// follow, each with its length. An empty one has no dimensions.
+/// Writes the header: the number of dimensions, the null flag, the element type, and the size and first index of each
+/// dimension. The values follow, each with its length. An empty array has no dimensions.
 void Params::put_array_of(Type type, std::size_t size) {
     put(size == 0 ? 0 : 1, 4);
     put(0, 4);

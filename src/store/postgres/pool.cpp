@@ -13,11 +13,11 @@
 
 namespace holdfast::postgres {
 
-/// How many calls may be in a group that begins with this one.
+/// The maximum number of calls in a group that begins with this one.
 std::size_t max_in_group(const Call& call);
 
-/// Puts the calls of a group into the order of their names, in which all fronts lock rows. CasLoop become one
-/// statement; the second of a row goes back to the front of the queue, for another group.
+/// Sorts the calls of a group by name, the order in which all fronts lock rows. Swaps become one statement; a second
+/// swap of the same row goes back to the front of the queue, for another group.
 void arrange(Group& group, std::deque<CallPtr>& queue);
 
 namespace {
@@ -43,7 +43,7 @@ void put_back_doubles(Group& group, std::deque<CallPtr>& queue) {
     });
 }
 
-/// All of it as the parameters of the statement `swaps`.
+/// Combines all calls into the parameters of the statement `swaps`.
 Params together(const std::vector<CallPtr>& calls) {
     std::vector<const Params*> rows;
     std::int32_t makes = 0, ends = 0, tells = 0;
@@ -81,7 +81,7 @@ void arrange(Group& group, std::deque<CallPtr>& queue) {
 namespace {
 
 constexpr std::size_t max_group_bytes = 512 * 1024;
-constexpr std::size_t max_groups = 16;  // under way on one connection
+constexpr std::size_t max_groups = 16;  // in flight on one connection
 constexpr std::size_t max_connection_bytes = 4 * 1024 * 1024;
 constexpr std::size_t max_locked = 1000;
 constexpr Duration reconnect_first = 50ms, reconnect_last = 1s;
@@ -93,13 +93,13 @@ bool is_of_class(const std::string& state, std::string_view code) {
     return state.starts_with(code);
 }
 
-/// The session is of no use any more: the schema is gone or another, or the server has become one that only reads.
+/// The session is unusable: the schema is gone or has changed, or the server has become read-only.
 bool is_for_good(const std::string& state) {
     return is_of_class(state, "42") || is_of_class(state, "3F") || is_of_class(state, "26") ||
            is_of_class(state, "0A") || is_of_class(state, "08") || is_of_class(state, "25");
 }
 
-/// Of check_marker().
+/// Raised by check_marker().
 bool is_lost(const std::string& state) {
     return state == "HF001";
 }
@@ -108,7 +108,7 @@ bool is_locked(const std::string& state) {
     return state == "55P03";
 }
 
-/// Somebody else came first, and it may work the next time.
+/// A conflict with another transaction; a retry may succeed.
 bool is_passing(const std::string& state) {
     return is_of_class(state, "40") || is_locked(state);
 }
@@ -192,7 +192,7 @@ void Pool::connect_later(Slot& slot) {
     });
 }
 
-/// Only once one connection works are the others tried: then the schema is there, and writes do not hang.
+/// The other connections are opened only once one works: then the schema exists, and writes do not hang.
 bool Pool::may_connect(const Slot& slot) const {
     const auto& listener = slots_.front().connection;
     if (&slot == &slots_.front()) return true;
@@ -247,7 +247,7 @@ void Pool::on_stalled(Connection& connection) {
     });
 }
 
-/// If the one that listens is not there, or does not answer either, the next one does it.
+/// Terminates a server process. If the listening connection is missing or does not answer, its successor does it.
 void Pool::end(const Backend& backend, std::function<void(const std::string& waits_for)> done) {
     auto call = std::make_shared<Call>();
     call->statement = statement::end;
@@ -264,7 +264,7 @@ void Pool::end_left() {
         end(backend, [](const std::string&) {});
 }
 
-/// Calls fail, or are not answered: it may be that none can be at the moment.
+/// Calls fail or time out: possibly no connection can write at the moment.
 void Pool::doubt_all() {
     const Instant now = store_clock_now();
     if (now < doubt_from_) return;
@@ -346,7 +346,7 @@ void Pool::dispatch_soon() {
     });
 }
 
-/// By turns, so that neither keeps the other from going.
+/// Alternates between reads and writes, so that neither starves the other.
 void Pool::dispatch() {
     for (bool sent = true; sent;) {
         Queue& first = looks_are_next_ ? looks_ : writes_;
@@ -369,8 +369,8 @@ bool Pool::send_from(Queue& queue) {
     return true;
 }
 
-/// One that has nothing to do; for a full group, also one that has not too much. Smaller ones had better wait, and
-/// become larger.
+/// Returns an idle connection or, for a full group, the least busy one with room. Smaller groups wait, so that they
+/// grow.
 std::shared_ptr<Connection> Pool::free_connection(bool group_is_full) const {
     std::shared_ptr<Connection> best;
     for (std::size_t i = 1; i < slots_.size(); ++i) {
@@ -425,7 +425,7 @@ void Pool::on_group(Connection& connection, Group group) {
     dispatch();
 }
 
-/// Nothing of the group took effect, so whatever is in it may be tried again.
+/// Nothing of the group took effect, so every call in it may be retried.
 void Pool::on_failure(Connection& connection, Group& group) {
     const Failure& failure = *group.failed;
     const bool is_probe = group.calls.front()->statement == statement::probe;
@@ -445,7 +445,7 @@ void Pool::on_failure(Connection& connection, Group& group) {
         refuse(group.calls.front(), failure.message);
         return doubt_all();
     }
-    // The first that has no answer is the one that failed; if all have one, it was the commit.
+    // The first call without a reply is the one that failed. If all have one, the commit failed.
     const auto failed = std::find(group.answers.begin(), group.answers.end(), std::nullopt) - group.answers.begin();
     for (std::size_t i = 0; i < group.calls.size(); ++i) {
         const CallPtr& call = group.calls[i];
@@ -457,14 +457,14 @@ void Pool::on_failure(Connection& connection, Group& group) {
         if (is_passing(failure.state)) call->why = why_passing(failure);
         if (is_it || group.together || !is_locked(failure.state)) call->alone = true;
         if (group.together && is_locked(failure.state))
-            wait_never(*call);  // one of them would wait: nobody knows which
+            wait_never(*call);  // one of them would wait, but it is not known which
         wait_for_no_lock(*call);
         call->pause = was_alone ? std::clamp(call->pause * 2, locked_first, locked_last) : Duration{};
         again(call, call->pause);
     }
 }
 
-/// Others must not queue up behind one that waits for a row that is known to be locked.
+/// Other calls must not queue behind one that waits for a row known to be locked.
 void Pool::wait_for_no_lock(Call& call) const {
     if (!call.locks || locked_.empty() || !locked_.contains(call.name)) return;
     call.alone = true;

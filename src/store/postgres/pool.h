@@ -15,21 +15,22 @@
 
 namespace holdfast::postgres {
 
-/// The connections to a server: one that listens, and some that carry calls. Connects them again when they break.
-/// A call is answered once: with rows that are committed, or with the error `store_unavailable`.
+/// The connections to a server: one that listens, and some that carry calls. Broken connections are reopened. A call is
+/// answered exactly once: with committed rows, or with the error `store_unavailable`.
 ///
-/// *Sick servers.* Where a call fails or is not answered in time, each connection has to show by a write that it can do
-/// so before it carries more calls, and likewise each new one. If none can, the engine cannot be reached, and one at a
-/// time tries again, with pauses. What a connection that does not answer waits for is asked by the one that listens,
-/// which also ends the process at its other end: a commit that waits for a standby would go on doing so, and others
-/// with it, until no more connections are left. So such a commit takes effect soon after its call has failed, or never.
+/// *Unhealthy servers.* When a call fails or times out, each connection must prove by a probe write that it can write
+/// before it carries more calls; so must each new connection. If none can, the engine is unreachable, and one
+/// connection at a time is retried, with backoff. For a stalled connection, the listening connection asks what its
+/// server process waits for, and terminates that process. Otherwise a commit that waits for a standby would continue to
+/// wait, and more would follow, until no connections are left. So such a commit takes effect soon after its call has
+/// failed, or never.
 class Pool final : Connection::Owner {
  public:
-    /// Told from the loop, never from within a call.
+    /// Called from the loop, never inside a call.
     class Owner {
      public:
         virtual ~Owner() = default;
-        /// All connections that are open are to the server that says this.
+        /// All open connections are to the server that reported this.
         virtual void on_reachable(const Hello& hello) = 0;
         virtual void on_unreachable(const std::string& why) = 0;
         virtual void on_payload(std::string_view payload) = 0;
@@ -45,12 +46,12 @@ class Pool final : Connection::Owner {
     ~Pool() override;
 
     void start();
-    /// Everything under way is answered with the error, now.
+    /// Fails everything in flight, immediately.
     void stop();
 
-    /// Goes out with the other calls of this turn.
+    /// Sent together with the other calls of this turn.
     void call(CallPtr call);
-    /// Calls that go out now, by the connection that listens, in one transaction. False if there is none.
+    /// Sends the calls at once in one transaction on the listening connection. Returns false if that is not available.
     bool call_by_listener(std::vector<CallPtr> calls);
 
     bool reachable() const { return told_ == Told::reachable; }
@@ -60,11 +61,11 @@ class Pool final : Connection::Owner {
 
  private:
     struct Slot {
-        std::shared_ptr<Connection> connection;  ///< from when it begins to connect until it is closed
+        std::shared_ptr<Connection> connection;  ///< from the start of connecting until it is closed
         std::unique_ptr<boost::asio::steady_timer> timer;
         Duration pause{};
         bool waiting = false;
-        bool doubted = false;  ///< it has to show that it can write, before it carries another call
+        bool doubted = false;  ///< it must prove that it can write before it carries another call
     };
     enum class Told : std::uint8_t { nothing, reachable, unreachable };
     using Queue = std::deque<CallPtr>;
@@ -109,7 +110,7 @@ class Pool final : Connection::Owner {
     Connection::Settings listener_settings_;
     boost::asio::steady_timer timer_;
     Random random_;
-    std::vector<Slot> slots_;  ///< the first is the one that listens
+    std::vector<Slot> slots_;  ///< the first one listens
     Told told_ = Told::nothing;
     std::string why_not_ = "it is not connected yet";
     bool running_ = false;
@@ -117,11 +118,11 @@ class Pool final : Connection::Owner {
     bool timer_runs_ = false;
 
     Queue looks_, writes_;
-    std::vector<Backend> left_;  ///< processes that may still wait for something, whose connections are closed
-    Instant doubt_from_;         ///< not before
-    std::list<CallPtr> all_;     ///< in the order of their time-outs
+    std::vector<Backend> left_;  ///< processes of closed connections that may still be waiting
+    Instant doubt_from_;         ///< earliest time of the next round of probes
+    std::list<CallPtr> all_;     ///< in order of their deadlines
     std::size_t bytes_ = 0;
-    std::set<std::string, std::less<>> locked_;  ///< rows that somebody had locked for long when they were last tried
+    std::set<std::string, std::less<>> locked_;  ///< rows that were locked for long when last tried
     Duration round_trip_{};
     bool looks_are_next_ = true;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -26,18 +26,18 @@ using namespace postgres;
 constexpr std::size_t max_look = 10'000;
 constexpr std::int32_t max_sweep = 1000;
 constexpr std::size_t payloads_at_once = 16;
-constexpr Duration tell_pause = 10ms;  // between the notices that may be lost, so that they gather
+constexpr Duration tell_pause = 10ms;  // between batches of notices that may be lost
 
 std::int16_t number_of(Kind kind) {
     return kind == Kind::record ? 0 : 1;
 }
 
-/// One more than is wanted, to know whether there are more.
+/// One more than requested, to detect whether there are more.
 std::int32_t one_more_than(std::size_t most) {
     return static_cast<std::int32_t>(most) + 1;
 }
 
-/// What comes after all names that begin like this.
+/// The first name after all names with this prefix.
 std::string end_of(std::string_view prefix) {
     std::string end(prefix);
     while (!end.empty() && end.back() == '\xff')
@@ -94,7 +94,7 @@ class PostgresEngine final : public Engine, Pool::Owner {
               Callback<Result<Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
 
-    /// Until it begins, until it is noticed that it does not end, and until it is ended then.
+    /// The time until it begins, until it is noticed that it does not end, and until it is then terminated.
     Duration swap_lingers() const override { return 2 * options_.answer_within + 1s; }
 
     void start(EngineListener& listener) override {
@@ -115,11 +115,11 @@ class PostgresEngine final : public Engine, Pool::Owner {
     void on_unreachable(const std::string& why) override;
     void on_payload(std::string_view payload) override;
 
-    /// What a swap's answer is judged by.
+    /// The facts needed to judge the reply to a swap.
     struct Asked {
         WriteId expected;
         EngineTime from, until;
-        std::string notice;  ///< to be told if it is done
+        std::string notice;  ///< to be sent if it is done
     };
     Result<Swapped> on_swapped(const Asked& asked, const Rows& rows);
     void look(CallPtr call, std::size_t most, Callback<Result<Sight>> reply);
@@ -127,7 +127,7 @@ class PostgresEngine final : public Engine, Pool::Owner {
     void tell();
     void sweep_later();
     void sweep();
-    /// The engine's time in an answer.
+    /// Observes the engine's time in a reply.
     void note(EngineTime now) { clock_.observe(now, store_clock_now()); }
 
     boost::asio::io_context& loop_;
@@ -258,7 +258,7 @@ void PostgresEngine::scan(Kind kind, std::string_view prefix, std::string_view a
 
 void PostgresEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
     auto call = call_of(statement::overdue);
-    call->alone = true;  // it writes, and locks rows in an order of its own
+    call->alone = true;  // it writes, and locks rows in another order
     call->params.number(static_cast<std::int32_t>(std::min(most, max_look)));
     call->reply = [reply = std::move(reply)](Result<Rows> rows) mutable {
         reply(rows ? names_in(*rows) : Result<std::vector<std::string>>(rows.error()));
@@ -266,7 +266,7 @@ void PostgresEngine::overdue(std::size_t most, Callback<Result<std::vector<std::
     pool_.call(std::move(call));
 }
 
-// ---- what comes by itself ----
+// ---- events ----
 
 void PostgresEngine::on_reachable(const Hello& hello) {
     hello_ = hello;
@@ -281,7 +281,7 @@ void PostgresEngine::on_unreachable(const std::string& why) {
 
 void PostgresEngine::on_payload(std::string_view payload) {
     const auto notices = notices_in(payload);
-    if (!notices) return;  // somebody else uses our channel
+    if (!notices) return;  // someone else uses our channel
     for (const std::string& notice : *notices)
         if (listener_ != nullptr) listener_->on_notice(notice);
 }
@@ -297,7 +297,7 @@ void PostgresEngine::tell_soon() {
     });
 }
 
-/// One transaction at a time, with whatever has gathered. Each wakes every front's connection that listens.
+/// Sends everything queued in one transaction at a time. Each wakes the listening connection of every front.
 void PostgresEngine::tell() {
     if (telling_ || !pool_.reachable() || notices_.empty()) return;
     std::vector<CallPtr> calls;
@@ -323,7 +323,7 @@ void PostgresEngine::sweep_later() {
     });
 }
 
-/// By the clock as it was before a step that is not known of yet, if there was one.
+/// Uses the last observed clock: if it has stepped since, the time from before that step applies.
 void PostgresEngine::sweep() {
     const Instant now = store_clock_now();
     if (!pool_.reachable() || !clock_.is_even_for(options_.sweep_after, now)) return;

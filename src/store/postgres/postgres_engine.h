@@ -19,51 +19,51 @@ namespace holdfast {
 struct PostgresEngineOptions {
     std::vector<std::pair<std::string, std::string>> parameters;  ///< for libpq, as in a connection string
     std::string schema = "holdfast";
-    std::size_t pool = 4;  ///< connections, besides the one that listens
+    std::size_t pool = 4;  ///< connections, besides the listening one
     Duration connect_within = 2s;
     Duration answer_within = 2s;
-    std::size_t max_calls = 100'000;           ///< under way
-    std::size_t max_bytes = 64 * 1024 * 1024;  ///< of calls under way
+    std::size_t max_calls = 100'000;           ///< in flight
+    std::size_t max_bytes = 64 * 1024 * 1024;  ///< of calls in flight
     Duration sweep_every = 10s;
-    /// For how long this front has seen the engine's clock run evenly before it forgets records. By then no block of
-    /// tokens from before a step of that clock is in use any more (G3).
+    /// How long this front must have seen the engine's clock run evenly before it deletes expired records. By then no
+    /// block of tokens from before a step of that clock is still in use (G3).
     Duration sweep_after = 2min;
 };
 
-/// Of `postgres://…` or `postgresql://…` as libpq has it, with `schema` and `pool` (1 to 64) as parameters of our own.
-/// Error code `invalid_argument`; no message repeats what was given.
+/// Parses `postgres://…` or `postgresql://…` as libpq does, with the additional parameters `schema` and `pool` (1 to
+/// 64). Error code `invalid_argument`. No message repeats the URL.
 Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url);
 
-/// An engine on a PostgreSQL 15 or newer, by libpq (docs/decisions/0010-engines.md).
+/// An engine on PostgreSQL 15 or newer, using libpq (docs/decisions/0010-engines.md).
 ///
-/// *Where things are.* The table `kept` of a schema that the first front creates. A swap and a fetch are one statement
-/// each, which falls back on a function in that schema (functions.cpp), so that one round trip is enough. Time is
+/// *Data.* Everything is in the table `kept` of a schema that the first front creates. A swap or a fetch is one
+/// statement, which falls back on a function in that schema (functions.cpp), so one round trip is enough. Time is
 /// clock_timestamp().
 ///
-/// *How calls travel.* Those of one turn go out together: up to 512 swaps, each of another row, are one statement and
-/// so one transaction, which makes new rows and then locks those that are there, each by the order of names, so that
-/// two fronts never wait for each other. Looks are pipelined. If one of them fails, nothing of its transaction took
-/// effect, and each is tried again by itself. While all connections are busy, calls gather, and the next one that is
-/// free takes them together. `done` is said only after the commit, which waits for the disk.
+/// *Batching.* The calls of one turn are sent together. Up to 512 swaps of distinct rows form one statement, and so one
+/// transaction. It inserts new rows and then locks existing ones, each in name order, so that two fronts never
+/// deadlock. Reads are pipelined. If a call fails, nothing of its transaction took effect, and each call is retried by
+/// itself. While all connections are busy, calls accumulate, and the next free connection takes them together. `done`
+/// is reported only after the commit, which waits for the disk.
 ///
-/// *CasLoop that linger.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
-/// clock, even if it lay in a buffer; once begun it has `answer_within` (statement_timeout), and if its commit waits
-/// for longer than that, its session is ended (pool.h). A row that is locked for long is tried again without waiting,
-/// so that calls for other rows do not queue up behind it.
+/// *Lingering swaps.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
+/// clock, even if it was delayed in a buffer. Once begun it has `answer_within` (statement_timeout). If its commit
+/// waits longer than that, its session is terminated (pool.h). A call for a row that stays locked is retried without
+/// waiting for the lock, so that calls for other rows do not queue behind it.
 ///
-/// *Notices* are NOTIFY on a channel named after the schema. Notices inside a swap's transaction make commits queue up,
-/// so only those that must arrive are sent like that; the others go together after their swaps were answered, at most
-/// every ten milliseconds, since each transaction wakes the connections of all fronts that listen.
+/// *Notices* are NOTIFY on a channel named after the schema. Notices inside a swap's transaction serialize commits, so
+/// only those that must arrive are sent that way. The others are sent together after their swaps were answered, at most
+/// every ten milliseconds, since each transaction wakes the listening connections of all fronts.
 ///
-/// *Lives.* All connections must be to the same life of the same server: the last that says another one is believed,
-/// and the others are closed. A standby is no engine.
+/// *Incarnations.* All connections must be to the same incarnation of the same server. The latest connection to report
+/// another one wins, and the others are closed. A standby is not accepted.
 ///
-/// *History.* What the engine tells is the system identifier and the timeline: a restart changes neither, and loses
-/// nothing that was committed. Its position is the end of the write-ahead log (pg_current_wal_insert_lsn). A swap reads
-/// it inside its transaction: what is said with `done` is before the commit record, and so on disk, and on a
-/// synchronous standby, whenever that is. The position that a swap requires is compared before it writes anything.
+/// *History.* The history is the system identifier and the timeline: a restart changes neither, and loses no commit.
+/// The position is the end of the write-ahead log (pg_current_wal_insert_lsn). A swap reads it inside its transaction,
+/// so the position reported with `done` precedes the commit record and is on disk, and on a synchronous standby,
+/// whenever that record is. The position that a swap requires is checked before it writes anything.
 ///
-/// A pooler that changes sessions between transactions cannot be in between: it breaks LISTEN and prepared statements.
+/// A pooler that switches sessions between transactions cannot be used: it breaks LISTEN and prepared statements.
 std::unique_ptr<core::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options);
 
 }  // namespace holdfast

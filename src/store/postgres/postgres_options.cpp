@@ -22,12 +22,12 @@ Error malformed() {
         "password is written as %2F or %40");
 }
 
-/// What libpq takes for a port is the password, if that has a slash that was not escaped.
+/// If a password contains an unescaped slash, libpq takes it for a port.
 bool are_ports(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c == ',' || (c >= '0' && c <= '9'); });
 }
 
-/// One that PostgreSQL takes without quotes, whatever it is used for.
+/// Accepts names that PostgreSQL takes unquoted in every context.
 bool is_schema_name(std::string_view name) {
     const auto is_fit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
     return !name.empty() && name.size() <= schema_bytes && std::all_of(name.begin(), name.end(), is_fit) &&
@@ -48,7 +48,7 @@ Result<void> take_own(PostgresEngineOptions& options, std::string_view name, std
     return {};
 }
 
-/// Takes the parameters that are not libpq's out of the URL.
+/// Extracts the parameters that are not libpq's from the URL.
 Result<std::string> without_own(std::string_view url, PostgresEngineOptions& options) {
     const std::size_t question = url.find('?');
     std::string rest(url.substr(0, question));
@@ -84,7 +84,7 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url) {
     char* message = nullptr;
     const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
         PQconninfoParse(rest->c_str(), &message), PQconninfoFree);
-    PQfreemem(message);  // it repeats parts of the URL, which may be a password that was not escaped
+    PQfreemem(message);  // it repeats parts of the URL, possibly an unescaped password
     if (!parsed) return malformed();
     for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
         if (option->val == nullptr) continue;

@@ -9,21 +9,21 @@ struct pg_result;
 
 namespace holdfast::postgres {
 
-/// The types that our functions answer with.
+/// The column types of our functions' results.
 enum class Column : std::uint8_t { truth, big, bytes, record, id };
 
-/// A number as PostgreSQL sends it.
+/// A number in PostgreSQL's byte order.
 std::uint64_t big_endian(std::string_view bytes);
 
-/// What a statement answered, in PostgreSQL's binary form.
+/// The result of a statement, in PostgreSQL's binary format.
 class Rows {
  public:
     explicit Rows(pg_result* result);
 
     int count() const;
-    /// One of these rows, as one that begins with this column.
+    /// A view of one row that begins at this column.
     Rows from(int row, int column) const;
-    /// True if it has these columns, and each value the length that goes with its type. Whoever may write to the
+    /// True if there are exactly these columns, and each value has the length of its type. Anyone who can write to the
     /// database may have replaced our functions.
     bool are(std::initializer_list<Column> columns) const;
 
@@ -31,7 +31,7 @@ class Rows {
     bool is_null(int row, int column) const;
     bool truth(int row, int column) const;
     std::int64_t big(int row, int column) const;        ///< 0 for null
-    std::string_view bytes(int row, int column) const;  ///< empty for null; also what a record and an id are sent as
+    std::string_view bytes(int row, int column) const;  ///< empty for null; also for the bytes of a record or an id
 
  private:
     bool fits(Column column, int index) const;

@@ -35,9 +35,9 @@ SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean 
        to_regclass('~.version') IS NOT NULL AS made
 )sql";
 
-/// `watch` is when somebody should look at a row next, because it is due or may be forgotten. It is the only time with
-/// an index, and a renewal, which makes the row due later, leaves it as it is: so the new version of the row stays on
-/// its page and no index changes (a HOT update). Whoever looks too early moves it on.
+/// `watch` is the time at which a row should next be examined, because it is due or can be deleted. It is the only
+/// indexed time. A renewal, which makes the row due later, leaves it unchanged, so the new version of the row stays on
+/// its page and no index changes (a HOT update). A reader that comes too early moves it on.
 constexpr std::string_view first_version = R"sql(
 CREATE TABLE ~.kept (
     kind smallint NOT NULL,         -- 0: of a resource; 1: a document
@@ -55,18 +55,18 @@ CREATE INDEX kept_watch ON ~.kept (watch);
 CREATE INDEX kept_holders ON ~.kept USING gin (holders) WITH (fastupdate = off);
 )sql";
 
-/// `holders` has an index, and may name more than hold something; `held_by` says who does, unless it is null and they
-/// are the same. So a release, or the next lease of somebody who had it before, is a HOT update too.
+/// `holders` is indexed, and may name more than the actual holders. `held_by` names the actual ones; null means that
+/// both are the same. So a release, or the next lease of an earlier holder, is a HOT update too.
 constexpr std::string_view second_version = R"sql(
 ALTER TABLE ~.kept ADD COLUMN held_by bytea[];
 )sql";
 
-/// Writes have longer names.
+/// Write ids became longer.
 constexpr std::string_view third_version = R"sql(
 ALTER TABLE ~.kept ALTER COLUMN write TYPE uuid USING (repeat('0', 16) || lpad(to_hex(write), 16, '0'))::uuid;
 )sql";
 
-/// Functions with other parameters would be others beside the old ones: fronts of older versions would go on with
+/// Functions with other parameters would coexist with the old ones, and fronts of older versions would keep using
 /// those.
 constexpr std::string_view without_functions = R"sql(
 DO $drop$
@@ -107,7 +107,7 @@ END $do$;
 COMMIT
 )sql";
 
-/// Done by whoever finds a version below this one.
+/// Runs on a schema below this version.
 std::string migration(int version, std::string_view sql) {
     return "IF current < " + std::to_string(version) + " THEN EXECUTE $step$" + std::string(sql) + "$step$; END IF;\n";
 }

@@ -5,12 +5,11 @@
 
 namespace holdfast::postgres {
 
-/// What this program makes of an empty database, and knows how to work with.
+/// The schema version that this program creates and works with.
 inline constexpr int schema_version = 5;
 
-/// The names of the prepared statements. `change` takes what `swap` takes, for something that is there and goes on; it
-/// answers with the time and the place, or, if it was not done like that, with what swap() answered. `swaps` is many of
-/// either.
+/// The names of the prepared statements. `change` takes the parameters of `swap`, for a row that exists and stays. It
+/// returns the time and the position, or the reply of swap() if it fell back on that. `swaps` performs many of either.
 namespace statement {
 inline constexpr const char* fetch = "hf_fetch";
 inline constexpr const char* swap = "hf_swap";
@@ -27,13 +26,14 @@ inline constexpr const char* probe = "hf_probe";
 inline constexpr const char* end = "hf_end";
 }  // namespace statement
 
-/// One row that says who the server is: see take_hello() in connection.cpp for its columns. Works without the schema.
+/// Selects one row that identifies the server; take_hello() in connection.cpp has its columns. Works without the
+/// schema.
 std::string hello_sql(std::string_view schema);
 std::string version_sql(std::string_view schema);
-/// Creates the schema, or brings it up to schema_version; nothing if somebody else just did. REQUIRES: a name that
+/// Creates the schema, or migrates it to schema_version; does nothing if another front just did. REQUIRES: a name that
 /// needs no quoting.
 std::string migrate_sql(std::string_view schema);
-/// Sets what a session needs, and prepares the statements.
+/// Configures the session and prepares the statements.
 std::string prepare_sql(std::string_view schema, long long answer_within_ms);
 
 }  // namespace holdfast::postgres

@@ -5,7 +5,7 @@
 namespace holdfast::postgres {
 namespace {
 
-constexpr Duration step = 1s;  // answers that take less than this are no steps
+constexpr Duration step = 1s;  // larger than the delay of any reply
 
 }  // namespace
 

@@ -7,20 +7,20 @@
 
 namespace holdfast::postgres {
 
-/// What is known of the engine's clock by its answers.
+/// What is known about the engine's clock from its replies.
 class ServerClock {
  public:
-    /// An answer that was received at `received` said that it was `now`.
+    /// A reply received at `received` reported the time `now`.
     void observe(core::EngineTime now, Instant received);
 
-    /// Not later than this time from now on, on the engine's clock; the end of time if it has never been heard of.
+    /// The engine's time after `wait` from now, or somewhat earlier, never later; the maximum if no reply was observed.
     core::EngineTime not_after(Instant now, Duration wait) const;
 
-    /// True if it has run as fast as ours, without a step, for so long.
+    /// True if it has run at the rate of this machine's clock, without a step, for at least `span`.
     bool is_even_for(Duration span, Instant now) const;
 
  private:
-    std::optional<Duration> ahead_;  ///< of ours, at least
+    std::optional<Duration> ahead_;  ///< of this machine's clock, at least
     Instant even_since_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace holdfast::postgres {
 
-/// The engine's answer to GET /v1/store, without any password.
+/// The engine's part of GET /v1/store, without any password.
 std::string status_of(const PostgresEngineOptions& options, const Pool& pool, const Hello& hello);
 
 }  // namespace holdfast::postgres

@@ -11,8 +11,8 @@
 namespace holdfast::core {
 namespace {
 
-/// How far ahead of need the ceiling is: at a hundred thousand attempts a second, more than a minute of a disk that
-/// does not answer. It asks again when half of it is used up.
+/// How far ahead of need the ceiling is raised: at a hundred thousand attempts a second, it covers more than a minute
+/// without an answer from the disk. A higher ceiling is requested when half of it is used up.
 constexpr Token reserve = Token{1} << 24;
 
 constexpr std::size_t max_name_bytes = limits::resource_bytes + limits::namespace_bytes + 2;
@@ -48,12 +48,12 @@ class Overwrite final : public Update {
     Told told_;
 };
 
-/// Gathers the records that overlap with one, as far as they can be in somebody's way.
+/// Collects the records that overlap with one, as far as they can block a request.
 class Gather final : public Update {
  public:
     Gather(Seen& seen, std::size_t most) : seen_(seen), most_(most) {}
     Effect apply(Record&, const Neighbours& neighbours, Instant now) override {
-        // Everything conflicts with this predicate, so it shows all there are (G2).
+        // Everything conflicts with this predicate, so all overlapping records are visited (G2).
         neighbours.visit(Predicate::mutates, [&](std::string_view resource, const Record& record) {
             Record shown = record;
             settle(shown, now);
@@ -85,8 +85,8 @@ Token highest_in(const Record& record) {
     return highest;
 }
 
-/// Above every ballot with this counter, and below every one with the next: boots are numbered from 1. It names a node
-/// that there is, for it travels in refusals.
+/// Above every ballot with this counter, and below every one with the next: boots are numbered from 1. It names an
+/// existing node, since it travels in refusals.
 Ballot end_of(std::uint64_t counter) {
     return {counter + 1, 0, 0};
 }
@@ -122,7 +122,7 @@ struct Acceptor::Impl {
         return record;
     }
 
-    /// `entry` is that of the register, or nothing if it has none.
+    /// `entry` is the register's, or null if it has none.
     Vote vote(Ballot ballot, bool accepting, const BallotEntry* entry) const {
         Vote vote;
         vote.ballot = ballot;
@@ -132,7 +132,7 @@ struct Acceptor::Impl {
         return vote;
     }
 
-    /// What happens to a register when the rule of Q5 is switched off.
+    /// The effect on a register when Q5 is switched off.
     void forget_with_entries(std::string_view resource) {
         if (!mutant("ballot_dropped_with_entries")) return;
         BallotEntry* entry = ballots.find(resource);
@@ -215,8 +215,8 @@ struct Acceptor::Impl {
     Instant silent_until;
     Token highest_token = 0;
     Token ceiling = 0;
-    Token needed = 0;  ///< the highest token or counter that was asked for
-    Token asked = 0;   ///< the highest ceiling that was wanted
+    Token needed = 0;  ///< the highest token or counter requested
+    Token asked = 0;   ///< the highest ceiling requested
 };
 
 Acceptor::Acceptor(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}
@@ -287,7 +287,7 @@ void Acceptor::mark_chosen(std::string_view resource, Ballot ballot, Ballot next
 std::optional<Acceptor::Chosen> Acceptor::chosen(std::string_view resource) {
     BallotEntry* entry = impl_->ballots.find(resource);
     if (entry == nullptr || !entry->chosen || impl_->silent()) return std::nullopt;
-    entry->chosen = false;  // Q2: what it offers is used once, whatever comes of it
+    entry->chosen = false;  // Q2: the promised ballot is used once, whatever the outcome
     return Chosen{entry->promised, impl_->read(resource)};
 }
 

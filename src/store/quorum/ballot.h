@@ -11,8 +11,8 @@ using NodeIndex = std::uint8_t;
 /// Counts the starts of a node. Durable, written once per start; the first is 1 (Q2).
 using BootNumber = std::uint32_t;
 
-/// The number of an attempt. Never used twice: the node counts up, and its boot number tells its lives apart (Q2).
-/// Zero comes before all.
+/// The number of an attempt. Never used twice: the node counts up, and its boot number tells its incarnations apart
+/// (Q2). Zero comes before all.
 struct Ballot {
     std::uint64_t counter = 0;
     BootNumber boot = 0;
@@ -21,7 +21,7 @@ struct Ballot {
     auto operator<=>(const Ballot&) const = default;
 };
 
-/// What an acceptor remembers of one register besides its record.
+/// An acceptor's state of one register besides its record.
 struct RegisterBallots {
     Ballot promised;
     Ballot accepted;

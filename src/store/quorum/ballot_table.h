@@ -17,28 +17,28 @@ struct BallotEntry {
     bool chosen = false;  ///< a majority is known to have accepted `accepted` and to have promised `promised` with it
 };
 
-/// The ballots of every register that this acceptor remembers. What has nothing left to remember is dropped, and the
-/// highest ballot ever dropped stands for all that are absent (Q5).
+/// The ballots of every register that this acceptor remembers. A register with nothing left to remember is dropped. The
+/// highest ballot ever dropped stands for all absent registers (Q5).
 class BallotTable {
  public:
     static constexpr std::size_t most = 4'000'000;
 
     struct Keep {
-        Duration accepted;  ///< since it was touched, once its record is empty
-        Duration promised;  ///< if it has accepted nothing: as long as an attempt may take
+        Duration accepted;  ///< after the last touch, once its record is empty
+        Duration promised;  ///< if it has accepted nothing: the longest that an attempt may take
     };
     BallotTable(HashKey key, Keep keep);
 
     BallotEntry* find(std::string_view resource);
-    /// Makes an absent one, promised at what was forgotten. Nothing if there are too many.
+    /// Adds an absent register, promised at forgotten(). Null if the table is full.
     BallotEntry* add(std::string_view resource, Instant now);
 
     Ballot forgotten() const { return forgotten_; }
     void forget_up_to(Ballot ballot);
     std::size_t size() const { return entries_.size(); }
 
-    /// Drops what is due, at most `steps` looks; `is_empty(resource)` says whether a record has nothing in it. True if
-    /// there is more to do.
+    /// Drops entries that are due, after examining at most `steps` of them; `is_empty(resource)` returns true if the
+    /// record is empty. True if there is more to do.
     template <class IsEmpty>
     bool advance(Instant now, std::size_t steps, IsEmpty is_empty);
     Instant next_due() const;
@@ -51,7 +51,7 @@ class BallotTable {
 
  private:
     using Entries = TextMap<BallotEntry>;
-    /// Each entry is in the line once. It may have been touched since: then it goes to the end again.
+    /// Each entry is queued once. If it was touched meanwhile, it is queued again at the end.
     struct Due {
         Instant at;
         Entries::value_type* entry;

@@ -11,10 +11,10 @@
 
 namespace holdfast::core {
 
-/// What the nodes of a quorum say to each other about leases. They may be lost, delayed, doubled, reordered and
+/// The messages about leases between the nodes of a quorum. They may be lost, delayed, duplicated, reordered and
 /// delivered after a restart (Q12).
 
-/// Asks an acceptor to take part in nothing older than this ballot, and for what it has.
+/// Asks an acceptor to take part in nothing older than this ballot, and for its record.
 struct Prepare {
     std::string resource;
     Ballot ballot;
@@ -24,14 +24,14 @@ struct Prepare {
 
 /// The answer to Prepare and to Accept.
 struct Vote {
-    Ballot ballot;           ///< of the attempt that is answered
-    bool accepting = false;  ///< it answers an Accept
+    Ballot ballot;           ///< of the attempt
+    bool accepting = false;  ///< answers an Accept
     bool granted = false;
-    Ballot promised;          ///< if not granted: the ballot that is in the way
-    Token highest_token = 0;  ///< of all that this acceptor has accepted, in any record, in this life or before (Q11)
+    Ballot promised;          ///< if not granted: the ballot that caused the refusal
+    Token highest_token = 0;  ///< the highest that this acceptor has accepted, in any record and any incarnation (Q11)
 
     // Of a promise:
-    Ballot accepted;  ///< the ballot of `record`; zero if it has accepted nothing it remembers
+    Ballot accepted;  ///< the ballot of `record`; zero if the acceptor remembers none
     RelativeRecord record;
 
     bool operator==(const Vote&) const = default;
@@ -47,10 +47,10 @@ struct Accept {
     bool operator==(const Accept&) const = default;
 };
 
-/// Asks what an acceptor holds, without taking part in anything.
+/// Reads an acceptor's records without taking part in anything.
 struct Look {
     enum class Kind : std::uint8_t { overlapping, of_holder, of_holder_or_reserved };
-    std::uint64_t number = 0;  ///< of this look, among those of the asking node's life
+    std::uint64_t number = 0;  ///< of this read; unique in the incarnation of the asking node
     Kind kind = Kind::overlapping;
     std::string name;  ///< the resource, or the holder
     std::uint32_t most = 0;
@@ -65,7 +65,7 @@ struct Seen {
         bool operator==(const Entry&) const = default;
     };
     std::uint64_t number = 0;
-    bool cut = false;  ///< there are more than were asked for
+    bool cut = false;  ///< more exist than were asked for
     std::vector<Entry> entries;
 
     bool operator==(const Seen&) const = default;
@@ -73,8 +73,8 @@ struct Seen {
 
 using QuorumMessage = std::variant<Prepare, Accept, Vote, Look, Seen>;
 
-/// From one life of a node to one life of another. Who has started again since does not hear what was meant for its
-/// former life: a promise that it has forgotten must not be taken for one that it gave (Q10, Q12).
+/// From one incarnation of a node to one incarnation of another. A node that has restarted since drops messages for its
+/// former incarnation: a promise that it has forgotten must not count as given (Q10, Q12).
 struct Envelope {
     NodeIndex from = 0;
     NodeIndex to = 0;

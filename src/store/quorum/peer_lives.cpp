@@ -22,8 +22,8 @@ PeerLives::Judgement PeerLives::judge(NodeIndex peer, LifeMark theirs, LifeMark 
     return was_ours(known_there) ? Judgement::current : Judgement::ours_is_old;
 }
 
-/// A copy that was started often enough has a higher boot number than the latest life of its member. But the others
-/// know a life that it never had.
+/// A copy that was started often enough has a higher boot number than the latest incarnation of its member. But the
+/// others know an incarnation that the copy never had.
 bool PeerLives::was_ours(LifeMark mark) const {
     if (mark.boot == 0) return true;
     if (mark.incarnation == 0) return mark.boot < own().boot;
@@ -36,7 +36,7 @@ void PeerLives::met(NodeIndex peer, LifeMark theirs, const std::vector<LifeMark>
     told(peer, known_there);
 }
 
-/// A later life of a third one that only the peer has met must not be missed.
+/// A later incarnation of a third member that only the peer has met must not be missed.
 void PeerLives::told(NodeIndex peer, const std::vector<LifeMark>& known_there) {
     if (mutant("lives_not_told")) return;
     for (std::size_t member = 0; member < std::min(known_there.size(), seen_.size()); ++member) {
@@ -46,8 +46,8 @@ void PeerLives::told(NodeIndex peer, const std::vector<LifeMark>& known_there) {
     }
 }
 
-/// Two lives with one number: one of them is of a copy, and nobody here knows which. Neither is talked to; a later life
-/// of either judges by itself whether it is known by one that it never had.
+/// Two incarnations have one boot number: one of them is of a copy, and it is unknown which. This node talks to
+/// neither. A later incarnation of either detects by itself whether others know an incarnation that it never had.
 void PeerLives::note_twin(std::size_t member, LifeMark mark) {
     LifeMark& known = seen_.at(member);
     const bool twin = mark.boot == known.boot && mark.incarnation != known.incarnation;

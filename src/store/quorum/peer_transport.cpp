@@ -7,7 +7,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr Duration gone_after = 2s;  // a connection that breaks is there again long before
+constexpr Duration gone_after = 2s;  // a broken connection is restored long before
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::core {
 
-/// Which lives of the other nodes are known, and what goes to and comes from which.
+/// Tracks the known incarnations of the other nodes, and addresses and filters messages by incarnation.
 class PeerTransport {
  public:
     PeerTransport(const QuorumConfig& config, std::function<void(Envelope)> send);
@@ -17,33 +17,35 @@ class PeerTransport {
     void set_time(Instant now);
     void set_peer(NodeIndex peer, std::optional<BootNumber> boot);
 
-    /// A peer takes part in no decision before, as it says (Q10).
+    /// The peer has announced that it does not vote before `until` (Q10).
     void set_silence(NodeIndex peer, Instant until);
 
-    /// Whether so many others may vote as a majority needs: those that are reachable and not silent, or have been out
-    /// of reach for so short a time that they may be back in a moment.
+    /// True if a majority may be able to vote. Counts nodes that are reachable and not silent, and nodes that were lost
+    /// so recently that they may be back in a moment.
     bool may_decide(bool this_one_votes, Instant now) const;
-    /// When a majority of those that are reachable votes: now, at the end of a silence, or nobody knows.
+    /// Time until a majority is reachable and votes: zero, until the end of a silence, or nullopt if too few are
+    /// reachable.
     std::optional<Duration> decides_in(Duration own_silence, Instant now) const;
     bool votes(NodeIndex peer, Instant now) const;
 
-    /// True if whoever made this request has been out of reach for a while, or is not that life any more.
+    /// True if the node that made this request has been unreachable for a while, or has restarted since.
     bool is_gone(RequestOrigin origin, Instant now) const;
 
-    /// True for what is meant for this life of this node, and comes from the life of another that is its last.
+    /// True if the message is addressed to this incarnation of this node and comes from the latest incarnation of its
+    /// sender.
     bool admits(const Envelope& envelope);
 
-    /// To every other node that can be reached.
+    /// Sends to every other reachable node.
     void to_all(const QuorumMessage& message);
     void to(NodeIndex peer, QuorumMessage message);
-    /// To the life that asked.
+    /// Sends to the incarnation that asked.
     void answer(const Envelope& asked, QuorumMessage message);
 
  private:
     struct Peer {
         std::optional<BootNumber> reachable;
         BootNumber last = 0;
-        Instant missed_since = Instant::max();  ///< if it is not reachable
+        Instant missed_since = Instant::max();  ///< if not reachable
         Instant silent_until{};
     };
 

@@ -12,12 +12,12 @@
 namespace holdfast::core {
 namespace {
 
-/// What the updates of an attempt made of a record.
+/// The effect of an attempt's updates on a record.
 struct Decided {
     bool changed = false;
-    std::vector<Token> added;             ///< leases that were not there
-    std::vector<Lease> extended;          ///< leases that were renewed, as they were before
-    std::vector<std::uint64_t> enqueued;  ///< waiters that were not there
+    std::vector<Token> added;             ///< leases that are new
+    std::vector<Lease> extended;          ///< renewed leases, as they were before
+    std::vector<std::uint64_t> enqueued;  ///< waiters that are new
 };
 
 template <class Value>
@@ -32,8 +32,8 @@ std::vector<Token> tokens_of(const Record& record) {
     return tokens;
 }
 
-/// The leases that are still there with another end, as they were; all of them if nothing else can have changed, for a
-/// renewal may bring the same end again.
+/// The leases that remain with another end, as they were before. All remaining leases if nothing else can have changed,
+/// since a renewal may yield the same end.
 std::vector<Lease> extended_in(const Record& record, const Record& before) {
     const bool only_renewed = record.leases.size() == before.leases.size() &&
                               record.waiters.size() == before.waiters.size() &&
@@ -61,7 +61,7 @@ std::vector<Value> without(const std::vector<Value>& values, const std::vector<V
     return rest;
 }
 
-/// What happens to a grant when the rule of Q8 is switched off: a lease that its holder seems to have stands for it.
+/// The effect on a grant when Q8 is switched off: a lease that its holder seems to have replaces the new one.
 void reuse_echo(Record& record, const std::vector<Token>& added) {
     std::erase_if(record.leases, [&](const Lease& lease) {
         return is_in(added, lease.token) &&
@@ -86,8 +86,8 @@ Decided apply_once(const std::vector<Pending>& batch, Record& record, const Neig
     return decided;
 }
 
-/// Applies them in order, each to the result of the one before, with tokens that are this node's own. An update may
-/// bring a higher token of its own making along: then all are applied once more, with tokens above that.
+/// Applies the updates in order, each to the result of the one before, with tokens of this node. If an update brings a
+/// higher token of its own, all are applied once more with tokens above that.
 Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours, const OwnTokens& own,
                   Instant now) {
     Record before = record;
@@ -103,15 +103,15 @@ Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neigh
     return decided;
 }
 
-/// Takes the leases with these tokens out. True if there were any.
+/// Removes the leases with these tokens. True if there were any.
 bool take_out(Record& record, const std::vector<Token>& tokens) {
     return std::erase_if(record.leases, [&](const Lease& lease) { return is_in(tokens, lease.token); }) > 0;
 }
 
-/// Sets aside the waiters of nodes that are gone: they are in nobody's way, but keep their places in the queue, for
-/// their node may be back (G6).
+/// Sets aside the waiters of nodes that are gone. They block no one but keep their places in the queue, since their
+/// node may come back (G6).
 void set_absent_aside(Record& record, const PeerTransport& mail, Instant now) {
-    if (record.waiters.empty()) return;  // as most are
+    if (record.waiters.empty()) return;  // the common case
     const auto first = std::stable_partition(record.waiters.begin(), record.waiters.end(), [&](const Waiter& waiter) {
         return !mail.is_gone(origin_of(waiter.id), now);
     });
@@ -135,8 +135,8 @@ Shown without_absent(Shown sight, const PeerTransport& mail, Instant now) {
     return sight;
 }
 
-constexpr std::size_t max_updates = 200'000;   ///< that have not been answered
-constexpr std::size_t max_abandoned = 10'000;  ///< tokens of one register
+constexpr std::size_t max_updates = 200'000;   ///< unanswered
+constexpr std::size_t max_abandoned = 10'000;  ///< tokens for one register
 
 const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
 const Error undecidable{"unavailable",
@@ -202,7 +202,7 @@ void Proposer::take_in_what_waits(Register& reg) {
     });
 }
 
-/// What cannot succeed is not waited for.
+/// Fails the batch at once if no majority can vote.
 void Proposer::give_up_if_undecidable(Register& reg) {
     if (reg.batch.empty() || mail_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
     Error why = undecidable;
@@ -238,9 +238,10 @@ void Proposer::start(Register& reg, Ballot ballot, Phase phase) {
     set_timer(reg, reg.attempt.deadline);
 }
 
-/// The ballot that was promised along with what this node wrote last, and its own copy of that, are what a Prepare
-/// would bring. Not for what grants: its token must be above all that a majority has seen by now (Q8, Q11). Nor for
-/// what changes nothing: that others have written since would go unnoticed. Nor for what looks at neighbours.
+/// The ballot promised along with this node's last Accept, and this node's own copy of that record, are what a Prepare
+/// would return. Not for a grant: its token must be above all that a majority has seen by now (Q8, Q11). Not for an
+/// update that changes nothing: writes by others since then would go unnoticed. Not for an update that reads
+/// neighbours.
 bool Proposer::try_one_round(Register& reg) {
     if (!reg.abandoned.empty()) return false;
     auto chosen = acceptor_.chosen(reg.resource);
@@ -307,8 +308,8 @@ void Proposer::on_refusal(Register& reg, NodeIndex from, const Vote& vote) {
     fail(reg, Why::refused);
 }
 
-/// The others may still make a majority. But one that is away or silent would be waited for in vain, while whoever was
-/// faster goes on, and so they get a few times as long as the one that refused.
+/// The other nodes may still form a majority. But waiting for a node that is disconnected or silent is in vain, while
+/// the competing proposer goes on. So they get a small multiple of the time that the refusing node took.
 void Proposer::wait_less(Register& reg) {
     constexpr Duration shortest = 5ms;
     const Instant until = now_ + std::max<Duration>(shortest, 4 * (now_ - reg.attempt.begun));
@@ -363,8 +364,8 @@ void Proposer::on_accepted(Register& reg) {
     const Attempt& attempt = reg.attempt;
     acceptor_.mark_chosen(reg.resource, attempt.ballot, attempt.next);
     if (attempt.taking_back) return pause(reg);
-    // Also after a renewal: the lease may have been over on all but the one acceptor that heard of it last. What
-    // overlaps may have been granted since; in another register, it did not meet this ballot.
+    // Also after a renewal: the lease may have ended on all acceptors but the one that heard of it last. An overlapping
+    // lease may have been granted since; being in another register, it did not meet this ballot.
     const bool alone = attempt.added.empty() && attempt.extended.empty();
     if (reg.may_overlap && !alone && !mutant("overlap_not_looked_at_after")) return look(reg, Phase::looking_after);
     conclude(reg);
@@ -404,8 +405,8 @@ void Proposer::on_sight(std::string_view resource, std::uint64_t number, Result<
     outrun ? take_back(reg) : conclude(reg);
 }
 
-/// Another lease that overlaps was taken at the same time. This one goes again before its update pauses, so that it is
-/// not in the way of others meanwhile.
+/// An overlapping lease was granted at the same time. This one is removed before its update backs off, so that it does
+/// not block others meanwhile.
 void Proposer::take_back(Register& reg) {
     Record record = std::move(reg.attempt.result);
     const Ballot next = reg.attempt.next;
@@ -444,7 +445,7 @@ void Proposer::pause(Register& reg) {
     set_timer(reg, now_ + shortest / 2 + Duration{static_cast<Duration::rep>(random_.below(spread))});
 }
 
-/// It may have taken effect, or may yet do so.
+/// The attempt may have taken effect, or may still do so.
 void Proposer::fail(Register& reg, Why why) {
     ++counts_.failed;
     const Attempt& attempt = reg.attempt;
@@ -453,7 +454,7 @@ void Proposer::fail(Register& reg, Why why) {
     if (reg.abandoned.size() > max_abandoned)
         reg.abandoned.erase(reg.abandoned.begin(), reg.abandoned.end() - max_abandoned);
     if (why == Why::refused) counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.failures, 6U));
-    const bool at_once = why == Why::late || attempt.one_round;  // others wrote since: no contention by itself
+    const bool at_once = why == Why::late || attempt.one_round;  // another node wrote since: no contention
     at_once ? begin(reg) : pause(reg);
 }
 
@@ -464,7 +465,7 @@ void Proposer::set_timer(Register& reg, Instant at) {
     timers_.insert({at, &reg});
 }
 
-/// Nothing that is on its way to this attempt reaches it any more.
+/// Detaches the attempt: messages still on their way to it no longer reach it.
 void Proposer::leave(Register& reg) {
     const auto indexed = by_counter_.find(reg.attempt.ballot.counter);
     if (indexed != by_counter_.end() && indexed->second == &reg) by_counter_.erase(indexed);

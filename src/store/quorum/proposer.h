@@ -25,26 +25,26 @@ namespace holdfast::core {
 /// How far an attempt has come.
 enum class Phase : std::uint8_t {
     idle,
-    preparing,       ///< waits for promises
-    looking_before,  ///< has a majority's promises; looks at what overlaps
-    accepting,       ///< waits for a majority to accept
-    looking_after,   ///< a majority has accepted; looks whether something that overlaps came at the same time
-    pausing,         ///< lets others have their turn
+    preparing,       ///< waiting for promises
+    looking_before,  ///< has a majority's promises; reads the overlapping records
+    accepting,       ///< waiting for a majority to accept
+    looking_after,   ///< a majority has accepted; checks for a concurrent grant that overlaps
+    pausing,         ///< backing off
 };
 
 /// One attempt at one register, as data.
 struct Attempt {
-    std::uint64_t number = 0;  ///< among those of this life, for answers to looks
+    std::uint64_t number = 0;  ///< unique in this incarnation; matches the replies of quorum reads
     Ballot ballot;
     Ballot next;
     Instant begun;
-    Instant deadline;  ///< Q3: from when its first message was sent
+    Instant deadline;  ///< Q3: counted from its first message
     bool one_round = false;
     bool taking_back = false;
 
     NodeSet granted;
     NodeSet refused;
-    Ballot outbid_by;  ///< the highest that those who refused had promised to another
+    Ballot outbid_by;  ///< the highest ballot that a refusing node had promised to another
     std::size_t replies = 0;
 
     // From the promises:
@@ -53,14 +53,14 @@ struct Attempt {
     bool agreed = true;  ///< all that promised have accepted the same
     Token highest_token = 0;
 
-    // From what the updates made of it:
-    Record result;  ///< as accepted, in this node's instants; only of what may overlap with others
+    // From the updates:
+    Record result;  ///< as accepted, in this node's instants; only for resources that may overlap
     std::vector<Token> added;
-    std::vector<Lease> extended;  ///< as they were
+    std::vector<Lease> extended;  ///< before the extension
     std::vector<std::uint64_t> enqueued;
 };
 
-/// A register that this node works on: there from its first update until nothing is left to do.
+/// A register that this node works on. It exists from the first update until nothing is left to do.
 struct Register {
     std::string resource;
     std::uint64_t serial = 0;
@@ -71,21 +71,21 @@ struct Register {
     Attempt attempt;
     Instant timer = Instant::max();
     unsigned failures = 0;  ///< in a row
-    /// Tokens of attempts that got no majority in time: leases with them may be found, and nobody was told of them
-    /// (Q8).
+    /// Tokens of attempts that got no majority in time. Leases with these tokens may be found in the record, but were
+    /// never reported to anyone (Q8).
     std::vector<Token> abandoned;
-    std::vector<std::uint64_t> enqueued;  ///< by such attempts: they may be found in the queue as well
+    std::vector<std::uint64_t> enqueued;  ///< by such attempts; they may be found in the queue as well
 };
 
-/// By time, then by age: never by address, so that a run can be replayed.
+/// Orders by time, then by age; never by address, so that a run can be replayed.
 struct EarlierRegister {
     bool operator()(const std::pair<Instant, Register*>& a, const std::pair<Instant, Register*>& b) const {
         return a.first != b.first ? a.first < b.first : a.second->serial < b.second->serial;
     }
 };
 
-/// Numbers this node's attempts (Q2). It keeps up with what it hears of the others, so that they seldom refuse each
-/// other; but it goes above the durable ceiling of this node's acceptor, and so perhaps of others, only when it has to.
+/// Numbers this node's attempts (Q2). It keeps up with the ballots of the other nodes, so that they seldom refuse each
+/// other. It exceeds the durable ceiling of this node's acceptor, and so perhaps that of others, only when it has to.
 class Counter {
  public:
     Counter(const QuorumConfig& config, Acceptor& acceptor, std::uint64_t from)
@@ -102,15 +102,15 @@ class Counter {
         acceptor_.expect_counter(heard_);
     }
 
-    /// This ballot was in the way: the next one must be above it. By how much: whoever uses it goes on meanwhile, and
-    /// would be ahead again.
+    /// The next ballot must be above this one, which caused a refusal. `by` leaves a gap, since the other proposer
+    /// continues to count meanwhile and would be ahead again.
     void go_above(Ballot ballot, std::uint64_t by) {
         if (ballot.counter <= highest - by) last_ = std::max(last_, ballot.counter + by);
     }
 
  private:
     static constexpr std::uint64_t margin = 1 << 16;
-    static constexpr std::uint64_t highest = token_limit;  ///< as high as a ceiling can be
+    static constexpr std::uint64_t highest = token_limit;  ///< the maximum of a ceiling
 
     const QuorumConfig& config_;
     Acceptor& acceptor_;
@@ -118,14 +118,14 @@ class Counter {
     std::uint64_t heard_;
 };
 
-/// Tokens that only this node gives, so that a lease with one of them that is found in a record is known to be its own:
-/// two nodes that do not see each other's attempts must not give the same token (Q8).
+/// The tokens that only this node issues. A lease with one of them is known to be this node's own: two nodes that do
+/// not see each other's attempts must not issue the same token (Q8).
 class OwnTokens {
  public:
     OwnTokens(NodeIndex node, std::uint8_t members) : node_(node), members_(members) {}
 
     bool has(Token token) const { return token % members_ == node_; }
-    /// What a record's last token must be for the next one to be of these, and above `highest`.
+    /// The `last_token` that a record must have for its next token to belong to this node and be above `highest`.
     Token before_next(Token highest) const {
         const Token next = highest + 1;
         return highest + (members_ + node_ - next % members_) % members_;
@@ -136,8 +136,8 @@ class OwnTokens {
     std::uint8_t members_;
 };
 
-/// The attempts by which this node's updates reach a majority: for each register one at a time (quorum_store.h says how
-/// one goes). What came of them waits in a line until tell() is called, so that nobody is called back half-way.
+/// Runs the attempts by which this node's updates reach a majority, one at a time for each register (quorum_store.h
+/// describes an attempt). Outcomes are queued until tell() is called, so that no callback runs in the middle of a step.
 class Proposer {
  public:
     struct Parts {
@@ -154,7 +154,7 @@ class Proposer {
     ~Proposer();
 
     void set_time(Instant now) { now_ = now; }
-    /// Fails what is past its time and begins again what has paused long enough. True if there is more to do.
+    /// Fails attempts past their deadline and restarts those whose backoff has passed. True if there is more to do.
     bool advance(std::size_t steps);
     Instant next_due() const;
 
@@ -163,10 +163,10 @@ class Proposer {
     void stop();
     Counter& counter() { return counter_; }
 
-    /// Calls done() of what is done. Those may update again.
+    /// Calls done() of the finished updates. The callbacks may call update() again.
     void tell();
 
-    /// Who was put in a queue by an update of this node, and has been told so.
+    /// Called with the waiters that updates of this node have put in a queue, when these updates succeed.
     using Enqueued = std::function<void(std::string_view resource, const std::vector<std::uint64_t>& waiters)>;
     void on_enqueued(Enqueued told) { enqueued_ = std::move(told); }
 
@@ -210,10 +210,10 @@ class Proposer {
     Random random_;
     Counter counter_;
     OwnTokens tokens_;
-    Token highest_given_ = 0;  ///< of all attempts, so that none is given twice
+    Token highest_given_ = 0;  ///< over all attempts, so that no token is issued twice
     Instant now_;
     TextMap<std::unique_ptr<Register>> registers_;
-    std::unordered_map<std::uint64_t, Register*> by_counter_;  ///< of the ballot of the attempt under way
+    std::unordered_map<std::uint64_t, Register*> by_counter_;  ///< by the ballot counter of the attempt under way
     std::set<std::pair<Instant, Register*>, EarlierRegister> timers_;
     std::deque<Finished> finished_;
     std::size_t updates_ = 0;

@@ -11,15 +11,15 @@
 
 namespace holdfast::core {
 
-/// What the members of a cluster agree on (Q12), and which of them this is.
+/// The settings that the members of a cluster agree on (Q12), and the index of this member.
 struct QuorumConfig {
     NodeIndex node = 0;
     std::uint8_t members = 3;
     BootNumber boot = 1;
-    Duration longest_ttl = 5min;  ///< no lease is asked for longer, and no policy may allow it
+    Duration longest_ttl = 5min;  ///< the maximum of every requested TTL and of every policy
     double rho = 0.01;
-    Duration attempt_time = 500ms;  ///< from when an attempt's first message was sent; then it has failed (Q3)
-    Duration give_up_after = 5s;    ///< of an update, over all its attempts
+    Duration attempt_time = 500ms;  ///< from an attempt's first message until it has failed (Q3)
+    Duration give_up_after = 5s;    ///< for one update, over all its attempts
 
     std::size_t majority() const { return members / 2U + 1U; }
     ClockRates rates() const { return ClockRates{rho}; }
@@ -30,12 +30,12 @@ struct QuorumConfig {
     Duration ballot_kept() const;
 };
 
-/// A set of members: repliers are counted by who they are, never by how often they reply (Q4).
+/// A set of members. Repliers are counted, not replies (Q4).
 class NodeSet {
  public:
     static constexpr std::size_t most = 64;
 
-    /// False if it was there.
+    /// False if it was already there.
     bool insert(NodeIndex node) {
         HOLDFAST_ASSERT(node < most);
         const std::uint64_t before = bits_;
@@ -49,17 +49,17 @@ class NodeSet {
     std::uint64_t bits_ = 0;
 };
 
-/// The numbers that the requests of one life of a node begin with. Those of all nodes, and of all lives of a node,
-/// differ: they meet in the queues of records. 2^40 requests in a life are years at full speed, and whoever waits is
-/// gone long before 2^16 lives have passed.
+/// The first request number of one incarnation of a node. The numbers of all nodes and all incarnations differ, since
+/// they meet in the queues of records. 2^40 requests in one incarnation are years at full speed, and every waiter is
+/// gone long before 2^16 restarts.
 constexpr std::uint64_t first_request(NodeIndex node, BootNumber boot) {
     return std::uint64_t{node} << 56 | std::uint64_t{boot & 0xffffU} << 40 | 1U;
 }
 
-/// Whose request it is.
+/// The node and incarnation that made a request.
 struct RequestOrigin {
     NodeIndex node = 0;
-    std::uint16_t boot = 0;  ///< the last 16 bits of it; zero: not known
+    std::uint16_t boot = 0;  ///< the low 16 bits of the boot number; zero if unknown
 
     bool is_of(BootNumber life) const { return boot == 0 || boot == (life & 0xffffU); }
 };

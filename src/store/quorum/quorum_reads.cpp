@@ -39,7 +39,7 @@ void QuorumReads::advance(Instant now) {
         if (!done) continue;
         Error why = no_majority;
         why.retry_in = mail_.decides_in(acceptor_.silent_for(), now);
-        if (why.retry_in == Duration::zero()) why.retry_in.reset();  // they vote, and were slow
+        if (why.retry_in == Duration::zero()) why.retry_in.reset();  // a majority votes; it was merely slow
         done.mapped().reply(std::move(why));
     }
 }

@@ -13,27 +13,27 @@
 
 namespace holdfast::core {
 
-/// What a majority of the acceptors showed, one after the other: a resource may be there several times, and not each
-/// time the same.
+/// The replies of a majority of the acceptors, concatenated: a resource may appear several times, with different
+/// records.
 struct Shown {
     std::vector<Seen::Entry> entries;
-    bool cut = false;  ///< there is more than was asked for
+    bool cut = false;  ///< more exist than were asked for
 };
 
-/// QuorumReads at what a majority of the acceptors hold (Q1). A look changes nothing, so it may be asked at any time;
-/// what it shows was accepted by somebody, if not by a majority.
+/// Reads records from a majority of the acceptors (Q1). A read changes nothing, so it may be issued at any time. Each
+/// record that it returns was accepted by some acceptor, though perhaps not by a majority.
 class QuorumReads {
  public:
     QuorumReads(const QuorumConfig& config, Acceptor& acceptor, PeerTransport& mail);
 
-    /// Asks all; the reply comes when a majority has answered, perhaps before this returns, or with the error
-    /// `unavailable` after the time of an attempt.
+    /// Asks all nodes. Replies when a majority has answered, perhaps before this returns, or with the error
+    /// `unavailable` after the duration of an attempt.
     using Reply = Callback<Result<Shown>>;
     void ask(Look look, Instant now, Reply reply);
 
     void on_seen(NodeIndex from, const Seen& seen);
 
-    /// Whatever is asked now or later is answered with the error.
+    /// Answers all current and later reads with the error `unavailable`.
     void stop();
     bool stopped() const { return stopped_; }
 
@@ -57,7 +57,7 @@ class QuorumReads {
     std::uint64_t last_number_ = 0;
     bool stopped_ = false;
     std::unordered_map<std::uint64_t, Looking> looking_;
-    std::deque<Due> due_;  // in order, for all take the same time; those that were answered are skipped
+    std::deque<Due> due_;  // in order, since all have the same timeout; answered ones are skipped
 };
 
 }  // namespace holdfast::core

@@ -60,8 +60,9 @@ struct QuorumStore::Impl {
                    envelope.message);
     }
 
-    /// One that lost its memory takes part in nothing below its ceiling (acceptor.h). It says so while it is silent, so
-    /// that the others' ceilings are above that before they need it. The empty resource is nobody's.
+    /// An acceptor that lost its memory takes part in nothing below its ceiling (acceptor.h). It announces the ceiling
+    /// while it is silent, so that the other nodes raise theirs above it before they need to. The empty resource is
+    /// used by no one.
     void greet(NodeIndex peer) {
         const Ballot floor = acceptor.forgotten();
         if (acceptor.silent_for() > Duration::zero() && floor.counter > 0)
@@ -90,7 +91,8 @@ struct QuorumStore::Impl {
         });
     }
 
-    /// What any of the majority has: whoever goes on to use a name finds out whether its lease is still there.
+    /// Returns the names that any node of the majority holds. A caller that uses a name finds out whether its lease
+    /// still exists.
     static std::vector<LeaseName> names_in(const Shown& sight, std::size_t most) {
         std::vector<LeaseName> names;
         for (const Seen::Entry& entry : sight.entries)

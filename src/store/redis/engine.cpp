@@ -6,9 +6,9 @@
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::size_t command_bytes = 512;  // around what it carries
+constexpr std::size_t command_bytes = 512;  // overhead of a command
 
-/// Channels know no databases.
+/// Channels are not separated by database, so the name contains it.
 std::string channel_of(const RedisEngineOptions& options) {
     const auto database = options.address.database;
     return options.prefix + (database == 0 ? "" : ":" + std::to_string(database)) + ":notices";
@@ -51,7 +51,7 @@ void RedisEngine::on_up() {
     keys_ = Keys(options_.prefix, nodes_->in_cluster() ? Keys::In::cluster : Keys::In::one_redis);
 }
 
-/// Error: not now.
+/// Error: unavailable, or too much in flight.
 Result<Link*> RedisEngine::link_for(std::size_t bytes) {
     if (!nodes_->is_up()) return nodes_->why_down();
     Link* const link = nodes_->master().link.get();
@@ -74,7 +74,7 @@ Result<EngineTime> RedisEngine::time_in(const resp::Value& answer) {
     return from_micros(*said);
 }
 
-/// Behind the time.
+/// The position follows the time in a reply.
 Result<core::Position> RedisEngine::position_in(const resp::Value& answer) const {
     const bool said = answer.items.size() > 2 && answer.items[2].type == resp::Value::Type::integer;
     if (!said || answer.items[2].number < 0) return unreadable("the answer does not say the position");

@@ -34,24 +34,24 @@ class RedisEngine final : public core::Engine {
 
  private:
     struct SwapBatch;
-    /// A swap under way, with what has to be in the indices before.
+    /// A swap in flight, with the index entries that it needs first.
     struct SwapCall {
-        /// A holder in the record as it becomes.
+        /// A holder in the new record.
         struct Named {
             std::string holder;
-            Micros until = 0;  ///< 0: the index is known to have it
+            Micros until = 0;  ///< 0: the index is known to contain it
             std::int64_t score = 0;
         };
         Callback<Result<core::Swapped>> reply;
         WriteId expected = 0;
-        Indexed* indexed = nullptr;  ///< of a record, while this is under way and the memory has the same life
+        Indexed* indexed = nullptr;  ///< for records; valid while in flight and while memory_.life() == memory_life
         std::uint64_t memory_life = 0;
-        std::string name{};  ///< of a record
+        std::string name{};  ///< for records
         std::vector<Named> named{};
-        Micros folders_until = 0;  ///< once the indices are written
-        std::size_t missing = 0;   ///< indices
-        /// In a cluster, where a slot may be on its way to another node key by key: the swap, until the indices are
-        /// written. Elsewhere Redis does what it is asked on one connection in that order.
+        Micros folders_until = 0;  ///< takes effect once the indices are written
+        std::size_t missing = 0;   ///< index replies outstanding
+        /// In a cluster a slot may be migrating key by key, so the swap is held back until the indices are written.
+        /// Elsewhere Redis executes the commands of one connection in order.
         std::unique_ptr<SwapBatch> held_back{};
         bool is_answered = false;
         Result<core::Swapped> outcome = core::Swapped{};
@@ -59,19 +59,19 @@ class RedisEngine final : public core::Engine {
     };
     using SwapPointer = std::shared_ptr<SwapCall>;
 
-    /// CasLoop that travel in one call of the script.
+    /// Swaps sent in one call of the script.
     struct SwapBatch {
         std::string keys{};
         std::string arguments{};
-        Micros latest = 0;            ///< none is done from then on
-        WriteId marker{};             ///< of all of them
-        core::Position position = 0;  ///< the highest that one of them requires
+        Micros latest = 0;            ///< none takes effect from then on
+        WriteId marker{};             ///< the same for all of them
+        core::Position position = 0;  ///< the highest that any of them requires
         std::vector<SwapPointer> calls{};
 
         std::size_t bytes() const { return keys.size() + arguments.size(); }
     };
 
-    /// What is to be written to one index in this turn, and the swaps that need it: of the script `due`, one for each
+    /// The writes to one index in this turn, and the swaps that need them. For the script `due` there is one swap per
     /// member.
     struct IndexBatch {
         Script script = Script::cover;
@@ -106,10 +106,10 @@ class RedisEngine final : public core::Engine {
         struct Taken {
             std::uint32_t set = 0;
             std::string mark{};
-            std::string front{};  ///< whose entry it is
+            std::string front{};  ///< the owner of the entry
         };
         std::vector<std::string> names{};
-        std::vector<Taken> from{};  ///< of each name
+        std::vector<Taken> from{};  ///< by name's position
         std::size_t missing = 0;
         std::size_t most = 0;
         std::optional<Error> error{};
@@ -178,7 +178,7 @@ class RedisEngine final : public core::Engine {
     const RedisEngineOptions options_;
     const std::string notices_;  // the channel
     Keys keys_;
-    const std::string front_;  // whose entries in the sets of what is due are its own
+    const std::string front_;  // its name in entries of the due sets
     std::shared_ptr<Nodes> nodes_;
     IndexMemory memory_;
     FreedHolders freed_;

@@ -9,12 +9,12 @@
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::size_t max_words = 2000;  // of one command
+constexpr std::size_t max_words = 2000;  // in one command
 constexpr Micros forever = std::numeric_limits<Micros>::max();
 
 }  // namespace
 
-/// Error: there is no room for what it takes.
+/// Error: no room for the index writes.
 Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer& call) {
     if (batch_bytes_ > options_.max_unsent_bytes) return unavailable("too much is under way at the engine already");
     call->indexed = &memory_.use(swap.name);
@@ -51,7 +51,7 @@ void RedisEngine::cover_folders(const core::Swap& swap, const SwapPointer& call,
         cover(keys_.folder(file->scope, folder), call->folders_until, 0, call);
 }
 
-/// Returns the score, an even one. `own`: what this front is known to have given it before.
+/// Returns the score, which is even. `own` is the score that this front is known to have given before.
 std::int64_t RedisEngine::cover(const std::string& key, Micros until, std::int64_t own, const SwapPointer& call) {
     const std::string before = own == 0 || own == forever ? "" : std::to_string(own);
     if (until == forever) {
@@ -63,14 +63,15 @@ std::int64_t RedisEngine::cover(const std::string& key, Micros until, std::int64
     return score;
 }
 
-/// True if nobody takes an entry of this time before every swap that is called now has taken effect or never will.
+/// True if no front takes an entry with this due time before every swap called now has either taken effect or never
+/// will.
 bool RedisEngine::is_ahead(Micros due, Micros now) const {
     constexpr Duration clocks_apart = 500ms;
     return due != 0 && due + overdue_after / 1us > now + (lingers() + clocks_apart) / 1us;
 }
 
-/// What a set says is due later than it is, nobody would look at in time; earlier does no harm. Of two swaps of one
-/// resource that are under way, the one need not know what the other makes of the entry.
+/// An entry that is due too late would not be seen in time; one that is due too early does no harm. With two swaps of
+/// one resource in flight, neither can know what the other does to the entry, so neither relies on it.
 void RedisEngine::set_due(const core::Swap& swap, const SwapPointer& call) {
     if (swap.due == EngineTime::max()) return;
     Indexed& indexed = *call->indexed;
@@ -155,7 +156,7 @@ void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
         call.indexed->due = *said;
 }
 
-/// Whatever became of the swap, the indices are as they are; who of the holders needs them depends on it.
+/// The index entries exist whatever the swap's outcome. Which holders need them depends on the outcome.
 void RedisEngine::learn(SwapCall& call, const Result<core::Swapped>& outcome) {
     Indexed* const indexed = std::exchange(call.indexed, nullptr);
     if (indexed == nullptr || call.memory_life != memory_.life()) return;
@@ -175,7 +176,7 @@ void RedisEngine::learn(SwapCall& call, const Result<core::Swapped>& outcome) {
     free_holders(call, *indexed, outcome && outcome->done);
 }
 
-/// A record is gone that was thought to be there. It may have come to its end; or somebody has emptied the Redis.
+/// A record that was expected is gone. It may have expired, or someone may have emptied the Redis.
 void RedisEngine::distrust(Indexed& indexed) {
     indexed.folders_until = 0;
     indexed.due = 0;
@@ -192,8 +193,8 @@ void RedisEngine::free_holders(const SwapCall& call, Indexed& indexed, bool done
     }
 }
 
-/// An entry that is dropped is needed by no swap that is under way, nor by the record that this front wrote last; if
-/// another front needs it, it has another score.
+/// A dropped entry is needed neither by a swap in flight nor by the record that this front wrote last. If another front
+/// needs it, it has another score.
 void RedisEngine::drop_freed() {
     const Instant now = store_clock_now();
     if (!freed_.has_work(now) || !nodes_->is_up()) return;
@@ -201,7 +202,7 @@ void RedisEngine::drop_freed() {
         add_to_batch(Script::drop, keys_.holder(one.holder), {std::to_string(one.score), one.resource}, nullptr);
 }
 
-/// What waits to be sent never is.
+/// Fails everything that is queued and not sent.
 void RedisEngine::drop_batches() {
     batch_of_.clear();
     batch_bytes_ = 0;

@@ -8,7 +8,7 @@
 namespace holdfast::redis_engine {
 namespace {
 
-/// The trees that a path lies in, but for those too far down to be worth asking one by one.
+/// The trees that contain a path, except those too deep to be queried one by one.
 std::vector<std::string> trees_above(const core::FilePath& file) {
     std::vector<std::string> out;
     for (const std::string_view folder : folders_above(file.path))
@@ -16,7 +16,7 @@ std::vector<std::string> trees_above(const core::FilePath& file) {
     return out;
 }
 
-/// The folder in whose set is whatever else may overlap; nothing if there is none.
+/// The folder whose set contains everything else that may overlap; nothing if no such set is needed.
 std::optional<std::string_view> folder_to_look_in(const core::FilePath& file) {
     const auto above = folders_above(file.path);
     if (above.size() > max_folder_depth) return above.back();
@@ -26,7 +26,7 @@ std::optional<std::string_view> folder_to_look_in(const core::FilePath& file) {
 
 }  // namespace
 
-/// The names that an index has now, as many as were asked for and one more if there are more.
+/// Reads the names in an index: at most `most`, plus one if there are more.
 void RedisEngine::look(const std::string& index, std::size_t most, Callback<Result<Got>> reply) {
     const auto link = link_for(index.size());
     if (!link) return fail(std::move(reply), link.error());
@@ -44,7 +44,7 @@ void RedisEngine::look(const std::string& index, std::size_t most, Callback<Resu
                                     .script = Script::look});
 }
 
-/// What is under these names. The time is asked first.
+/// Reads the values under these names. The time is read first.
 void RedisEngine::get_all(Kind kind, std::vector<std::string> names, Callback<Result<Got>> reply) {
     const auto link = link_for(names.size() * 64);
     if (!link) return fail(std::move(reply), link.error());

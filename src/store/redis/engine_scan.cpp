@@ -10,17 +10,17 @@ namespace {
 
 constexpr std::size_t count_least = 10;
 constexpr std::size_t max_count = 1000;
-constexpr std::size_t max_rounds = 8;  // in search of a first name
+constexpr std::size_t max_rounds = 8;  // while no name is found
 
-constexpr std::size_t take_bytes = 256;  // of a question for what is due
+constexpr std::size_t take_bytes = 256;  // size of a `take` command
 
 constexpr Micros taken_for = 10'000'000;
-constexpr Duration looked_at_again = 10min;  // at the latest, should somebody have made it due earlier meanwhile
+constexpr Duration looked_at_again = 10min;  // at the latest, in case another front made it due earlier meanwhile
 
 }  // namespace
 
-// Where a page begins is `LIFE.CURSOR`. A cursor of Redis is a place in the table of one process: of another one, the
-// scan starts over.
+// A page cursor is `LIFE.CURSOR`. A Redis cursor is a position in the hash table of one process: with another process
+// the scan starts over.
 
 std::string RedisEngine::cursor_text(const Scanning& scanning) const {
     return std::to_string(nodes_->life()) + '.' + scanning.cursor;
@@ -132,8 +132,9 @@ void RedisEngine::taken_all(const std::shared_ptr<Taking>& taking) {
     });
 }
 
-/// Those that are due indeed. The others were renewed, or are gone, or have an entry of this front's that does as well:
-/// otherwise those of fronts that are gone would stay for as long as the record does.
+/// Returns the records that are really overdue. The entries of the others are moved, or removed if the record is gone
+/// or this front has an entry of its own that serves as well; otherwise entries of fronts that are gone would stay as
+/// long as the record.
 std::vector<std::string> RedisEngine::settle(const Taking& taking, const Got& got) {
     std::vector<std::string> late;
     for (std::size_t i = 0; i < got.names.size(); ++i) {

@@ -6,14 +6,14 @@
 namespace holdfast::redis_engine {
 namespace {
 
-// Of one call of the script: everybody else at this Redis waits for it.
+// Limits of one script call: it blocks every other client of this Redis.
 constexpr std::size_t max_swaps = 64;
 constexpr std::size_t max_swap_bytes = 64 << 10;
 constexpr std::size_t keys_of_all = 2;
 constexpr std::size_t words_of_all = 4;
 constexpr std::size_t words_each = 5;
 
-/// From then on Redis may forget it; never before.
+/// Rounded up: Redis may drop the key from then on, and never before.
 std::string expiry_of(EngineTime keep_until) {
     if (keep_until == EngineTime::max()) return {};
     return std::to_string(
@@ -61,7 +61,7 @@ RedisEngine::SwapBatch RedisEngine::swap_alone(const core::Swap& swap, std::stri
     return batch;
 }
 
-/// With those of this turn.
+/// Adds the swap to this turn's batch.
 void RedisEngine::send_with_others(SwapBatch batch) {
     if (swaps_.marker != batch.marker) send_swaps();
     if (swaps_.calls.empty()) {
@@ -77,7 +77,7 @@ void RedisEngine::send_with_others(SwapBatch batch) {
     nodes_->master().link->wake();
 }
 
-/// Those of this turn.
+/// Sends this turn's batch.
 void RedisEngine::send_swaps() {
     if (swaps_.calls.empty()) return;
     const SwapBatch batch = std::exchange(swaps_, {});
@@ -98,7 +98,8 @@ void RedisEngine::send_swaps() {
          .confirmed = true});
 }
 
-/// All are read before the first is told: whoever hears it may give the connection up, and what was asked with it.
+/// All outcomes are read before the first callback: a callback may close the connection, and with it the command being
+/// answered.
 void RedisEngine::swaps_answered(const std::vector<SwapPointer>& calls, Result<resp::Value> answer) {
     const auto read = answer ? read_swaps(calls, *answer) : Result<void>(answer.error());
     for (const SwapPointer& call : calls) {
@@ -163,7 +164,7 @@ void RedisEngine::swap_answered(const SwapPointer& call) {
     if (call->missing == 0) finish_answered(*call);
 }
 
-/// Everything that the swap needs is answered.
+/// The swap and its index writes have been answered.
 void RedisEngine::finish_answered(SwapCall& call) {
     if (call.outcome->done && call.index_error) return finish(call, *call.index_error);
     finish(call, std::move(call.outcome));

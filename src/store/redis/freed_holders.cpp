@@ -15,7 +15,7 @@ void FreedHolders::add(std::string_view resource, Indexed& indexed, Indexed::Hol
     if (place->second.size() == limits_.of_holder) crowded_.push_back(entry.name);
 }
 
-/// True if the entry does not wait any more: it is dropped, or was needed again.
+/// Returns true if the entry no longer waits: it is dropped, or was needed again.
 bool FreedHolders::leaves(const Look& look, const std::string& holder, const std::string& resource, bool at_once) {
     Indexed* const indexed = look.memory.find(resource);
     Indexed::Holder* const entry = indexed != nullptr ? indexed->find(holder) : nullptr;

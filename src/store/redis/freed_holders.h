@@ -10,9 +10,9 @@
 
 namespace holdfast::redis_engine {
 
-/// The entries of holders' sets that no record needs any more. A lock is often taken again by who had it before, so
-/// they wait for some seconds, and are dropped many at a time if nobody needed them meanwhile. Bounded: of a holder who
-/// goes through many resources, and of all together, those that waited longest are dropped at once.
+/// Entries of holders' sets that no record needs any more. A lock is often taken again by its last holder, so the
+/// entries are kept for some seconds, and dropped in batches if nothing needed them in the meantime. Bounded per holder
+/// and in total: above the limits, the entries that waited longest are dropped at once.
 class FreedHolders {
  public:
     struct Limits {
@@ -32,13 +32,13 @@ class FreedHolders {
         std::string resource;
         std::int64_t score;
     };
-    /// Those to be dropped now; they are no longer known.
+    /// Returns the entries to drop now, and forgets them.
     std::vector<Dropped> take(IndexMemory& memory, Instant now);
     void clear();
     std::size_t size() const { return size_; }
 
  private:
-    using Resources = std::deque<std::string>;  // in the order in which they came
+    using Resources = std::deque<std::string>;  // oldest first
     struct Hash {
         using is_transparent = void;
         HashKey key;

@@ -12,43 +12,43 @@
 
 namespace holdfast::redis_engine {
 
-/// What a Redis says of itself when it is greeted.
+/// What a Redis reports about itself in a greeting.
 struct Facts {
     std::string run_id{};
-    std::string replication_id{};  ///< changes when it takes over from another, or takes over what another has
+    std::string replication_id{};  ///< changes on failover, and when it adopts the data of another server
     std::string version{};
-    std::string node_id{};  ///< of a node of a cluster
+    std::string node_id{};  ///< in a cluster
     std::int64_t client_id = 0;
-    bool is_master = false;  ///< always, unless in a cluster
+    bool is_master = false;  ///< always true outside a cluster
     bool in_cluster = false;
-    std::uint64_t evicted = 0;  ///< keys, since it was started
+    std::uint64_t evicted = 0;  ///< keys, since its start
     Micros time = 0;
     ScriptNames scripts{};
 };
 
-/// The commands of a greeting, each whole, in the order of their answers.
+/// The commands of a greeting, each complete, in the order of their replies.
 struct Greeting {
     static std::vector<std::string> commands(const RedisAddress& address);
 
-    /// Error: it cannot be used, and why. The answers as they came; errors among them as values.
+    /// Takes the raw replies, with errors as values. An error says why this Redis cannot be used.
     static Result<Facts> read(const RedisAddress& address, const std::vector<resp::Value>& answers);
 };
 
-/// The value of a line `name:value` of INFO; empty if there is none.
+/// The value of the INFO line `name:value`; empty if there is none.
 std::string_view info_field(std::string_view info, std::string_view name);
 
-/// Why a Redis may evict keys, by its INFO; empty if it may not.
+/// Why a Redis may evict keys, from its INFO; empty if it may not.
 std::string why_evicting(std::string_view info);
-/// The number of keys that it has evicted since it was started, by its INFO.
+/// The number of keys evicted since its start, from its INFO.
 std::uint64_t evicted_keys(std::string_view info);
 
-/// Only what is needed before a subscription.
+/// The commands needed before a subscription.
 std::vector<std::string> credentials(const RedisAddress& address);
 
-/// The key that a command of ours is about, or that of several; empty if it is about none.
+/// The key at `index` among the keys of a command written by this engine; empty if there is none.
 std::string key_of(std::string_view command, std::size_t index = 0);
 
-/// What an engine says, fit for a message: bounded, and without control characters.
+/// Text from an engine, made safe for a message: bounded, and without control characters.
 std::string quoted(std::string_view text);
 
 }  // namespace holdfast::redis_engine

@@ -6,7 +6,7 @@
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::size_t around_bytes = 128;  // what an entry takes besides the text
+constexpr std::size_t around_bytes = 128;  // size of an entry besides its text
 
 std::size_t bytes_of(std::string_view name, const Indexed& indexed) {
     std::size_t bytes = around_bytes + name.size();
@@ -68,7 +68,7 @@ Indexed::Holder& IndexMemory::add_holder(Indexed& indexed, std::string_view hold
     return indexed.insert(holder);
 }
 
-/// What is needed is bounded by those who need it.
+/// Keeps entries that are needed. Their number is limited by the swaps in flight and the queued holders.
 void IndexMemory::make_room() {
     if (young_.size() < limits_.entries / 2 && young_bytes_ < limits_.bytes / 2) return;
     Map forgotten(0, young_.hash_function());

@@ -13,48 +13,49 @@
 
 namespace holdfast::redis_engine {
 
-/// Records are found by sorted sets of names: one for each holder, one for each folder above a file or tree, and 16 of
-/// what is due when. They name records before these are written and for longer than they last, so that what is there is
-/// always found, and what is found may not be there.
+/// Records are indexed by sorted sets of names: one per holder, one per folder above a file or tree, and 16 of due
+/// times. A set names a record before the record is written and for longer than the record lasts. So every existing
+/// record is found, and a name that is found may have no record.
 ///
-/// A front remembers what it wrote to them, by resource, and writes none of it again. That stays true whoever writes
-/// the record meanwhile, and while there is none, because no front takes away what another relies on:
+/// A front remembers, by resource, which entries it wrote, and does not write them again. That memory stays valid if
+/// another front writes the record, and while there is no record, because no front removes an entry that another relies
+/// on:
 ///
-/// - *Holders.* The score of an entry says until when it stays. Fronts give even ones. A front that finds an entry that
-///   it did not write itself makes the score odd and no smaller: nobody drops such an entry, it goes when its time is
-///   over. Only the front that gave an even score drops the entry, and only if it still has that score.
+/// - *Holders.* The score of an entry is the time until which it stays. Fronts give even scores. A front that finds an
+///   entry that it did not write makes the score odd and no smaller: nobody drops an odd entry, it expires. Only the
+///   front that gave an even score drops the entry, and only if it still has that score.
 /// - *Folders.* Nobody drops their entries.
-/// - *Due.* An entry is of one front, and named after it, so that nobody else makes it earlier. Whoever looks for what
-///   is overdue takes entries `overdue_after` their time, reads the records, and then moves or removes the entries. So
-///   an entry stays where its front put it until then, and a record that was written by then is seen. A front relies on
-///   an entry that reaches beyond the time at which the write that needs it can take effect, and on no other. That the
-///   record was gone, or had another end, when the entry was taken does no harm then: that was later.
-inline constexpr Micros covered_ahead = 600'000'000;  ///< beyond the record's end, so that renewals need not write it
+/// - *Due.* An entry belongs to one front and carries its name, so no other front makes it earlier. A front that looks
+///   for overdue records takes entries `overdue_after` their time, reads the records, and then moves or removes the
+///   entries. Until then an entry stays where its front put it, and a record written by then is seen. A front relies
+///   only on an entry whose time is later than the time at which the write that needs it can take effect. It is then
+///   harmless if the record was gone, or had another end, when the entry was taken: that was later.
+inline constexpr Micros covered_ahead = 600'000'000;  ///< past the record's end, so that renewals need not write it
 inline constexpr Duration overdue_after = 2s;
-/// A folder further down has no set of its own: what lies there is in that of the last one that has. A path of 2,000
-/// parts shall not cost 2,000 writes.
+/// Deeper folders have no set of their own: their contents are in the set of the deepest ancestor that has one. A path
+/// of 2,000 parts must not cost 2,000 writes.
 inline constexpr std::size_t max_folder_depth = 64;
 
-/// The folders above a path that have a set, from the root on; of a tree, not the folder that it is.
+/// The folders above a path that have a set, from the root down. For a tree, its own folder is not included.
 std::vector<std::string_view> folders_above(std::string_view path);
-/// The folder in whose set everything below this one is.
+/// The folder whose set contains everything below this one.
 std::string_view folder_with_set(std::string_view folder);
 
-/// What the sorted sets are known to say of a resource.
+/// What the sorted sets are known to contain about a resource.
 struct Indexed {
     struct Holder {
         std::string name;
-        Micros until = 0;        ///< as seen
-        std::int64_t score = 0;  ///< as this front gave it
-        bool held = false;       ///< in the record that this front wrote last, or may have written
-        bool waits = false;      ///< among what is to be dropped (FreedHolders)
-        Instant freed_at{};      ///< if it is not held
+        Micros until = 0;        ///< as last seen
+        std::int64_t score = 0;  ///< as this front set it
+        bool held = false;       ///< in the record that this front last wrote or may have written
+        bool waits = false;      ///< queued to be dropped (FreedHolders)
+        Instant freed_at{};      ///< if not held
     };
     std::vector<Holder> holders{};  ///< by name
     Micros folders_until = 0;
-    Micros due = 0;           ///< 0: in no set, or nobody knows when
-    unsigned swaps = 0;       ///< under way, which rely on it
-    std::size_t waiting = 0;  ///< holders that wait to be dropped
+    Micros due = 0;           ///< 0: in no set, or unknown
+    unsigned swaps = 0;       ///< in flight that rely on this
+    std::size_t waiting = 0;  ///< holders queued to be dropped
 
     Holder* find(std::string_view holder);
     Holder& insert(std::string_view holder);
@@ -62,8 +63,8 @@ struct Indexed {
     bool is_needed() const { return swaps > 0 || waiting > 0; }
 };
 
-/// What is known of resources, by their names. Bounded: what was used longest ago, and is not needed, is forgotten, and
-/// then written once more.
+/// What is known about resources, by name. Bounded: the least recently used entries that are not needed are forgotten,
+/// and their index entries are then written again.
 class IndexMemory {
  public:
     struct Limits {
@@ -72,12 +73,12 @@ class IndexMemory {
     };
     IndexMemory(Limits limits, HashKey key);
 
-    /// Stays where it is while it is needed and nothing is cleared.
+    /// The reference stays valid while the entry is needed and clear() is not called.
     Indexed& use(std::string_view name);
     Indexed* find(std::string_view name);
     Indexed::Holder& add_holder(Indexed& indexed, std::string_view holder);
     void clear();
-    /// Differs when everything was forgotten since.
+    /// Changes whenever everything is forgotten.
     std::uint64_t life() const { return life_; }
     std::size_t size() const { return young_.size() + old_.size(); }
 
@@ -92,7 +93,7 @@ class IndexMemory {
     void make_room();
 
     Limits limits_;
-    Map young_, old_;  // when one is as full as half of the limits, the other is forgotten
+    Map young_, old_;  // when young_ reaches half of the limits it becomes old_, and old_ is forgotten
     std::size_t young_bytes_ = 0;
     std::uint64_t life_ = 1;
 };

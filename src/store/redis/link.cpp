@@ -17,7 +17,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t chunk_bytes = 64 << 10;
-constexpr std::size_t max_kept_bytes = 1 << 20;  // of a buffer that is used again
+constexpr std::size_t max_kept_bytes = 1 << 20;  // of a reused buffer
 
 bool is_message(const resp::Value& value) {
     return value.type == resp::Value::Type::array && value.items.size() == 3 && value.items[0].text == "message";
@@ -61,7 +61,7 @@ void Link::connect(Endpoints endpoints) {
 void Link::connected() {
     error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
-    // What the kernel has not sent when the connection is given up, it throws away.
+    // Closing discards data that the kernel has not sent yet.
     socket_.set_option(boost::asio::socket_base::linger(true, 0), ignored);
     is_open_ = true;
     timer_.cancel();
@@ -121,7 +121,7 @@ void Link::flush() {
     write(flight);
 }
 
-/// One WAIT is for everything that was written before it on this connection.
+/// One WAIT covers all earlier writes on this connection.
 void Link::add_wait(Batch& batch) {
     if (std::ranges::none_of(batch.commands, &Command::confirmed)) return;
     const std::size_t before = batch.bytes.size();
@@ -168,7 +168,7 @@ void Link::received(std::size_t bytes) {
     if (take_values() && !closed_) read();
 }
 
-/// False if the connection is gone.
+/// Returns false if the connection is gone.
 bool Link::take_values() {
     while (!closed_) {
         const std::string_view input(input_.data() + input_begin_, input_end_ - input_begin_);
@@ -206,7 +206,7 @@ void Link::answer(resp::Value value) {
 
 void Link::drop_answered() {
     if (flights_.empty() || !flights_.front().is_answered()) return;
-    // The kernel may still be reading from the newest one, if it is answered before it was heard.
+    // If the reply arrived before the write completed, the kernel may still be reading from the newest flight.
     if (writing_ && flights_.size() == 1) return;
     Flight& flight = flights_.front();
     if (spare_.size() < 4 && flight.batch.bytes.capacity() <= max_kept_bytes) {
@@ -251,7 +251,7 @@ void Link::watch(Duration within) {
     });
 }
 
-/// Answers come in order, so only the oldest flight can be late; nothing is set up anew for each.
+/// Replies arrive in order, so only the oldest flight can be late, and one timer serves all flights.
 void Link::too_late() {
     if (!is_open_) return lost("connecting took too long");
     watching_ = false;

@@ -20,23 +20,24 @@ namespace holdfast::redis_engine {
 
 using Reply = Callback<Result<resp::Value>>;
 
-/// Of what could not be done: it has not been, or nobody knows.
+/// Error `store_unavailable`: the operation was not done, or its outcome is unknown.
 Error unavailable(std::string message);
 
-/// One connection to a Redis. Commands of one turn of the loop travel in one write and are answered in their order; a
-/// `first` one goes before all others of its turn. If any is not answered in time the connection is given up, and so is
-/// whatever is under way: unanswered. It is reset then rather than closed, so that what was not sent yet never is.
+/// One connection to a Redis. The commands of one turn of the loop are sent in one write and answered in order; those
+/// in lane `first` precede all others of their turn. If any reply is late, the connection is given up, and everything
+/// in flight fails with an unknown outcome. The connection is then reset rather than closed, so that unsent bytes are
+/// never sent.
 class Link : public std::enable_shared_from_this<Link> {
  public:
     enum class Lane : std::uint8_t { first, then };
     struct Command {
         Reply reply{};
         Script script = Script::none;
-        bool confirmed = false;  ///< its answer is held back until the replicas that are waited for have it
+        bool confirmed = false;  ///< the reply is held back until the required replicas have the write
         bool errors_are_answers = false;
         std::uint32_t bytes = 0;
     };
-    /// A command that was answered with an error, and what was sent.
+    /// A command that was answered with an error, and the bytes that were sent.
     struct Refused {
         Command command;
         std::string_view sent;
@@ -51,32 +52,32 @@ class Link : public std::enable_shared_from_this<Link> {
         Duration wait_within;
         std::size_t max_calls;
         std::size_t max_unsent_bytes;
-        std::function<void()> before_sending;  ///< what is still to be sent with this turn may be added
+        std::function<void()> before_sending;  ///< may add commands to this turn's write
         std::function<void(Refused)> on_refused;
         std::function<void(resp::Value)> on_message;  ///< of a subscription
-        std::function<void(const Error&)> on_lost;    ///< once
+        std::function<void(const Error&)> on_lost;    ///< called once
     };
 
     explicit Link(Parts parts);
 
-    /// Connects; the commands that were added meanwhile follow.
+    /// Connects, then sends the commands added in the meantime.
     void open();
-    /// Everything is answered with the error, and nothing is told any more.
+    /// Fails everything with this error. No callback runs afterwards.
     void close(const Error& why);
 
-    /// True if this is too much to take.
+    /// True if the limits leave no room for these bytes.
     bool is_full(std::size_t bytes) const;
     std::size_t calls() const { return calls_; }
 
-    /// To be appended to, and then to be ended; nothing else may be added in between.
+    /// Returns a buffer to append a command to; end() completes it. Nothing else may be added in between.
     std::string& begin(Lane lane) { return lanes_[static_cast<std::size_t>(lane)].bytes; }
     void end(Lane lane, Command command);
-    /// A command for which an error is an answer like others.
+    /// Sends a command whose error reply is passed on like any other reply.
     void send(std::string_view command, Reply reply);
-    /// There is something for before_sending() to do.
+    /// Schedules a write, so that before_sending() is called.
     void wake();
 
-    /// While an answer is being told: when it was asked for, and how.
+    /// While a reply is being delivered: when its command was sent, and the command itself.
     Instant asked_at() const { return asked_at_; }
     std::string_view asked() const { return asked_; }
     Duration round_trip() const { return round_trip_; }
@@ -85,7 +86,7 @@ class Link : public std::enable_shared_from_this<Link> {
  private:
     struct Batch {
         std::string bytes;
-        std::size_t ended = 0;  // so many of them are commands below
+        std::size_t ended = 0;  // bytes that belong to `commands`
         std::vector<Command> commands;
 
         void clear() {
@@ -99,11 +100,11 @@ class Link : public std::enable_shared_from_this<Link> {
         resp::Value value;
         std::string_view sent;
     };
-    /// What was sent in one write.
+    /// The commands sent in one write.
     struct Flight {
         Batch batch;
         std::size_t answered = 0;  // commands
-        std::size_t at = 0;        // bytes of them
+        std::size_t at = 0;        // their bytes
         Instant sent_at;
         std::vector<Held> held;
 

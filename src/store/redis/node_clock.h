@@ -5,7 +5,7 @@
 
 namespace holdfast::redis_engine {
 
-/// What is known of the clock of a Redis, by its answers.
+/// What is known about the clock of a Redis, from its replies.
 class NodeClock {
  public:
     struct Answer {
@@ -13,7 +13,8 @@ class NodeClock {
         Instant asked;
         Instant received;
     };
-    /// True if the clock stepped since the answer before: went on by at least a second more, or less, than this one.
+    /// Returns true if the clock stepped since the previous reply: it advanced at least a second more, or less, than
+    /// this machine's.
     bool observe(const Answer& answer) {
         const Duration said = std::chrono::microseconds(answer.said);
         const Duration least = said - answer.received.time_since_epoch();
@@ -25,14 +26,14 @@ class NodeClock {
         return stepped;
     }
 
-    /// No less than what it shows at that time of this machine, unless it stepped.
+    /// An upper bound of the Redis clock at `now` on this machine, unless it stepped.
     EngineTime at_most(Instant now) const { return EngineTime{now.time_since_epoch() + most_}; }
 
  private:
     static constexpr Duration step = 1s;
 
     bool known_ = false;
-    Duration least_{0}, most_{0};  // that it is ahead of this one, by the last answer
+    Duration least_{0}, most_{0};  // its lead over this machine's clock, from the last reply
 };
 
 }  // namespace holdfast::redis_engine

@@ -16,7 +16,7 @@ constexpr Duration max_pause = 1s;
 constexpr Duration tick_every = 1s;
 constexpr std::size_t max_clients = 1000;
 
-/// Who says this is no master, or none that works: somebody else is, or will be.
+/// Errors of a server that is no longer a working master: another one is, or will be.
 constexpr std::array<std::string_view, 4> gone{"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN"};
 
 }  // namespace
@@ -76,7 +76,7 @@ void Nodes::connect() {
     greet(seeds_[failures_ % seeds_.size()], [this](const NodePointer& seed) { seed_greeted(seed); });
 }
 
-/// Calls back when the node is ready; if it never is, the attempt fails.
+/// Calls back when the node is ready. If it never is, the attempt fails.
 void Nodes::greet(const Place& place, Greeted greeted) {
     auto node = std::make_shared<Node>();
     node->place = place;
@@ -119,7 +119,8 @@ void Nodes::greeting_answered(const NodePointer& node, const std::vector<resp::V
     end_earlier_life(node, greeted);
 }
 
-/// What this front sent on an earlier connection, and Redis has not read yet, must not take effect from now on.
+/// Commands that this front sent on an earlier connection, and that Redis has not read yet, must not take effect any
+/// more.
 void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
     const auto ready = [node, greeted] {
         node->is_ready = true;
@@ -249,8 +250,7 @@ void Nodes::wait_and_connect() {
     });
 }
 
-/// Finds out that a Redis is gone, is a replica of another or may evict leases, also while nobody asks it anything, and
-/// what its clock does.
+/// Detects, also without traffic, that a Redis is gone, has become a replica or may evict leases, and tracks its clock.
 void Nodes::tick() {
     ask_for_time();
     ask_for_info();
@@ -282,8 +282,8 @@ void Nodes::ask_for_info() {
                         });
 }
 
-/// One that was made a replica of another and a master again need not have closed a connection, nor refused anything.
-/// Nor does one that has begun to evict keys.
+/// A server that became a replica and then a master again may have closed no connection and refused no command. Neither
+/// does a server that has begun to evict keys.
 std::string Nodes::why_unusable(std::string_view info) const {
     if (info_field(info, "master_replid") != master_->facts.replication_id)
         return " has become part of another replication";

@@ -17,7 +17,7 @@
 
 namespace holdfast::redis_engine {
 
-/// A Redis that is connected to.
+/// A connected Redis.
 struct Node {
     Place place;
     Facts facts;
@@ -26,16 +26,16 @@ struct Node {
     bool is_ready = false;
 };
 
-/// The connections to the Redis that has the keys: one for commands and one for notices, made, lost and made again as
-/// one. In a cluster, that is the master of the slot that all keys are in. Redirections are not followed: where the
-/// slot has moved, another server has taken over, and that is told by connecting again.
+/// The connections to the Redis that has the keys: one for commands and one for notices, always opened and closed
+/// together. In a cluster it is the master of the slot of all keys. Redirections are not followed: if the slot has
+/// moved, another server has taken over, and reconnecting makes that visible.
 class Nodes : public std::enable_shared_from_this<Nodes> {
  public:
     struct Hooks {
-        std::function<void()> on_up;           ///< before the listener hears of it
-        std::function<void()> before_sending;  ///< what is to travel with this turn may be added
+        std::function<void()> on_up;           ///< before the listener is notified
+        std::function<void()> before_sending;  ///< may add commands to this turn's write
         std::function<void()> on_clock_step;
-        std::function<void()> on_closed;  ///< whatever waits to be sent never is
+        std::function<void()> on_closed;  ///< commands that are still queued will never be sent
     };
     Nodes(boost::asio::io_context& loop, RedisEngineOptions options, std::string channel, Hooks hooks);
 
@@ -46,16 +46,16 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     /// REQUIRES: !is_up().
     const Error& why_down() const { return why_down_; }
 
-    /// Who has the keys. REQUIRES: is_up(), or an answer of its is being told.
+    /// The Redis that has the keys. REQUIRES: is_up(), or one of its replies is being delivered.
     Node& master() { return *master_; }
-    /// Differs when another process has the keys.
+    /// Changes when another process has the keys.
     std::uint64_t life() const { return life_; }
     bool in_cluster() const { return in_cluster_; }
-    /// What was last known, also while it cannot be reached.
+    /// The last known version, also while it is unreachable.
     const std::string& version() const { return version_; }
     Duration round_trip() const { return is_up() ? master_->link->round_trip() : Duration{0}; }
 
-    /// The time in an answer that is being told.
+    /// Takes the time from the reply that is being delivered.
     void observe(Node& node, Micros said);
 
  private:
@@ -94,18 +94,18 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
 
     State state_ = State::stopped;
     bool told_down_ = false;
-    std::uint64_t attempt_ = 0;  // whatever belongs to another one is of no interest any more
-    unsigned failures_ = 0;      // since it was up for a while
+    std::uint64_t attempt_ = 0;  // callbacks of earlier attempts are ignored
+    unsigned failures_ = 0;      // since it was last up for a while
     Error why_down_;
     std::vector<Place> seeds_;
-    std::map<std::string, std::int64_t> clients_;  // by run_id: who this front is there
+    std::map<std::string, std::int64_t> clients_;  // by run_id: this front's client id there
 
     bool in_cluster_ = false;
-    bool has_evicted_ = false;  // since it was up, and the listener does not know
+    bool has_evicted_ = false;  // while it was up; not yet reported to the listener
     std::uint64_t life_ = 0;
     std::string version_;
-    NodePointer greeted_;  // or being greeted
-    NodePointer master_;   // the last one; stays until there is another
+    NodePointer greeted_;  // the node being greeted, or greeted last
+    NodePointer master_;   // the latest one; kept until it is replaced
     std::shared_ptr<Link> subscription_;
 };
 

@@ -17,7 +17,7 @@ Error wrong(std::string what) {
                                     "[?prefix=holdfast&wait=1&wait_ms=500&cluster=1]"};
 }
 
-/// Nothing that ends a word or means something in a pattern or a slot of a cluster.
+/// Allows no character that ends a word or has a meaning in a pattern or a hash tag.
 bool is_prefix(std::string_view text) {
     constexpr std::string_view allowed = "-_.:";
     return !text.empty() && text.size() <= max_prefix_bytes && std::ranges::all_of(text, [&](char c) {

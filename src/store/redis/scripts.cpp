@@ -8,10 +8,10 @@
 namespace holdfast::redis_engine {
 namespace {
 
-// Numbers of Lua's are turned into text by format('%.0f') only: left alone, they lose digits. As answers they are
-// integers, and exact below 2^53.
+// Lua numbers are converted to text only with format('%.0f'): the default conversion loses digits. In replies they are
+// integers, which are exact below 2^53.
 
-// A counter that is not one of digits is taken for none. MGET shows none also where something else is kept.
+// A counter that is not all digits counts as absent. MGET also returns nothing if the key has another type.
 
 constexpr std::string_view fetch_text = R"(local t = redis.call('TIME')
 local v, count = redis.call('GET', KEYS[1]), redis.call('MGET', KEYS[2])[1]
@@ -19,9 +19,9 @@ count = count and #count <= 15 and not string.find(count, '%D') and tonumber(cou
 if v then return {t[1], t[2], count, v} end
 return {t[1], t[2], count})";
 
-// The beginning of the value says whose write it is: a large one is not looked at as a whole unless it is to be shown.
-// What is wrong with one key does not concern the others: where memory is full, a release goes on. What is wrong with
-// all of them is answered as Redis says it; after the first write of a script it refuses none for such a reason.
+// The beginning of a value identifies its write, so a large value is read as a whole only if it is returned. A failure
+// of one key does not affect the others: with memory full, releases continue. A failure of all keys is returned as the
+// error from Redis; once a script has written something, Redis does not refuse its later writes for such a reason.
 constexpr std::string_view swap_text = R"(local call, pcall, keys, args = redis.call, redis.pcall, KEYS, ARGV
 local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -118,8 +118,8 @@ constexpr std::string_view drop_text = R"(for i = 1, #ARGV, 2 do
 end
 return redis.status_reply('OK'))";
 
-// A score always falls, so that settle can tell that somebody named the member meanwhile. The set outlives its last
-// member's time by an hour: the records in it are gone long before.
+// A score only decreases, so that settle can tell that a front has named the member again in between. The set outlives
+// its last member's time by an hour: its records are gone long before.
 constexpr std::string_view due_text = R"(local k = KEYS[1]
 local out = {}
 for i = 1, #ARGV, 2 do

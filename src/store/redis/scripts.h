@@ -8,65 +8,66 @@
 
 namespace holdfast::redis_engine {
 
-/// What runs inside Redis. Times are microseconds as text. Answers are arrays of bulk strings, most of which begin with
-/// what TIME says, or the status OK. POSITION is the counter that each swap raises (core::Position).
+/// The scripts that run inside Redis. Times are microseconds as text. A reply is the status OK or an array of bulk
+/// strings, most of which begin with the reply of TIME. POSITION is the counter that each swap raises (core::Position).
 enum class Script : std::uint8_t {
     none,
-    /// Of a key and that of the position → [time, POSITION, value if there is one].
+    /// Takes a key and the position's key → [time, POSITION, value if present].
     fetch,
-    /// CHANNEL UNTIL MARKER|'' POSITION and, of each key but those of the marker and of the position, which are the
-    /// last, MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' → [time, POSITION, letters, values…], a letter for each
-    /// key (SwapLetter), and a value for each `other` and `error`. An error instead: nothing was written, unless Redis
-    /// lets records be written but not the counter.
+    /// CHANNEL UNTIL MARKER|'' POSITION, then MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' for each key except
+    /// the last two, which are those of the marker and the position → [time, POSITION, letters, values…], with one
+    /// letter per key (SwapLetter), and one value for each `other` and `error`. If the reply is an error, nothing was
+    /// written, unless Redis allowed writes to records but not to the counter.
     swap,
-    /// (SCORE OWN|'' MEMBER)…: names the members until then at least; forgets those of the past. A member that has
-    /// another score than OWN is not this front's alone from then on: the score becomes an odd one (indices.h).
+    /// (SCORE OWN|'' MEMBER)…: keeps each member at least until SCORE, and removes members whose score has passed. A
+    /// member whose score is not OWN is shared with another front from then on: its score becomes odd (indices.h).
     cover,
-    /// (SCORE MEMBER)…: no longer names those that have this score.
+    /// (SCORE MEMBER)…: removes each member that still has this score.
     drop,
-    /// (SCORE MEMBER)…: names the members then, or earlier if that was said before → [scores…].
+    /// (SCORE MEMBER)…: makes each member due at SCORE, or just before its present score if that is earlier →
+    /// [scores…].
     due,
-    /// MOST BEHIND AGAIN: takes the first members that have been due for that long, and names them again after that
-    /// long, lest somebody else take them at once → [time, new score, members…].
+    /// MOST BEHIND AGAIN: takes the first members that have been due for BEHIND, and makes them due again after AGAIN,
+    /// so that no other front takes them at once → [time, new score, members…].
     take,
-    /// (SCORE NEW|'' MEMBER)…: names the members at another time, or no longer, unless somebody did since take.
+    /// (SCORE NEW|'' MEMBER)…: moves each member to NEW or removes it, unless its score has changed since `take`.
     settle,
-    /// MOST → [time, members that are covered…].
+    /// MOST → [time, members that have not expired…].
     look,
 };
-/// What became of a swap.
+/// The outcome of a swap.
 struct SwapLetter {
     static constexpr char done = 'd';
-    static constexpr char time = 't';     ///< it is not in the window
-    static constexpr char other = 'o';    ///< something else is there
-    static constexpr char nothing = 'n';  ///< there was to be something
+    static constexpr char time = 't';     ///< outside the window
+    static constexpr char other = 'o';    ///< another value is there
+    static constexpr char nothing = 'n';  ///< no value is there, but one was expected
     static constexpr char error = 'e';    ///< Redis cannot read or write this key
-    static constexpr char lost = 'l';     ///< the marker is not as it must be
-    static constexpr char back = 'p';     ///< the position is lower than it must be
+    static constexpr char lost = 'l';     ///< the marker is not the required one
+    static constexpr char back = 'p';     ///< the position is lower than required
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::look) + 1;
 
 std::string_view text_of(Script script);
 
-/// The names that a Redis gave them.
+/// The SHA1 digests that a Redis returned for the scripts.
 using ScriptNames = std::array<std::string, script_count>;
 
 /// Appends a command word by word.
 class CommandWriter {
  public:
     CommandWriter(std::string& out, std::size_t words);
-    /// EVALSHA with several keys, which follow, and so many arguments.
+    /// EVALSHA with several keys, to be added next, and then `arguments` arguments.
     CommandWriter(std::string& out, const ScriptNames& names, Script script, std::size_t keys, std::size_t arguments);
-    /// EVALSHA with one key and so many arguments.
+    /// EVALSHA with one key and `arguments` arguments.
     CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
                   std::size_t arguments);
 
     CommandWriter& add(std::string_view word);
     CommandWriter& add(std::int64_t number);
-    /// One word of two parts.
+    /// Appends one word made of two parts.
     CommandWriter& add_joined(std::string_view first, std::string_view second);
 
-    /// Words for a command that is begun later.
+    /// Appends words for a command whose header is written later.
     static void append(std::string& out, std::initializer_list<std::string_view> words);
     static void append_joined(std::string& out, std::string_view first, std::string_view second);
 
@@ -74,7 +75,7 @@ class CommandWriter {
     std::string& out_;
 };
 
-/// The same command with the text of the script instead of its name: for a Redis that has forgotten it.
+/// The same command with the script's text instead of its digest, for a Redis that no longer has the script.
 std::string with_text(std::string_view evalsha, Script script);
 
 }  // namespace holdfast::redis_engine

@@ -11,15 +11,16 @@
 
 namespace holdfast::redis_engine {
 
-/// CRC-16 as Redis Cluster has it (XMODEM).
+/// CRC-16 as used by Redis Cluster (XMODEM).
 std::uint16_t crc16(std::string_view text);
 
 inline constexpr std::size_t slot_count = 16384;
 
-/// Where in a cluster a key is: by what stands between its first `{` and the next `}`, if anything does.
+/// The cluster slot of a key: hashes the text between the first `{` and the next `}`, if there is any, else the whole
+/// key.
 std::uint16_t slot_of(std::string_view key);
 
-/// Where a node of a cluster listens.
+/// The address of a cluster node.
 struct Place {
     std::string host;
     std::uint16_t port = 0;
@@ -31,14 +32,14 @@ struct Master {
     Place place;
 };
 
-/// What a cluster says of one of its slots.
+/// What a cluster reports about one slot.
 struct SlotOwner {
-    std::optional<Master> master{};  ///< that has it
-    std::vector<Place> masters{};    ///< all that have a slot
+    std::optional<Master> master{};  ///< the owner of the slot
+    std::vector<Place> masters{};    ///< all masters that own slots
 };
 
-/// Reads the answer to CLUSTER SLOTS of a node that was reached at `asked`, which is where a node is that does not know
-/// its own address.
+/// Parses the reply to CLUSTER SLOTS. `asked` is the host at which the replying node was reached; it replaces the
+/// address of a node that does not know its own.
 Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, const std::string& asked);
 
 }  // namespace holdfast::redis_engine

@@ -23,7 +23,7 @@ std::optional<Number> number_of(std::string_view text) {
     return value;
 }
 
-/// The next word of a line, which loses it and the blank behind it.
+/// Removes the next word and the blank after it from the line.
 std::string_view take_word(std::string_view& line) {
     const auto end = std::min(line.find(' '), line.size());
     const auto word = line.substr(0, end);
@@ -86,7 +86,7 @@ EngineTime from_micros(Micros micros) {
 }
 
 std::optional<Micros> read_time(std::string_view seconds, std::string_view micros) {
-    constexpr Micros most = Micros{1} << 32;  // seconds: 136 years; a million times that fits a number of Lua's
+    constexpr Micros most = Micros{1} << 32;  // seconds: 136 years; the same in microseconds is exact in Lua
     const auto whole = number_of<Micros>(seconds);
     const auto rest = number_of<Micros>(micros);
     if (!whole || !rest || *whole < 0 || *whole > most || *rest < 0 || *rest > 999'999) return std::nullopt;
