@@ -295,9 +295,12 @@ TEST_P(Fault, of_two_leaves_nothing_alive) {
     const pid_t guardian = guardian_of(keeper);
     ASSERT_GT(second, 0);
     ASSERT_GT(guardian, 0);
-    if (pair.second) kill(second, signal);
-    if (pair.guardian) kill(guardian, signal);
-    if (pair.keeper) keeper.signal(signal);
+    // All are stopped before any is killed: one that still runs would notice the end of the other and clean up.
+    for (const int each : {SIGSTOP, signal}) {
+        if (pair.second) kill(second, each);
+        if (pair.guardian) kill(guardian, each);
+        if (pair.keeper) keeper.signal(each);
+    }
     EXPECT_TRUE(dies(child) && dies(daemon) && dies(leader));
     for (const pid_t process : {child, daemon, leader})
         if (lives(process)) kill(process, SIGKILL);
