@@ -12,7 +12,6 @@
 
 namespace holdfast::core {
 class Authority;
-class ClusterState;
 }  // namespace holdfast::core
 
 namespace holdfast {

@@ -21,11 +21,10 @@
 #include "statefile/state_dir.h"
 
 namespace holdfast {
+namespace {
 
 /// Raises the limit on open files to what `connections` need, as far as the system allows. A lower limit only means
 /// that new connections wait to be accepted.
-void make_room_for_connections(std::size_t connections);
-
 void make_room_for_connections(std::size_t connections) {
     constexpr rlim_t others = 64;  // state file, log, timers, the listening socket
     rlimit files{};
@@ -35,8 +34,6 @@ void make_room_for_connections(std::size_t connections) {
     files.rlim_cur = wanted;
     setrlimit(RLIMIT_NOFILE, &files);
 }
-
-namespace {
 
 constexpr std::size_t relay_files = 36'000;  // for publishers, both ends of streams, and new connections
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doors/http/session.h"
-#include "net/hoarders.h"
+#include "net/buffer_limit.h"
 #include "net/listener.h"
 
 namespace holdfast {
@@ -113,7 +113,7 @@ void HttpDoor::Impl::measure_delay() {
     delay_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
         if (cancelled || self->shared->gone) return;
         self->shared->metrics.observe_loop_delay(Clock::now() - self->delay_timer.expiry());
-        for (const auto& session : hoarders(self->shared->sessions, self->shared->options.max_buffer_bytes))
+        for (const auto& session : over_buffer_limit(self->shared->sessions, self->shared->options.max_buffer_bytes))
             session->close();
         self->measure_delay();
     });

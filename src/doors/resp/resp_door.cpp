@@ -6,7 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "doors/resp/session.h"
-#include "net/hoarders.h"
+#include "net/buffer_limit.h"
 #include "net/listener.h"
 
 namespace holdfast {
@@ -164,7 +164,7 @@ void RespDoor::Impl::for_each_session(Visit visit) {
 void RespDoor::Impl::check_sessions() {
     parts->now = Clock::now();
     parts->turn.begins();
-    for (const auto& session : hoarders(parts->sessions, parts->options.max_buffer_bytes))
+    for (const auto& session : over_buffer_limit(parts->sessions, parts->options.max_buffer_bytes))
         session->close();
     for_each_session([&](RespSession& session) { session.check(parts->now); });
     parts->turn.ends();
