@@ -1,34 +1,62 @@
-# The code that has rules to switch off (base/mutant.h), once more and all in one library, for the tests that switch them
-# off. What ships has no such switch.
-add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL)
-target_include_directories(holdfast_mutable PUBLIC ${HOLDFAST_ROOT}/src ${HOLDFAST_ROOT})
-target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
-target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_codec_record holdfast_discovery_protocol holdfast_discovery_identity Boost::json
-                      PkgConfig::utf8proc)
+# The code that has rules to switch off, once more and with tests/mutants/mutants.patch applied, all in one library, for the
+# tests that switch them off. What ships has no such switch. scripts/mutants edits the patch.
+set(mutants_patch ${HOLDFAST_ROOT}/tests/mutants/mutants.patch)
+set(mutants_dir ${CMAKE_BINARY_DIR}/mutants)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${mutants_patch})
+file(STRINGS ${mutants_patch} patched REGEX "^[+][+][+] b/")
+list(TRANSFORM patched REPLACE "^[+][+][+] b/" "")
+list(TRANSFORM patched PREPEND ${HOLDFAST_ROOT}/ OUTPUT_VARIABLE unpatched_files)
+list(TRANSFORM patched PREPEND ${mutants_dir}/ OUTPUT_VARIABLE patched_files)
+add_custom_command(
+  OUTPUT ${mutants_dir}/applied
+  BYPRODUCTS ${patched_files}
+  COMMAND ${HOLDFAST_ROOT}/scripts/mutants apply ${mutants_dir}
+  DEPENDS ${mutants_patch} ${HOLDFAST_ROOT}/scripts/mutants ${unpatched_files}
+  COMMENT "Applying tests/mutants/mutants.patch"
+  VERBATIM)
+add_custom_target(holdfast_mutants_applied DEPENDS ${mutants_dir}/applied)
 
-# holdfast_mutable_folder(NAME [SOURCES …]): the folder's sources, or those of them, as part of that library.
+add_library(holdfast_mutable STATIC EXCLUDE_FROM_ALL)
+# What the patch does not touch is found where it is.
+target_include_directories(holdfast_mutable PUBLIC ${mutants_dir}/src ${mutants_dir} ${HOLDFAST_ROOT}/src ${HOLDFAST_ROOT}
+                           ${HOLDFAST_ROOT}/tests)
+target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
+target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_codec_record
+                      holdfast_discovery_protocol holdfast_discovery_identity Boost::json PkgConfig::utf8proc)
+add_dependencies(holdfast_mutable holdfast_mutants_applied)
+
+# holdfast_mutable_folder(NAME): the folder's sources as part of that library.
 function(holdfast_mutable_folder folder)
   get_target_property(folder_dir holdfast_${folder} SOURCE_DIR)
-  set(folder_sources ${ARGN})
-  if(NOT folder_sources)
-    get_target_property(folder_sources holdfast_${folder} SOURCES)
-  endif()
-  list(TRANSFORM folder_sources PREPEND ${folder_dir}/)
-  foreach(source ${folder_sources}) # what is not joined there is not joined here
-    get_source_file_property(alone ${source} DIRECTORY ${folder_dir} SKIP_UNITY_BUILD_INCLUSION)
+  get_target_property(folder_sources holdfast_${folder} SOURCES)
+  file(RELATIVE_PATH folder_path ${HOLDFAST_ROOT} ${folder_dir})
+  set(sources)
+  foreach(source ${folder_sources})
+    if("${folder_path}/${source}" IN_LIST patched)
+      list(APPEND sources ${mutants_dir}/${folder_path}/${source})
+    else()
+      list(APPEND sources ${folder_dir}/${source})
+    endif()
+    # What is not joined there is not joined here.
+    get_source_file_property(alone ${folder_dir}/${source} DIRECTORY ${folder_dir} SKIP_UNITY_BUILD_INCLUSION)
     if(alone)
-      holdfast_alone(${source})
+      list(GET sources -1 last)
+      holdfast_alone(${last})
     endif()
   endforeach()
   set(part holdfast_mutable_${folder})
-  add_library(${part} OBJECT EXCLUDE_FROM_ALL ${folder_sources})
+  add_library(${part} OBJECT EXCLUDE_FROM_ALL ${sources})
   holdfast_join(${part})
   foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS LINK_LIBRARIES)
     set_property(TARGET ${part} PROPERTY ${property} $<TARGET_PROPERTY:holdfast_mutable,${property}>)
   endforeach()
+  # The patch inserts calls only: no source has to include mutant() for them.
+  target_compile_options(${part} PRIVATE -include ${HOLDFAST_ROOT}/tests/mutants/mutant.h)
+  add_dependencies(${part} holdfast_mutants_applied)
   target_sources(holdfast_mutable PRIVATE $<TARGET_OBJECTS:${part}>)
 endfunction()
-foreach(folder base lease store_memory store_cas store_quorum consensus election agreed authority sim keys_controller discovery_directory server_front supervise)
+foreach(folder base lease store_memory store_cas store_quorum consensus election agreed authority sim keys_controller
+        discovery_directory server_front supervise)
   holdfast_mutable_folder(${folder})
 endforeach()
 

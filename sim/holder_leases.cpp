@@ -1,14 +1,12 @@
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "sim/holder.h"
 
 namespace holdfast::sim {
 
 /// T3: from when it asked, less the margin.
 Duration Holder::believed_until(Duration sent, Duration left, Duration ttl) const {
-    const Duration from = mutant("holder_counts_from_reply") ? local_now() : sent;
-    return from + left - std::max<Duration>(ttl / 100, 50ms);
+    return sent + left - std::max<Duration>(ttl / 100, 50ms);
 }
 
 Holder::Held* Holder::find(const LeaseName& name) {

@@ -1,7 +1,5 @@
 #include "sim/mutants.h"
 
-#include "base/mutant.h"
-
 namespace holdfast::sim {
 
 const std::vector<MutantInfo>& mutants() {
@@ -42,13 +40,8 @@ const std::vector<MutantInfo>& mutants() {
     return all;
 }
 
-bool set_mutant([[maybe_unused]] std::string_view name) {
-#ifdef HOLDFAST_MUTANTS
-    active_mutant = name;
-    return true;
-#else
+bool set_mutant(std::string_view) {
     return false;
-#endif
 }
 
 }  // namespace holdfast::sim

@@ -5,7 +5,7 @@
 
 namespace holdfast::sim {
 
-/// A rule that can be switched off (base/mutant.h), so that the simulator can be seen to notice.
+/// A rule that can be switched off (tests/mutants), so that the simulator can be seen to notice.
 struct MutantInfo {
     std::string_view name;  ///< several with `+` between them are switched off together
     std::string_view rule;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/encodings.h"
-#include "base/mutant.h"
 #include "base/text.h"
 
 namespace holdfast::core {
@@ -209,7 +208,7 @@ void EngineLog::confirm() {
     mark_.read(if_alive([this](const Result<Reading>& found) {
         appending_now_ = false;
         if (!found) return finish(found.error());
-        if (Mark::parse(found->kept.bytes).below > applied_ + 1 && !mutant("append_not_confirmed")) return look();
+        if (Mark::parse(found->kept.bytes).below > applied_ + 1) return look();
         parts_.apply(++applied_, to_append_.front().entry);
         save_if_long();
         finish({});

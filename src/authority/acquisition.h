@@ -9,7 +9,6 @@
 
 #include "authority/acquisitions.h"
 #include "authority/kept_request.h"
-#include "base/mutant.h"
 
 namespace holdfast::core {
 
@@ -76,7 +75,7 @@ struct Acquisitions::Request {
     Rare<AcquireAnswer> leaving;  // the answer to send once it has left the queues
 
     /// True if it waits and its client can no longer be reached (G6).
-    bool is_left() const { return wait_until && reachable && !reachable() && !mutant("granted_to_nobody"); }
+    bool is_left() const { return wait_until && reachable && !reachable(); }
 
     /// Adds the conflicts found at one of its resources.
     void stands(std::size_t step, ConflictReport found) {

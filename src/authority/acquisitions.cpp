@@ -4,7 +4,6 @@
 
 #include "authority/acquisition.h"
 #include "authority/store_call.h"
-#include "base/mutant.h"
 #include "lease/skew_margin.h"
 
 namespace holdfast::core {
@@ -41,7 +40,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
         if (auto* first_answer = std::get_if<AcquireAnswer>(&seen)) {
             // This transmission has not waited (T3).
             auto* granted = std::get_if<AcquireGranted>(first_answer);
-            if (granted != nullptr && !mutant("first_wait_told_again")) granted->waited = Duration::zero();
+            if (granted != nullptr) granted->waited = Duration::zero();
             tell_again(std::make_shared<Retelling>(std::move(*first_answer), std::move(reply)), 0);
             return 0;
         }

@@ -1,5 +1,4 @@
 #include "authority/authority_impl.h"
-#include "base/mutant.h"
 #include "base/text.h"
 #include "lease/ip_prefix.h"
 #include "lease/manifest.h"
@@ -37,7 +36,7 @@ std::string text_of(const PolicyChange& change) {
 
 void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Caller& by) {
     const Owner owner = owner_of(name.resource);
-    if (owner != Owner::nobody && !mutant("anyone_frees")) return reply(refused_by(owner));
+    if (owner != Owner::nobody) return reply(refused_by(owner));
     const auto revoked = std::make_shared<const LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, revoked->resource,

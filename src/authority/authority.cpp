@@ -4,7 +4,6 @@
 
 #include "authority/authority_impl.h"
 #include "base/assert.h"
-#include "base/mutant.h"
 
 namespace holdfast::core {
 namespace {
@@ -200,7 +199,7 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>>
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
     const Owner owner = owner_of(request.name.resource);
-    const bool is_owners = owner == Owner::nobody || owner == request.caller.acts_for || mutant("anyone_frees");
+    const bool is_owners = owner == Owner::nobody || owner == request.caller.acts_for;
     if (!is_owners && owner != Owner::leaders) return reply(refused_by(owner));
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
@@ -341,7 +340,7 @@ const std::string& Authority::recovering_why() const {
 }
 
 void Authority::set_memory_full(bool full) {
-    impl_->memory_full = full && !mutant("memory_unbounded");
+    impl_->memory_full = full;
 }
 bool Authority::memory_full() const {
     return impl_->memory_full;

@@ -51,7 +51,7 @@ void Acquisitions::wait(const RequestPtr& request) {
     if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
     // G6: do not take the place of another request that waits on this node.
     if (const ConflictReport& found = request->attempt->standing;
-        found.own_entry != 0 && !requests_.contains(found.own_entry) && !mutant("place_forgotten")) {
+        found.own_entry != 0 && !requests_.contains(found.own_entry)) {
         request->takes_over = found.own_entry;
         request->priority = std::min(request->priority, found.own_place);
     }

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "consensus/replicated_log_impl.h"
 
 namespace holdfast::core {
@@ -21,7 +20,6 @@ void ReplicatedLog::Impl::lead(Token term) {
     role = Role::preparing;
     leader = parts.node;
     takeover.emplace(entries.committed() + 1);
-    if (mutant("recovery_skipped")) return take_over();
     ask_for_promises();
 }
 

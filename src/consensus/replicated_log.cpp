@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "base/random.h"
 #include "consensus/replicated_log_impl.h"
 
@@ -157,9 +156,7 @@ void ReplicatedLog::Impl::send_replies() {
     std::vector<Reply> waiting;
     for (Reply& reply : std::exchange(replies, {})) {
         const bool refused = reply.ballot < entries.promised();
-        const bool early = std::holds_alternative<Accepted>(reply.what) ? mutant("acknowledged_before_durable")
-                                                                        : mutant("promise_not_durable");
-        if (refused || early || reply.after <= writer.durable())
+        if (refused || reply.after <= writer.durable())
             send_reply(reply);
         else
             waiting.push_back(std::move(reply));
@@ -189,7 +186,7 @@ LogPromise ReplicatedLog::Impl::promise_of(const Reply& reply, LogIndex from) co
 }
 
 LogIndex ReplicatedLog::Impl::durable_to() const {
-    return mutant("acknowledged_before_durable") ? entries.held_to() : entries.durable_to();
+    return entries.durable_to();
 }
 
 /// Asks the leader for the entries after held_to(). Repeats the same request only after a while, unless `again`.

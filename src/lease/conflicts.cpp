@@ -2,28 +2,24 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 namespace {
 
 /// G2: a claim without a session shares its party with no other.
 template <class Other>
 bool same_party(const Claim& claim, const Other& other) {
-    const bool named = !claim.session.empty() || mutant("empty_session_shared");
-    return named && claim.session == other.session && claim.holder == other.holder;
+    return !claim.session.empty() && claim.session == other.session && claim.holder == other.holder;
 }
 
 /// G2, R5: the leases that an agent left to resume do not conflict with its claims.
 bool in_the_way(const Claim& claim, const Lease& lease) {
     if (compatible(claim.predicate, lease.predicate) || same_party(claim, lease)) return false;
-    if (mutant("predicates_ignored")) return false;
     const bool gives_way = lease.resumable || (claim.replaces_own && lease.session.empty());
     return !(gives_way && claim.holder == lease.holder);
 }
 
 bool in_the_way(const Claim& claim, const Waiter& waiter) {
-    if (waiter.id == claim.request || mutant("overtaking")) return false;
+    if (waiter.id == claim.request) return false;
     if (compatible(claim.predicate, waiter.predicate) || same_party(claim, waiter)) return false;
     // A queued plain request goes before a new one. Their priorities may come from different nodes' clocks, so do not
     // compare them (T1).
@@ -123,16 +119,15 @@ void ConflictReport::add(ConflictReport other) {
 
 ConflictReport standing_of(const Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
     Look look(claim, now);
-    if (look.at({}, record) && !mutant("trees_ignored"))
+    if (look.at({}, record))
         neighbours.visit(claim.predicate,
                          [&](std::string_view resource, const Record& other) { return look.at(resource, other); });
     return look.take();
 }
 
 Turn judge(const ConflictReport& standing, const Claim& claim, bool holds_something) {
-    if (!claim.agent || mutant("no_wait_die")) return Turn::wait;
-    const bool older_waiter = standing.older_waiter && !mutant("older_waiters_ignored");
-    const bool outranked = (standing.older_holder || older_waiter) && !(claim.queued && mutant("judged_once"));
+    if (!claim.agent) return Turn::wait;
+    const bool outranked = standing.older_holder || standing.older_waiter;
     if (holds_something && outranked) return Turn::die;
     return standing.older_holder && !claim.queued ? Turn::die : Turn::wait;
 }

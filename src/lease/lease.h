@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/mutant.h"
 #include "base/time.h"
 #include "lease/predicate.h"
 #include "lease/priority.h"
@@ -46,7 +45,7 @@ struct Lease {
     std::int64_t acquired_wall_ms = 0;
 
     /// T2: the lease is void from expires_at on.
-    bool active(Instant now) const { return now < (mutant("early_expiry") ? expires_at - 1s : expires_at); }
+    bool active(Instant now) const { return now < expires_at; }
 
     bool operator==(const Lease&) const = default;
 };

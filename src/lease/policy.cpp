@@ -2,7 +2,6 @@
 
 #include <re2/re2.h>
 
-#include "base/mutant.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
 
@@ -57,7 +56,7 @@ Result<void> Policy::check() const {
 }
 
 const NameRule* name_denial(const Policy& policy, std::string_view identity, std::string_view name) {
-    if (policy.name_rules.empty() || mutant("name_rules_ignored")) return nullptr;
+    if (policy.name_rules.empty()) return nullptr;
     const NameRule* reserved_for_others = nullptr;
     auto rule = policy.name_rules.lower_bound({std::string(name), {}});
     for (; rule != policy.name_rules.end() && rule->first.name == name; ++rule) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 
 namespace holdfast::core {
 
@@ -33,7 +32,7 @@ void Record::end(Token token, Ending how, Instant at) {
     const auto found =
         std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.token == token; });
     HOLDFAST_ASSERT(found != leases.end());
-    if (found->resumable && how == Ending::expired && !mutant("no_grace"))
+    if (found->resumable && how == Ending::expired)
         reserved.push_back({*found, found->expires_at + limits::grace});
     else
         remember(*found, at);
@@ -44,7 +43,7 @@ void Record::end(Token token, Ending how, Instant at) {
 }
 
 void Record::remember(const Lease& lease, Instant until) {
-    if (!lease.metered || mutant("holding_forgotten")) return;
+    if (!lease.metered) return;
     const Duration held = std::min(until - lease.held_since, limits::quota_ceiling);
     if (held <= Duration::zero()) return;
     const auto known =

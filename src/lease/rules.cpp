@@ -52,13 +52,6 @@ std::vector<Lease> supersede(Record& record, std::string_view holder, Instant no
     return ended;
 }
 
-/// The lease that a release ends when the rule that it names a token is switched off (Q9).
-const Lease* any_of_holder(const Record& record, std::string_view holder) {
-    const auto found = std::find_if(record.leases.begin(), record.leases.end(),
-                                    [&](const Lease& lease) { return lease.holder == holder; });
-    return found == record.leases.end() ? nullptr : &*found;
-}
-
 template <class Which>
 bool clear_reserved(Record& record, Instant now, const Which& which) {
     if (record.reserved.empty()) return false;  // as most are
@@ -218,7 +211,6 @@ ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_
                                        Instant now) {
     settle(record, now);
     const Lease* lease = record.find(token);
-    if (lease == nullptr && mutant("release_by_owner_only")) lease = any_of_holder(record, holder);
     if (lease == nullptr) {
         const Reservation* kept = record.find_reserved(token);
         const bool own = kept != nullptr && kept->lease.holder == holder;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "base/time.h"
 
 namespace holdfast {
@@ -20,7 +19,6 @@ inline constexpr double default_rho = 0.01;
 /// The part of a wait on the authority's clock that has certainly passed on the holder's clock, if the rate of each may
 /// be wrong by `rho` (T3).
 inline Duration surely_waited(Duration waited, double rho) {
-    if (mutant("rho_dropped")) return waited;
     return Duration{static_cast<Duration::rep>(static_cast<double>(waited.count()) * (1 - rho) / (1 + rho))};
 }
 

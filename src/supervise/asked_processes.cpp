@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/mutant.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
@@ -70,7 +69,6 @@ SignalTargets AskedProcesses::unasked_below(const ProcessTable& table, pid_t anc
     for (const Process& process : table.all())
         if (knows(process)) asked_groups.insert(process.group);
     SignalTargets targets = everything_below(table, ancestor);
-    if (mutant("asked_twice")) return targets;
     std::erase_if(targets.groups, [&](const auto& group) { return asked_groups.contains(group.id); });
     std::erase_if(targets.processes, [&](const Process& process) { return knows(process); });
     return targets;
@@ -84,7 +82,6 @@ void send_signal(const SignalTargets& targets, int signal) {
 }
 
 void wake_suspended(const ProcessTable& table, pid_t ancestor) {
-    if (mutant("suspended_sleep_on")) return;
     const std::vector<pid_t> ids = table.living_below(ancestor);
     for (const Process& process : table.all())
         if (process.stopped && std::find(ids.begin(), ids.end(), process.id) != ids.end())

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/mutant.h"
 #include "supervise/guardian.h"
 #include "supervise/processes.h"
 
@@ -142,7 +141,7 @@ void GuardedCommand::ask_to_end(int signal) {
 }
 
 void GuardedCommand::kill_command() {
-    if (guardian_ == 0 || mutant("keeper_kills_nothing")) return;
+    if (guardian_ == 0) return;
     signal(SIGKILL);
     family_ = living_below_guardians();
     for (const pid_t process : family_)
@@ -186,8 +185,8 @@ bool GuardedCommand::destroyed() {
     reap();
     const auto remaining = living();
     for (const pid_t process : remaining)
-        if ((process != guardian_ || !second_has_time) && !mutant("keeper_kills_nothing")) ::kill(process, SIGKILL);
-    if (!remaining.empty() && !mutant("keeper_kills_nothing")) return false;
+        if (process != guardian_ || !second_has_time) ::kill(process, SIGKILL);
+    if (!remaining.empty()) return false;
     guardian_ = first_ = group_ = 0;
     return true;
 }

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/mutant.h"
 #include "base/text.h"
 #include "supervise/asked_processes.h"
 #include "supervise/boot_alarm.h"
@@ -197,7 +196,6 @@ class Guardian {
         for (const Process& child : table.children_of(getpid()))
             if (child.dead && child.id != leader_) waitpid(child.id, nullptr, WNOHANG);
         const bool ended = session_ || !table.lives(leader_);
-        if (ended && mutant("daemons_outlive_the_lease")) return true;
         if (whole_) {
             if (ended) note_end_of_command(table);
         } else if (!rules_->stopping()) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace holdfast {
 
 GuardianRules::GuardianRules(WorkDeadlines deadlines)
@@ -16,7 +14,7 @@ void GuardianRules::renewed(WorkDeadlines deadlines) {
 }
 
 void GuardianRules::command_ended(HolderInstant now) {
-    if (stopping_ && !mutant("guardian_hurries_the_rest")) return;
+    if (stopping_) return;
     rest_stopping_ = true;
     rest_kill_at_ = now + (asked_ ? grace_when_asked : grace_when_command_ended);
 }
@@ -31,7 +29,7 @@ GuardianRules::Step GuardianRules::step(HolderInstant now) {
     if (now >= kill_at_) stopping_ = true;
     if (now >= kill_at()) return Step::kill;
     if (!stopping_ && !rest_stopping_) return Step::none;
-    if (terminated_ && !mutant("guardian_asks_again")) return Step::none;
+    if (terminated_) return Step::none;
     terminated_ = true;
     return Step::terminate;
 }

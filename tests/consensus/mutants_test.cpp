@@ -1,9 +1,9 @@
-// Each mutant switches one rule of the log off (base/mutant.h). The histories must notice, and must notice nothing when
+// Each mutant switches one rule of the log off (tests/mutants). The histories must notice, and must notice nothing when
 // none is active.
 
 #include <gtest/gtest.h>
 
-#include "base/mutant.h"
+#include "mutants/mutant.h"
 #include "consensus/log_world.h"
 
 namespace holdfast::core {

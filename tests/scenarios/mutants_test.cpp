@@ -1,9 +1,9 @@
-// Each mutant switches one rule off (base/mutant.h). The world of agents must notice every one of them, and must notice
+// Each mutant switches one rule off (tests/mutants). The world of agents must notice every one of them, and must notice
 // nothing when none is active: otherwise it proves nothing.
 
 #include <gtest/gtest.h>
 
-#include "base/mutant.h"
+#include "mutants/mutant.h"
 #include "scenarios/agents_world.h"
 
 namespace holdfast::core {

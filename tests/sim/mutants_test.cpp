@@ -1,4 +1,4 @@
-// Each mutant switches one rule off (base/mutant.h). The simulator must notice every one of them within these seeds, or
+// Each mutant switches one rule off (tests/mutants). The simulator must notice every one of them within these seeds, or
 // say why no world shows it, and must notice nothing when none is active: otherwise it proves nothing.
 
 #include "sim/mutants.h"

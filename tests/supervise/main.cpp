@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "base/mutant.h"
+#include "mutants/mutant.h"
 #include "supervise/guardian.h"
 #include "supervise/keeper_process.h"
 

@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "base/mutant.h"
+#include "mutants/mutant.h"
 
 /// Runs the tests with one rule switched off, to see that they notice: the one that HOLDFAST_MUTANT names.
 int main(int argc, char** argv) {

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/glob.h"
-#include "base/mutant.h"
 #include "discovery/directory/directory_impl.h"
 #include "discovery/directory/service_name.h"
 #include "lease/manifest.h"
@@ -86,8 +85,8 @@ void Directory::Impl::on_lease(EventKind kind, std::string_view resource, const 
 std::optional<Code> Directory::Impl::hidden_as(std::string_view name, const Service& service) const {
     const Policy& policy = authority.policy();
     const bool banned = policy.bans.contains(service.identity) || (service.from && address_bans.covers(*service.from));
-    if (banned && !mutant("banned_is_shown")) return Code::banned;
-    if (name_denial(policy, service.identity, name) != nullptr && !mutant("denied_is_shown")) return Code::name_denied;
+    if (banned) return Code::banned;
+    if (name_denial(policy, service.identity, name) != nullptr) return Code::name_denied;
     return std::nullopt;
 }
 

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 
 ReplayGuard::Seen ReplayGuard::see(std::string_view identity, std::uint64_t nonce) {
@@ -26,7 +24,7 @@ void ReplayGuard::advance(Instant now) {
     if (now < next_due()) return;
     // After twice the time, the younger generation is too old as well.
     const bool all = now >= young_since_ + 2 * parts_.remember;
-    old_ = all || mutant("one_generation") ? Nonces{} : std::move(young_);
+    old_ = all ? Nonces{} : std::move(young_);
     young_ = Nonces{};
     young_since_ = now;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "discovery/directory/service_limits.h"
 
 namespace holdfast::core {
@@ -52,7 +51,7 @@ void ServiceIndex::seen(std::string_view name, const Lease& lease, Instant heard
     service.heard_at = heard_at;
     if (service.connection != 0 && !is_open(service.connection)) {
         // Its connection closed before the store answered (R8).
-        if (!mutant("late_grant_outlives")) releases_.push_back({std::string(name), service.identity, service.token});
+        releases_.push_back({std::string(name), service.identity, service.token});
         service.connection = 0;
     }
     const bool updates = known != services_.end() && known->second.identity == service.identity;
@@ -80,7 +79,7 @@ void ServiceIndex::renewed(std::string_view name, const Lease& lease, Instant he
     service.expires_at = lease.expires_at;
     service.ttl = lease.ttl;
     // A store with other clocks reports a slightly later expiry with every read (Q6). That is not a renewal.
-    if (renewed_at - service.renewed_at < renewal_of(lease.ttl) / 2 && !mutant("reads_are_renewals")) return;
+    if (renewed_at - service.renewed_at < renewal_of(lease.ttl) / 2) return;
     service.renewed_at = renewed_at;
     heard(name, lease.token, heard_at);
 }
@@ -92,7 +91,6 @@ Duration silence_of(Duration ttl) {
 }
 
 bool ServiceIndex::is_stale(const Service& service) const {
-    if (mutant("silent_is_connected")) return service.advert.connection == 0;
     const bool elsewhere = service.connection == 0;
     return service.advert.connection == 0 || service.silent ||
            (elsewhere && unreachable_.contains(service.advert.node));
@@ -234,7 +232,6 @@ void ServiceIndex::close(std::uint64_t connection) {
         Service& service = services_.find(name)->second;
         service.connection = 0;
         --connected_;
-        if (mutant("connection_outlived")) continue;
         releases_.push_back({name, service.identity, service.token});
     }
 }

@@ -1,6 +1,5 @@
 #include "discovery/directory/stand_bys.h"
 
-#include "base/mutant.h"
 #include "discovery/directory/service_limits.h"
 
 namespace holdfast::core {
@@ -84,7 +83,7 @@ void StandBys::gained_room(std::string_view identity, bool for_anyone) {
     auto next = crowded_.lower_bound({std::string(identity), {}, 0});
     const bool found = next != crowded_.end() && next->identity == identity;
     if (!found) next = for_anyone ? crowded_.begin() : crowded_.end();
-    if (next == crowded_.end() || mutant("room_is_kept_quiet")) return;
+    if (next == crowded_.end()) return;
     const Crowded one = *next;
     ready_.push_back({one.connection, one.name});
     forget(one.connection, one.name);
@@ -94,8 +93,7 @@ void StandBys::policy_changed(const std::function<bool(const Refusal&)>& may) {
     const std::size_t before = ready_.size();
     for (const auto& [connection, names] : by_connection_)
         for (const auto& [name, refusal] : names)
-            if (waits_for_policy(refusal.code) && (may(refusal) || mutant("told_to_retry_in_vain")))
-                ready_.push_back({connection, name});
+            if (waits_for_policy(refusal.code) && may(refusal)) ready_.push_back({connection, name});
     for (std::size_t i = before; i < ready_.size(); ++i)
         forget(ready_[i].connection, ready_[i].name);
 }

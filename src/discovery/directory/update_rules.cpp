@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "discovery/directory/service_limits.h"
 
 namespace holdfast::core {
@@ -28,9 +27,8 @@ void enter_service(RecordTransaction& desk, const EnterTerms& terms) {
         return refuse(desk, *barred, limits::stand_by);
     Advert advert = terms.advert;
     for (const Lease& lease : desk.record().leases) {
-        const bool own = lease.holder == desk.holder() || mutant("name_of_another_taken");
-        const bool chased =
-            own && terms.returning && *terms.returning != lease.token && !mutant("returning_takes_over");
+        const bool own = lease.holder == desk.holder();
+        const bool chased = own && terms.returning && *terms.returning != lease.token;
         if (!own || chased) return refuse_for(desk, lease);
         if (const auto first = advert_of(lease).first_seen_ms; first > 0) advert.first_seen_ms = first;
     }

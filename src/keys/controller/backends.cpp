@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 #include "keys/controller/key_limits.h"
 
 namespace holdfast::core {
@@ -91,8 +90,8 @@ bool Backends::move(const std::string& id, const BackendProgress& to, Instant no
     if (found == all_.end()) return false;
     Backend& backend = found->second;
     BackendProgress& is = backend.progress;
-    if (to.state < is.state && !mutant("states_move_back")) return false;
-    const bool forward = to.state > is.state || (mutant("states_move_back") && to.state < is.state);
+    if (to.state < is.state) return false;
+    const bool forward = to.state > is.state;
     const bool more =
         (is.address.empty() && !to.address.empty()) || (!is.reason && to.reason) || (!is.exit_code && to.exit_code);
     if (!forward && !more) return false;
@@ -130,7 +129,7 @@ std::size_t Backends::live_count(const std::string& drone) const {
 /// Of the backends of one key that are not known to have ended, only the one with the highest token can be alive.
 void Backends::mark_superseded(const Backend& added) {
     const auto found = live_of_key_.find(resource_of(added.key));
-    if (found == live_of_key_.end() || mutant("superseded_is_ready")) return;
+    if (found == live_of_key_.end()) return;
     const Token latest = std::max(added.token, found->second.rbegin()->first);
     for (const auto& [token, id] : found->second)
         if (token < latest) all_.at(id).superseded = true;

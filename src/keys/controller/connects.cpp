@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 #include "keys/controller/key_limits.h"
 
 namespace holdfast::core {
@@ -84,7 +83,7 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
             Code::no_drone,
             "the drone " + lease.holder + " has not renewed this key in time, so its backend ends; connect again",
             retry_for_a_drone};
-    if (is_known || may_be_scheduled || mutant("unheard_is_scheduled")) return std::nullopt;
+    if (is_known || may_be_scheduled) return std::nullopt;
     return Refused{Code::no_drone,
                    "the drone " + lease.holder +
                        " has the backend of this key, and this server has not heard from it " +

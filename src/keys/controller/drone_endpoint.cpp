@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "keys/controller/key_limits.h"
 
 namespace holdfast::core {
@@ -26,7 +25,7 @@ Backend backend_of(const Heartbeat& heartbeat, const BackendReport& report, Inst
     backend.token = report.token;
     backend.drone = heartbeat.drone;
     backend.progress = report.progress;
-    backend.since = backend.ended() || mutant("age_begins_anew") ? now : now - report.progress.state_for;
+    backend.since = backend.ended() ? now : now - report.progress.state_for;
     return backend;
 }
 
@@ -57,8 +56,7 @@ void DroneEndpoint::end_life(Drone& drone) {
 std::optional<Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& heartbeat) {
     if (drone.had_life(heartbeat.life)) return Refused{Code::stale_drone, {}, {}};
     const auto& earlier = heartbeat.earlier_lives;
-    const bool follows =
-        std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end() || mutant("any_life_follows");
+    const bool follows = std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end();
     if (!follows && drone.healthy(book_.now))
         return Refused{Code::drone_alive,
                        "another drone has the id " + drone.id +
@@ -138,8 +136,7 @@ void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnsw
     bool knew_all = true;
     for (const BackendReport& report : heartbeat.backends)
         knew_all = take(heartbeat, report) && knew_all;
-    if (heartbeat.all && (heartbeat.clock_ms >= drone.reported_at_ms || mutant("late_word_ends")))
-        end_unnamed(heartbeat);
+    if (heartbeat.all && heartbeat.clock_ms >= drone.reported_at_ms) end_unnamed(heartbeat);
     drone.reported_at_ms = std::max(drone.reported_at_ms, heartbeat.clock_ms);
     answer.send_all = !heartbeat.all && (new_life || !knew_all);
     reassert(heartbeat, std::move(answer), std::move(reply));
@@ -233,8 +230,7 @@ void DroneEndpoint::cancel(Ticket ticket) {
 
 void DroneEndpoint::connection_ended(const std::string& id, std::uint64_t connection) {
     Drone* drone = book_.drones.find(id);
-    if (drone != nullptr && connection != 0 && drone->connection == connection && !mutant("hung_up_between_orders"))
-        note_hung_up(*drone, true);
+    if (drone != nullptr && connection != 0 && drone->connection == connection) note_hung_up(*drone, true);
 }
 
 /// Notifies the watchers of its backends, whose addresses are now hidden or shown again.

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/code.h"
-#include "base/mutant.h"
 #include "base/rendezvous.h"
 #include "keys/controller/key_limits.h"
 #include "lease/manifest.h"
@@ -81,8 +80,7 @@ KeyNote note_of(const Lease& lease) {
 }
 
 KeyTimeline key_timeline_of(const Lease& lease) {
-    const Duration spare = mutant("nothing_to_spare") ? Duration{} : lease.ttl / 6;
-    return {lease.expires_at - lease.ttl / 2, lease.expires_at - lease.ttl / 3, lease.expires_at - spare};
+    return {lease.expires_at - lease.ttl / 2, lease.expires_at - lease.ttl / 3, lease.expires_at - lease.ttl / 6};
 }
 
 }  // namespace holdfast::core

@@ -1,6 +1,5 @@
 #include "keys/controller/key_watch.h"
 
-#include "base/mutant.h"
 #include "keys/controller/key_limits.h"
 
 namespace holdfast::core {
@@ -27,7 +26,7 @@ void KeyWatch::added(const Backend& backend) {
 }
 
 bool KeyWatch::is_late(const Drone& drone) const {
-    return drone.late(book_.now) && !mutant("late_is_ready");
+    return drone.late(book_.now);
 }
 
 /// Its drone has reported it and is heard from, so the drone will report its end as well.
@@ -41,10 +40,8 @@ void KeyWatch::lost(Drone& drone) {
     drone.silence_noted = true;
     for (const std::string& backend : drone.orders.unsent_starts())
         book_.take_back(backend, EndReason::drone_lost);
-    for (const std::string& backend : book_.backends.live_of(drone.id)) {
-        if (mutant("silence_is_death")) book_.give_back(*book_.backends.find(backend));
+    for (const std::string& backend : book_.backends.live_of(drone.id))
         expect(backend, book_.now);
-    }
 }
 
 void KeyWatch::note_silent_drones() {

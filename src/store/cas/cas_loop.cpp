@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 #include "codec/record/record_codec.h"
 #include "lease/manifest.h"
 #include "lease/resource.h"
@@ -67,7 +66,7 @@ void CasLoop::heard_of(std::string_view resource, WriteId write) {
 /// An engine that fails loses the latest writes. Its position does not show that if others have written since, nor does
 /// its marker if they had seen no later one. So this front checks for its own latest writes.
 void CasLoop::look_for_last_answered() {
-    if (!parts_.vanished || mutant("last_answers_not_looked_for")) return;
+    if (!parts_.vanished) return;
     for (const std::string& name : known_.last_answered(max_looked_for)) {
         auto compare = [this, alive = alive(), name,
                         answered = known_.answered(name)](const Result<Reading>& reading) mutable {
@@ -85,7 +84,7 @@ void CasLoop::look_for(const AnsweredLeases& answered, const std::string& resour
 }
 
 bool CasLoop::has_vanished(const AnsweredLeases& answered, const StoredRecord& shown, EngineTime now) const {
-    return parts_.vanished && answered.any_vanished(shown, now) && !mutant("deleted_record_not_noticed");
+    return parts_.vanished && answered.any_vanished(shown, now);
 }
 
 RecordWork& CasLoop::open(std::string_view resource) {
@@ -185,7 +184,7 @@ void CasLoop::remember(RecordWork& work, StoredRecord record) {
 void CasLoop::on_written(RecordWork& work) {
     if (work.first_try && !work.shown) ++counts_.one_round;
     const bool alone = work.decision.added.empty() && work.decision.extended.empty();
-    const bool looks = work.may_overlap && !alone && !mutant("overlap_not_looked_at_after");
+    const bool looks = work.may_overlap && !alone;
     remember(work, looks ? work.result : std::move(work.result));
     waiters_.note(work.resource, work.decision.after);
     for (const Decision::Expired& expired : work.decision.expired)
@@ -245,8 +244,6 @@ void CasLoop::on_refused(RecordWork& work, Swapped swapped, const Moment& moment
 
 /// The swap may have taken effect, or may still do so.
 void CasLoop::on_unknown(RecordWork& work) {
-    if (mutant("unknown_taken_for_done")) return on_written(work);
-    if (mutant("unknown_taken_for_failed")) return fetch(work, WorkPhase::fetching);
     fetch(work, WorkPhase::recovering);
 }
 
@@ -410,7 +407,7 @@ void CasLoop::on_unreachable(const Error& why) {
 void CasLoop::on_lost(const Error& why) {
     unreachable_ = why.message;
     known_.clear();
-    if (!mutant("begun_before_the_doubt")) give_up_all(unavailable(unreachable_));
+    give_up_all(unavailable(unreachable_));
 }
 
 void CasLoop::stop() {
@@ -530,7 +527,7 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     ++counts_.swaps;
     known_.keep_answered(work.resource, work.decision.after);
     const bool empty = work.decision.after.empty();
-    const WriteId becomes = mutant("write_ids_by_counter") ? WriteId{counts_.swaps} : ++parts_.last_write;
+    const WriteId becomes = ++parts_.last_write;
     Record record = work.decision.after;
     waiters_.shorten(record, work.moment.here);
     work.result = record_kept(std::move(record), work.moment, rates_, becomes);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 
 namespace holdfast::core {
 namespace {
@@ -47,7 +46,7 @@ Duration EngineClockBounds::add(const Sample& sample) {
     received_ = std::max(received_, sample.received);
     const Duration ahead = std::max(Duration::zero(), low - was_high);
     stepped_ = std::max(Duration::zero(), stepped_ - passed / steps_allowed_per) + ahead;
-    if (stepped_ <= step_allowed || mutant("clock_step_not_noticed")) return Duration::zero();
+    if (stepped_ <= step_allowed) return Duration::zero();
     return std::exchange(stepped_, Duration::zero());
 }
 
@@ -65,7 +64,6 @@ bool EngineClockBounds::usable(Instant now) const {
 
 EngineTime EngineClockBounds::latest(Instant now) const {
     HOLDFAST_ASSERT(known_);
-    if (mutant("estimate_at_the_lower_bound")) return earliest(now);
     return EngineTime{now.time_since_epoch() + high_ + drift(std::max(Duration::zero(), now - at_))};
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/mutant.h"
 #include "store/cas/engine_watch.h"
 
 namespace holdfast::core {
@@ -47,9 +46,7 @@ void EngineMarker::settle_on(const Place& there, Judges judges, Callback<Result<
     }
     auto make = [this, there, judges, done = std::move(done)](const Result<void>& declared) mutable {
         if (!declared) return done(declared.error());
-        WriteId becomes{parts_.random(), 1};
-        if (mutant("doubt_not_shared") && seen_.marker != WriteId{})
-            becomes = {seen_.marker.start, seen_.marker.count + 1};
+        const WriteId becomes{parts_.random(), 1};
         write(there.marker, becomes,
               [this, becomes, judges = std::move(judges),
                done = std::move(done)](const Result<Swapped>& swapped) mutable {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/mutant.h"
 #include "base/text.h"
 
 namespace holdfast::core {
@@ -113,8 +112,7 @@ void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<std::st
 
 std::string EngineWatch::why_doubted(const Reading& reading, const std::optional<Known>& known) const {
     if (!known && (seen_ || reading.kept.write != 0)) return "the engine has lost what was in it";
-    if (!known || known->history == hello_.history || parts_.synchronous || mutant("engine_loss_not_noticed"))
-        return {};
+    if (!known || known->history == hello_.history || parts_.synchronous) return {};
     return "the engine was restarted or another server took its place, and it may have lost leases";
 }
 

@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 namespace {
 
@@ -20,7 +18,7 @@ std::string why_lost(const Place& place, const Place& least) {
     if (place.marker == WriteId{}) return "the engine's marker is gone";
     if (place.marker.start != least.marker.start) return "the engine's marker is another";
     if (place.marker.count < least.marker.count) return "the engine's marker went back";
-    if (place.position < least.position && !mutant("position_not_checked")) return "the engine's position went back";
+    if (place.position < least.position) return "the engine's position went back";
     return {};
 }
 
@@ -39,7 +37,6 @@ void GuardedEngine::require(const Place& place) {
 
 bool GuardedEngine::take(const Place& place, const Place& least, Is position) {
     if (!open_ || least.marker.start != required_.marker.start) return false;
-    if (mutant("marker_only_at_connect")) return true;
     if (const std::string why = why_lost(place, least); !why.empty()) {
         lost(why);
         return false;
@@ -65,9 +62,8 @@ bool GuardedEngine::refuses(Callback<Result<Answer>>& reply) {
 void GuardedEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     if (refuses(reply)) return;
     Swap guarded = swap;
-    const bool mutated = mutant("marker_only_at_connect");
-    if (!mutated && !mutant("marker_not_checked")) guarded.marker = required_.marker;
-    if (!mutated && !mutant("position_not_checked")) guarded.position = required_.position;
+    guarded.marker = required_.marker;
+    guarded.position = required_.position;
     parts_.engine.swap(guarded, [this, alive = std::weak_ptr(alive_), least = required_,
                                  reply = std::move(reply)](Result<Swapped> swapped) mutable {
         if (alive.expired()) return reply(std::move(swapped));

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 namespace {
 
@@ -27,7 +25,6 @@ std::vector<LostLease> lost_of(const Record& record, const std::vector<Token>& t
 }
 
 bool take_out(Record& record, const std::vector<LostLease>& lost, const Moment& moment, const ClockRates& rates) {
-    if (mutant("lost_leases_left")) return false;
     const Duration tolerance = moved_by(rates);
     return std::erase_if(record.leases, [&](const Lease& lease) {
                return std::any_of(lost.begin(), lost.end(), [&](const LostLease& one) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 namespace {
 
@@ -27,7 +25,6 @@ bool OwnWaiters::lengthen(std::string_view resource, Record& record, Instant now
 }
 
 void OwnWaiters::shorten(Record& record, Instant now) const {
-    if (mutant("waiters_of_dead_fronts_kept")) return;
     for (Waiter& waiter : record.waiters)
         if (is_ours(waiter)) waiter.until = std::min(waiter.until, now + at_a_time);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "codec/record/record_codec.h"
 
 namespace holdfast::core {
@@ -72,7 +71,6 @@ StoredRecord record_kept(Record record, const Moment& moment, const ClockRates& 
 
 Window window_of(const StoredRecord& kept, EngineTime decided_at) {
     Window window;
-    if (mutant("window_not_given")) return window;
     for_each_end(kept, [&](EngineTime end) {
         if (end <= decided_at)
             window.from = std::max(window.from, end);

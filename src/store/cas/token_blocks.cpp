@@ -4,7 +4,6 @@
 #include <bit>
 #include <memory>
 
-#include "base/mutant.h"
 #include "base/text.h"
 
 namespace holdfast::core {
@@ -34,7 +33,7 @@ Instant TokenBlocks::next_due() const {
 
 std::optional<Token> TokenBlocks::last() const {
     const bool usable = end_ != 0 && last_ < end_ && now_ < reserved_at_ + usable_for;
-    if (!usable && !mutant("old_token_block")) return std::nullopt;
+    if (!usable) return std::nullopt;
     return last_;
 }
 
@@ -64,8 +63,6 @@ void TokenBlocks::reserve() {
             const Token highest = parse_number(found.kept.bytes).value_or(0);
             const std::int64_t clock = found.wall_ms != 0 ? found.wall_ms : parts_.wall_ms();
             *first = std::max(highest, floor_at(clock));
-            if (mutant("tokens_by_block"))
-                *first = highest != 0 ? highest + (Token{1} << 23) : floor_at(clock) / per_ms;
             return std::to_string(*first + size);
         },
         [this, first, size, asked_at](const Result<Reading>& reserved) {

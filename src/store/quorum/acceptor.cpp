@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "lease/limits.h"
 #include "store/cas/changes.h"
 #include "store/memory/memory_store.h"
@@ -100,19 +99,18 @@ struct Acceptor::Impl {
           records(parts.listener, parts.hash_key),
           ballots(parts.hash_key, {config.ballot_kept(), 4 * config.attempt_time}),
           silent_until(parts.silent_until) {
-        if (mutant("token_ceiling_not_durable")) return;
         highest_token = ceiling = needed = parts.highest_token;
-        if (silent_until > Instant{} && !mutant("ceiling_not_promised")) ballots.forget_up_to(end_of(ceiling));
+        if (silent_until > Instant{}) ballots.forget_up_to(end_of(ceiling));
     }
 
-    bool silent() const { return now < silent_until && !mutant("no_silence"); }
+    bool silent() const { return now < silent_until; }
     bool is_strange(std::string_view resource, Ballot ballot) const {
         return ballot.node >= config.members || resource.size() > max_name_bytes;
     }
 
     bool within_ceiling(std::uint64_t number) {
         needed = std::max(needed, number);
-        return number <= ceiling || mutant("token_ceiling_not_durable");
+        return number <= ceiling;
     }
 
     Record read(std::string_view resource) {
@@ -132,16 +130,8 @@ struct Acceptor::Impl {
         return vote;
     }
 
-    /// The effect on a register when Q5 is switched off.
-    void forget_with_entries(std::string_view resource) {
-        if (!mutant("ballot_dropped_with_entries")) return;
-        BallotEntry* entry = ballots.find(resource);
-        if (entry != nullptr && read(resource).leases.empty()) entry->promised = entry->accepted = Ballot{};
-    }
-
     std::optional<Vote> prepare(const Prepare& message) {
         if (silent() || is_strange(message.resource, message.ballot)) return std::nullopt;
-        forget_with_entries(message.resource);
         BallotEntry* entry = ballots.find(message.resource);
         Vote answer = vote(message.ballot, false, entry);
         if (message.ballot < answer.promised || !within_ceiling(message.ballot.counter)) return answer;
@@ -158,12 +148,11 @@ struct Acceptor::Impl {
 
     std::optional<Vote> accept(Accept message) {
         if (silent() || is_strange(message.resource, message.ballot)) return std::nullopt;
-        forget_with_entries(message.resource);
         BallotEntry* entry = ballots.find(message.resource);
         Vote answer = vote(message.ballot, true, entry);
         const bool heard_before = entry != nullptr && entry->accepted == message.ballot;
         const Token highest = highest_in(message.record.record);
-        const bool too_low = message.ballot < answer.promised && !mutant("lower_ballot_accepted");
+        const bool too_low = message.ballot < answer.promised;
         answer.granted = heard_before;
         if (heard_before || too_low) return answer;
         const bool known_after_restart =

@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 
 namespace holdfast::core {
 
 PeerLives::PeerLives(Parts parts) : self_(parts.self), own_(std::move(parts.own)), seen_(std::move(parts.seen)) {
     HOLDFAST_ASSERT(self_ < parts.members && !own_.empty());
-    if (mutant("peer_lives_forgotten")) seen_.clear();
     seen_.resize(parts.members);
     durable_ = seen_;
 }
@@ -18,7 +16,7 @@ PeerLives::Judgement PeerLives::judge(NodeIndex peer, LifeMark theirs, LifeMark 
     if (old()) return Judgement::ours_is_old;
     const LifeMark& latest = seen_.at(peer);
     const bool twin = theirs.boot == latest.boot && theirs.incarnation != latest.incarnation;
-    if (theirs.boot < latest.boot || (twin && !mutant("incarnation_ignored"))) return Judgement::theirs_is_old;
+    if (theirs.boot < latest.boot || twin) return Judgement::theirs_is_old;
     return was_ours(known_there) ? Judgement::current : Judgement::ours_is_old;
 }
 
@@ -27,7 +25,6 @@ PeerLives::Judgement PeerLives::judge(NodeIndex peer, LifeMark theirs, LifeMark 
 bool PeerLives::was_ours(LifeMark mark) const {
     if (mark.boot == 0) return true;
     if (mark.incarnation == 0) return mark.boot < own().boot;
-    if (mutant("own_lives_not_compared")) return mark.boot <= own().boot;
     return std::find(own_.rbegin(), own_.rend(), mark) != own_.rend();
 }
 
@@ -38,7 +35,6 @@ void PeerLives::met(NodeIndex peer, LifeMark theirs, const std::vector<LifeMark>
 
 /// A later incarnation of a third member that only the peer has met must not be missed.
 void PeerLives::told(NodeIndex peer, const std::vector<LifeMark>& known_there) {
-    if (mutant("lives_not_told")) return;
     for (std::size_t member = 0; member < std::min(known_there.size(), seen_.size()); ++member) {
         if (member == self_ || member == peer) continue;
         keep_if_later(member, known_there[member]);
@@ -51,7 +47,7 @@ void PeerLives::told(NodeIndex peer, const std::vector<LifeMark>& known_there) {
 void PeerLives::note_twin(std::size_t member, LifeMark mark) {
     LifeMark& known = seen_.at(member);
     const bool twin = mark.boot == known.boot && mark.incarnation != known.incarnation;
-    if (twin && mark.incarnation != 0 && !mutant("twins_trusted")) known.incarnation = 0;
+    if (twin && mark.incarnation != 0) known.incarnation = 0;
 }
 
 void PeerLives::keep_if_later(std::size_t member, LifeMark mark) {
@@ -59,7 +55,7 @@ void PeerLives::keep_if_later(std::size_t member, LifeMark mark) {
 }
 
 bool PeerLives::old() const {
-    return old_ && !mutant("old_copy_goes_on");
+    return old_;
 }
 
 std::optional<std::vector<LifeMark>> PeerLives::to_write() const {
@@ -73,7 +69,7 @@ void PeerLives::written(const std::vector<LifeMark>& lives) {
 }
 
 bool PeerLives::may_take_part(NodeIndex peer, LifeMark theirs) const {
-    return !old() && seen_.at(peer) == theirs && (durable_[peer] == theirs || mutant("peer_life_not_durable"));
+    return !old() && seen_.at(peer) == theirs && durable_[peer] == theirs;
 }
 
 }  // namespace holdfast::core

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 namespace {
 
@@ -67,7 +65,6 @@ bool PeerTransport::is_gone(RequestOrigin origin, Instant now) const {
 
 bool PeerTransport::admits(const Envelope& envelope) {
     if (envelope.to != config_.node || envelope.from == config_.node || envelope.from >= peers_.size()) return false;
-    if (mutant("former_life_heard")) return true;
     if (envelope.to_boot != config_.boot) return false;
     BootNumber& last = peers_[envelope.from].last;
     if (envelope.from_boot < last) return false;

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "base/assert.h"
-#include "base/mutant.h"
 #include "lease/resource.h"
 #include "store/cas/changes.h"
 #include "store/cas/overlapping.h"
@@ -61,16 +60,6 @@ std::vector<Value> without(const std::vector<Value>& values, const std::vector<V
     return rest;
 }
 
-/// The effect on a grant when Q8 is switched off: a lease that its holder seems to have replaces the new one.
-void reuse_echo(Record& record, const std::vector<Token>& added) {
-    std::erase_if(record.leases, [&](const Lease& lease) {
-        return is_in(added, lease.token) &&
-               std::any_of(record.leases.begin(), record.leases.end(), [&](const Lease& echo) {
-                   return echo.holder == lease.holder && echo.session == lease.session && !is_in(added, echo.token);
-               });
-    });
-}
-
 Decided apply_once(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours,
                    const OwnTokens& own, Instant now) {
     const auto tokens = tokens_of(record);
@@ -99,7 +88,6 @@ Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neigh
         decided = apply_once(batch, record, neighbours, own, now);
     }
     if (decided.changed) decided.extended = extended_in(record, before);
-    if (mutant("echo_reused")) reuse_echo(record, decided.added);
     return decided;
 }
 
@@ -232,7 +220,7 @@ void Proposer::start(Register& reg, Ballot ballot, Phase phase) {
     reg.attempt.number = ++last_attempt_;
     reg.attempt.ballot = ballot;
     reg.attempt.begun = now_;
-    reg.attempt.deadline = now_ + config_.attempt_time * (mutant("deadline_from_promise") ? 40 : 1);
+    reg.attempt.deadline = now_ + config_.attempt_time;
     reg.phase = phase;
     by_counter_[ballot.counter] = &reg;
     set_timer(reg, reg.attempt.deadline);
@@ -280,24 +268,21 @@ void Proposer::on_vote(NodeIndex from, Vote vote) {
     if (attempt.ballot != vote.ballot || now_ >= attempt.deadline) return;  // Q3
     if (reg.phase != (vote.accepting ? Phase::accepting : Phase::preparing)) return;
     if (!vote.granted) return on_refusal(reg, from, vote);
-    const bool first = attempt.granted.insert(from);
-    ++attempt.replies;
-    if (!first && !mutant("replies_counted")) return;
-    const std::size_t votes = mutant("replies_counted") ? attempt.replies : attempt.granted.size();  // Q4
+    if (!attempt.granted.insert(from)) return;  // Q4
     if (!vote.accepting) return on_promise(reg, std::move(vote));
-    if (votes == config_.majority()) on_accepted(reg);
+    if (attempt.granted.size() == config_.majority()) on_accepted(reg);
 }
 
 void Proposer::on_promise(Register& reg, Vote vote) {
     Attempt& attempt = reg.attempt;
-    attempt.agreed &= attempt.replies == 1 || vote.accepted == attempt.newest;
-    if (attempt.replies == 1 || vote.accepted > attempt.newest) {  // Q6
+    const bool first = attempt.granted.size() == 1;
+    attempt.agreed &= first || vote.accepted == attempt.newest;
+    if (first || vote.accepted > attempt.newest) {  // Q6
         attempt.newest = vote.accepted;
         attempt.record = std::move(vote.record);
     }
     attempt.highest_token = std::max(attempt.highest_token, vote.highest_token);
-    const std::size_t votes = mutant("replies_counted") ? attempt.replies : attempt.granted.size();
-    if (votes == config_.majority()) decide(reg, nullptr);
+    if (attempt.granted.size() == config_.majority()) decide(reg, nullptr);
 }
 
 void Proposer::on_refusal(Register& reg, NodeIndex from, const Vote& vote) {
@@ -319,8 +304,7 @@ void Proposer::wait_less(Register& reg) {
 void Proposer::decide(Register& reg, const Shown* sight) {
     Attempt& attempt = reg.attempt;
     const ClockRates rates = config_.rates();
-    const Duration lost = mutant("time_diminished") ? config_.attempt_time : Duration::zero();
-    Record record = arrive(attempt.record, now_ - lost);
+    Record record = arrive(attempt.record, now_);
     const bool echo = take_out(record, reg.abandoned);
     record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
     rates.to_usable(record, now_);
@@ -333,7 +317,7 @@ void Proposer::decide(Register& reg, const Shown* sight) {
     put_absent_back(record);
     if (reg.may_overlap && unknown.asked()) return look(reg, Phase::looking_before);
     if (!decided.changed && !echo) {
-        if (!attempt.agreed && !mutant("unchosen_read")) return accept(reg, arrive(attempt.record, now_));
+        if (!attempt.agreed) return accept(reg, arrive(attempt.record, now_));
         acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
         return conclude(reg);
     }
@@ -351,7 +335,6 @@ void Proposer::accept(Register& reg, Record record) {
     Attempt& attempt = reg.attempt;
     attempt.next = counter_.next();
     attempt.granted = attempt.refused = NodeSet{};
-    attempt.replies = 0;
     reg.phase = Phase::accepting;
     set_timer(reg, attempt.deadline);
     if (reg.may_overlap) attempt.result = record;
@@ -367,7 +350,7 @@ void Proposer::on_accepted(Register& reg) {
     // Also after a renewal: the lease may have ended on all acceptors but the one that heard of it last. An overlapping
     // lease may have been granted since; being in another register, it did not meet this ballot.
     const bool alone = attempt.added.empty() && attempt.extended.empty();
-    if (reg.may_overlap && !alone && !mutant("overlap_not_looked_at_after")) return look(reg, Phase::looking_after);
+    if (reg.may_overlap && !alone) return look(reg, Phase::looking_after);
     conclude(reg);
 }
 

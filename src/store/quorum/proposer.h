@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/mutant.h"
 #include "base/random.h"
 #include "store/cas/pending.h"
 #include "store/cas/text_map.h"
@@ -45,7 +44,6 @@ struct Attempt {
     NodeSet granted;
     NodeSet refused;
     Ballot outbid_by;  ///< the highest ballot that a refusing node had promised to another
-    std::size_t replies = 0;
 
     // From the promises:
     Ballot newest;
@@ -89,15 +87,15 @@ struct EarlierRegister {
 class Counter {
  public:
     Counter(const QuorumConfig& config, Acceptor& acceptor, std::uint64_t from)
-        : config_(config), acceptor_(acceptor), last_(mutant("ballots_reused") ? 0 : from), heard_(last_) {}
+        : config_(config), acceptor_(acceptor), last_(from), heard_(last_) {}
 
     Ballot next() {
         if (heard_ > last_ && acceptor_.admits_counter(heard_ + margin)) last_ = heard_;
-        return {++last_, mutant("ballots_reused") ? 0 : config_.boot, config_.node};
+        return {++last_, config_.boot, config_.node};
     }
 
     void heard(Ballot ballot) {
-        if (ballot.counter <= heard_ || ballot.counter > highest || mutant("ballots_reused")) return;
+        if (ballot.counter <= heard_ || ballot.counter > highest) return;
         heard_ = ballot.counter;
         acceptor_.expect_counter(heard_);
     }

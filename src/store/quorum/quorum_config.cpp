@@ -1,7 +1,5 @@
 #include "store/quorum/quorum_config.h"
 
-#include "base/mutant.h"
-
 namespace holdfast::core {
 
 Duration QuorumConfig::ballot_kept() const {
@@ -9,7 +7,6 @@ Duration QuorumConfig::ballot_kept() const {
 }
 
 Duration QuorumConfig::silence() const {
-    if (mutant("half_silence")) return ballot_kept() / 2;
     return ballot_kept();
 }
 

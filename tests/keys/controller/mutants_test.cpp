@@ -1,9 +1,9 @@
-// Each mutant switches one rule off (base/mutant.h). The world of drones must notice every one of them; that it notices
+// Each mutant switches one rule off (tests/mutants). The world of drones must notice every one of them; that it notices
 // nothing when none is active is history_test.cpp.
 
 #include <gtest/gtest.h>
 
-#include "base/mutant.h"
+#include "mutants/mutant.h"
 #include "keys/controller/history_world.h"
 
 namespace holdfast::core {
