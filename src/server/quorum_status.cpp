@@ -4,12 +4,10 @@
 #include <cstdio>
 
 #include "base/time.h"
-#include "doors/http/json_writer.h"
+#include "codec/json_writer.h"
 
 namespace holdfast {
 namespace {
-
-using http::JsonWriter;
 
 std::string decimal(double number) {
     char text[32];

@@ -1,15 +1,9 @@
 #include "doors/http/answers.h"
 
-#include "base/clock.h"
-#include "base/printable.h"
 #include "base/text.h"
 #include "lease/manifest.h"
 
 namespace holdfast::http {
-
-std::string Moment::shown(Instant instant) {
-    return format_wall_time(shown_wall_ms(instant));
-}
 
 Response failure(const core::Refused& refused) {
     return failure(refused.code, refused.detail, refused.retry_in);
@@ -27,18 +21,6 @@ void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& con
         json.flag("reserved", conflict.reserved).close_object();
     }
     json.close_array();
-}
-
-std::string event_json(const core::Event& event, const Moment& moment) {
-    std::string text;
-    JsonWriter json(text);
-    const core::SplitName split = core::split_name(event.resource);
-    json.open_object().field("type", core::to_string(event.kind));
-    json.field("lease", core::to_string(core::LeaseName{event.resource, event.token}));
-    json.field("namespace", split.name_space).field("resource", split.resource);
-    json.field("predicate", core::to_string(event.predicate)).field("holder", event.holder);
-    json.field("token", event.token).field("at", moment.shown(event.at)).close_object();
-    return text;
 }
 
 void put_key(JsonWriter& json, const core::Key& key) {

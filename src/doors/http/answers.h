@@ -1,28 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "authority/authority.h"
-#include "doors/http/json_writer.h"
+#include "codec/json_writer.h"
 #include "doors/http/response.h"
 #include "keys/controller/key.h"
 
 namespace holdfast::http {
 
 /// Response parts shared by all resources, in the format of docs/http-api.md.
-
-/// The time of a response. Instants of the store are shown as wall-clock times, for people only (T1).
-struct Moment {
-    Instant now;
-
-    static std::string shown(Instant instant);
-};
-
-/// The holder's own time, if it sent one (T4).
-using ClientTime = std::optional<std::uint64_t>;
 
 Response failure(const core::Refused& refused);
 
@@ -31,9 +19,6 @@ void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& con
 
 void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban);
 Response answer_ban(const std::string& holder, const core::Ban& ban);
-
-/// `data` of an event.
-std::string event_json(const core::Event& event, const Moment& moment);
 
 /// `"key": {namespace, name, tag}`.
 void put_key(JsonWriter& json, const core::Key& key);

@@ -1,5 +1,7 @@
 #include "doors/http/decode.h"
 
+#include <fmt/format.h>
+
 #include "base/code.h"
 #include "keys/controller/key_limits.h"
 #include "lease/ip_prefix.h"
@@ -74,6 +76,17 @@ Result<core::LeaseName> decode_lease_name(std::string_view id) {
     if (!checked) return checked.error();
     name->resource = core::full_name(split.name_space, split.resource);
     return *name;
+}
+
+std::string lease_path(std::size_t index) {
+    return fmt::format("leases[{}]", index);
+}
+
+Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
+    if (item.kind != JsonValue::Kind::string) return invalid_argument(path + " must be the name of a lease");
+    auto name = decode_lease_name(item.text);
+    if (!name) return Error{name.error().code, path + ": " + name.error().message};
+    return name;
 }
 
 Result<EventFilter> decode_event_filter(const Request& request) {

@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "doors/http/fields.h"
 #include "doors/http/json_value.h"
-#include "doors/http/query.h"
 #include "doors/http/request.h"
 #include "keys/controller/key.h"
 
@@ -51,6 +50,10 @@ Result<DecodedPage> decode_page(const Request& request);
 
 /// Parses a lease name from a path or a list, into its canonical form.
 Result<core::LeaseName> decode_lease_name(std::string_view id);
+/// The path of an entry of a request's list of leases, for messages: `leases[INDEX]`.
+std::string lease_path(std::size_t index);
+/// The lease name at this path.
+Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path);
 
 /// For routes that take neither a query nor a body.
 Result<void> decode_nothing(const Request& request);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "authority/event_json.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "doors/http/answers.h"
 #include "lease/manifest.h"
 
 namespace holdfast::http {
@@ -23,13 +24,13 @@ std::string id_line(std::string_view epoch, std::uint64_t sequence) {
 
 }  // namespace
 
-std::string event_text(const core::Event& event, std::string_view epoch, const core::Authority& authority) {
+std::string event_text(const core::Event& event, std::string_view epoch) {
     std::string text;
     if (event.sequence != 0) text += id_line(epoch, event.sequence);
     text += "event: ";
     text += core::to_string(event.kind);
     text += "\ndata: ";
-    text += event_json(event, {authority.now()});
+    text += core::event_json(event, shown_wall_ms(event.at));
     text += "\n\n";
     return text;
 }
@@ -134,12 +135,12 @@ void EventHub::tell(const core::Event& event) {
 
 const std::string& EventHub::text_of(const core::Event& event) {
     if (event.sequence == 0) {
-        if (passing_text_.empty()) passing_text_ = event_text(event, epoch_, authority_);
+        if (passing_text_.empty()) passing_text_ = event_text(event, epoch_);
         return passing_text_;
     }
     texts_.resize(texts_kept);
     Text& kept = texts_[event.sequence % texts_kept];
-    if (kept.sequence != event.sequence) kept = {event.sequence, event_text(event, epoch_, authority_)};
+    if (kept.sequence != event.sequence) kept = {event.sequence, event_text(event, epoch_)};
     return kept.text;
 }
 

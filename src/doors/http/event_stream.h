@@ -52,7 +52,7 @@ class EventStream {
 };
 
 /// Formats an event as a Server-Sent Event.
-std::string event_text(const core::Event& event, std::string_view epoch, const core::Authority& authority);
+std::string event_text(const core::Event& event, std::string_view epoch);
 
 /// A subscriber of the hub.
 class EventSink {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doors/http/exchange.h"
+#include "doors/http/reply.h"
 #include "doors/http/request.h"
 
 namespace holdfast::http {

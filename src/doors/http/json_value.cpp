@@ -4,7 +4,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "base/code.h"
-#include "doors/http/json_writer.h"
+#include "codec/json_writer.h"
 
 namespace holdfast::http {
 namespace {

@@ -5,18 +5,14 @@
 
 #include "authority/authority.h"
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/code.h"
-#include "base/printable.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "doors/http/answers.h"
 #include "doors/http/decode.h"
 #include "doors/http/handlers.h"
-#include "doors/http/request.h"
-#include "election/candidate.h"
-#include "lease/ip_prefix.h"
+#include "doors/http/lease_json.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
 #include "lease/owner.h"
@@ -28,7 +24,6 @@ namespace {
 namespace limits = core::limits;
 using core::Code;
 using core::Refused;
-using VerifyAnswers = core::Answer<std::vector<core::VerifyAnswer>>;
 
 struct DecodedAcquire {
     core::AcquireRequest request;
@@ -39,20 +34,6 @@ struct DecodedRenewal {
     core::RenewRequest request;
     bool all = false;  ///< the body named no leases
     std::optional<std::uint64_t> client_time_ms;
-};
-
-/// Either leases or a holder, and the holder's epoch.
-struct DecodedVerify {
-    std::vector<core::LeaseName> leases;
-    std::string holder;
-    std::optional<std::uint64_t> epoch;
-};
-
-/// A page of leases to list. Owns the text that core::ListQuery refers to.
-struct DecodedList {
-    std::string name_space, prefix, holder;
-    std::size_t limit = 100;
-    std::string after;
 };
 
 core::Predicate predicate_field(Fields& fields) {
@@ -117,28 +98,6 @@ Result<std::vector<core::Intent>> decode_manifest(Fields& fields, std::string_vi
     return decode_intents(*list, name_space);
 }
 
-Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
-    if (item.kind != JsonValue::Kind::string) return invalid_argument(path + " must be the name of a lease");
-    auto name = decode_lease_name(item.text);
-    if (!name) return Error{name.error().code, path + ": " + name.error().message};
-    return name;
-}
-
-std::string path_of(std::size_t index) {
-    return "leases[" + std::to_string(index) + "]";
-}
-
-Result<std::vector<core::LeaseName>> decode_names(const JsonValue& list) {
-    std::vector<core::LeaseName> names;
-    names.reserve(list.items.size());
-    for (std::size_t i = 0; i < list.items.size(); ++i) {
-        auto name = decode_listed(list.items[i], path_of(i));
-        if (!name) return name.error();
-        names.push_back(std::move(*name));
-    }
-    return names;
-}
-
 /// A lease with its progress, or just its name.
 Result<core::LeaseToRenew> decode_lease_to_renew(const JsonValue& item, const std::string& path) {
     core::LeaseToRenew lease;
@@ -160,7 +119,7 @@ Result<std::vector<core::LeaseToRenew>> decode_leases_to_renew(const JsonValue& 
     std::vector<core::LeaseToRenew> leases;
     leases.reserve(list.items.size());
     for (std::size_t i = 0; i < list.items.size(); ++i) {
-        auto lease = decode_lease_to_renew(list.items[i], path_of(i));
+        auto lease = decode_lease_to_renew(list.items[i], lease_path(i));
         if (!lease) return lease.error();
         leases.push_back(std::move(*lease));
     }
@@ -263,106 +222,12 @@ Result<core::ReleaseRequest> decode_release(const Request& request, const std::s
     return release;
 }
 
-Result<DecodedVerify> decode_verify(const Request& request) {
-    auto body = body_only(request);
-    if (!body) return body.error();
-    Fields fields(*body);
-    DecodedVerify verify;
-    const JsonValue* leases = fields.array("leases", limits::leases_per_request);
-    if (fields.has("leases") == fields.has("holder")) fields.refuse("say either leases or holder");
-    verify.holder = fields.text("holder").value_or("");
-    verify.epoch = epoch_field(fields);
-    if (fields.has("holder")) fields.check(core::check_holder(verify.holder));
-    if (fields.has("epoch") && !fields.has("holder")) fields.refuse("epoch goes with holder");
-    if (auto error = fields.error()) return *error;
-    if (leases == nullptr) return verify;
-    auto names = decode_names(*leases);
-    if (!names) return names.error();
-    verify.leases = std::move(*names);
-    return verify;
-}
-
-Result<DecodedList> decode_list(const Request& request) {
-    auto query = query_only(request);
-    if (!query) return query.error();
-    DecodedList list;
-    list.holder = query->text("holder", limits::holder_bytes).value_or("");
-    list.prefix = query->text("prefix", limits::resource_bytes).value_or("");
-    list.name_space = namespace_parameter(*query);
-    list.limit = query->whole("limit", 1, 1000).value_or(100);
-    list.after = query->text("after", core::limits::cursor_bytes).value_or("");
-    if (auto error = query->error()) return *error;
-    return list;
-}
-
 /// Size of a response to many renewals above which the holders' own texts are omitted.
 constexpr std::size_t renewals_bytes_whole = 1024 * 1024;
-
-void put_names(JsonWriter& json, std::string_view resource, core::Token token) {
-    const core::SplitName split = core::split_name(resource);
-    json.field("id", core::to_string(core::LeaseName{std::string(resource), token}));
-    json.field("namespace", split.name_space).field("resource", split.resource);
-}
 
 void put_error(JsonWriter& json, Code code, std::string_view detail) {
     json.key("error").open_object().field("code", core::name_of(code));
     json.field("message", message_of(code, detail)).close_object();
-}
-
-void put_timeline(JsonWriter& json, const core::Timeline& timeline, ClientTime client_time) {
-    json.key("timeline").open_object();
-    json.field("renew_in_ms", to_ms(timeline.renew_in));
-    json.field("soft_terminate_in_ms", to_ms(timeline.soft_terminate_in));
-    json.field("hard_terminate_in_ms", to_ms(timeline.hard_terminate_in));
-    json.field("expires_in_ms", to_ms(timeline.expires_in));
-    if (client_time) {
-        const auto base = static_cast<std::int64_t>(*client_time);  // max_client_time_ms keeps the sum in range
-        json.field("renew_at_ms", base + to_ms(timeline.renew_in));
-        json.field("soft_terminate_at_ms", base + to_ms(timeline.soft_terminate_in));
-        json.field("hard_terminate_at_ms", base + to_ms(timeline.hard_terminate_in));
-    }
-    json.close_object();
-}
-
-struct LeaseView {
-    std::string_view resource;
-    const core::Lease& lease;
-    const core::Timeline& timeline;
-    bool granted = false;  ///< to the reader of this response
-    bool brief = false;    ///< without the holder's own texts
-};
-
-/// The session of a leader proves that it is the leader (R2), so only the response to its own request has it.
-bool shows_session(const LeaseView& view) {
-    return view.granted || core::shows_session(view.resource, view.lease.session);
-}
-
-void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time, const Moment& moment) {
-    const core::Lease& lease = view.lease;
-    json.open_object();
-    put_names(json, view.resource, lease.token);
-    json.field("predicate", core::to_string(lease.predicate));
-    json.field("holder", lease.holder);
-    if (shows_session(view)) json.field("session", lease.session);
-    json.field("token", lease.token);
-    json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
-    if (!lease.reason.empty() && !view.brief) json.field("reason", lease.reason);
-    if (!lease.metadata.empty() && !view.brief) json.key("metadata").raw(printable_json(lease.metadata));
-    json.field("ttl_ms", to_ms(lease.ttl));
-    const bool dated = lease.acquired_wall_ms != 0;
-    json.field("acquired_at", dated ? format_wall_time(lease.acquired_wall_ms) : moment.shown(lease.acquired_at));
-    json.field("expires_at", moment.shown(lease.expires_at));
-    put_timeline(json, view.timeline, client_time);
-    if (lease.priority) json.field("priority", *lease.priority);
-    if (lease.progress) json.field("progress", lease.progress->count);
-    json.close_object();
-}
-
-/// For whom an expired lease is reserved, and for how much longer (R5).
-void put_grace(JsonWriter& json, const core::Verified& verified) {
-    if (verified.state != core::LeaseState::grace) return;
-    json.field("holder", verified.reserved_holder);
-    json.field("reserved_for_ms", to_ms(verified.reserved_for.value_or(Duration::zero())));
 }
 
 void put_ttl_cut(JsonWriter& json, const std::optional<core::TtlCut>& cut) {
@@ -371,14 +236,14 @@ void put_ttl_cut(JsonWriter& json, const std::optional<core::TtlCut>& cut) {
     json.field("requested_ms", to_ms(cut->requested)).field("granted_ms", to_ms(cut->granted)).close_object();
 }
 
-Response granted(const core::AcquireGranted& answer, ClientTime client_time, const Moment& moment) {
+Response granted(const core::AcquireGranted& answer, ClientTime client_time) {
     Response response{.status = 201};
     JsonWriter json(response.body);
     json.open_object().field("verdict", "GRANTED").field("waited_ms", to_ms(answer.waited));
     if (client_time) *client_time += static_cast<std::uint64_t>(to_ms(answer.waited));
     json.key("leases").open_array();
     for (const core::HeldLease& held : answer.leases)
-        put_lease(json, {held.resource, held.lease, held.timeline, true}, client_time, moment);
+        put_lease(json, {held.resource, held.lease, held.timeline, true}, client_time);
     json.close_array();
     put_ttl_cut(json, answer.ttl_cut);
     json.close_object();
@@ -408,53 +273,32 @@ Response refused(const core::Refused& answer, std::string_view key, std::string_
     return response;
 }
 
-void put_verified(JsonWriter& json, const core::VerifyAnswer& answer) {
-    const core::Verified& verified = answer.verified;
-    json.open_object().field("id", core::to_string(answer.name)).field("state", core::to_string(verified.state));
-    if (verified.lease) {
-        json.field("holder", verified.lease->holder);
-        json.field("expires_in_ms", to_ms(verified.lease->expires_at - answer.at));
-    }
-    put_grace(json, verified);
-    json.key("current").open_array();
-    for (const core::Lease& lease : verified.current) {
-        json.open_object().field("holder", lease.holder).field("predicate", core::to_string(lease.predicate));
-        json.field("token", lease.token).field("expires_in_ms", to_ms(lease.expires_at - answer.at)).close_object();
-    }
-    json.close_array().close_object();
-}
-
-Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time, const Moment& moment) {
-    if (const auto* grant = std::get_if<core::AcquireGranted>(&answer)) return granted(*grant, client_time, moment);
+Response answer_acquire(const core::AcquireAnswer& answer, ClientTime client_time) {
+    if (const auto* grant = std::get_if<core::AcquireGranted>(&answer)) return granted(*grant, client_time);
     if (const auto* taken = std::get_if<core::AcquireBusy>(&answer)) return busy(*taken);
     return refused(std::get<core::Refused>(answer), "verdict", "REFUSED");
 }
 
-Response renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment, bool brief) {
+Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, bool brief = false) {
     const auto* renewed = std::get_if<core::RenewedLease>(&answer.result);
     if (renewed == nullptr) return refused(std::get<core::Refused>(answer.result), "result", "REJECTED");
     Response response;
     JsonWriter json(response.body);
     json.open_object().field("result", "RENEWED").key("lease");
-    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline, false, brief}, client_time,
-              moment);
+    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline, false, brief}, client_time);
     put_ttl_cut(json, renewed->ttl_cut);
     json.close_object();
     return response;
 }
 
-Response answer_renewal(const core::RenewAnswer& answer, ClientTime client_time, const Moment& moment) {
-    return renewal(answer, client_time, moment, false);
-}
-
-Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time, const Moment& moment) {
+Response answer_renewals(const core::RenewAllAnswer& all, ClientTime client_time) {
     std::uint64_t renewed = 0;
     std::string results;
     JsonWriter list(results);
     list.open_array();
     for (const core::RenewAnswer& answer : all.answers) {
         const bool brief = results.size() > renewals_bytes_whole;
-        const Response one = renewal(answer, client_time, moment, brief);
+        const Response one = answer_renewal(answer, client_time, brief);
         renewed += one.code ? 0 : 1;
         std::string id;
         JsonWriter(id).text(core::to_string(answer.name));
@@ -476,66 +320,11 @@ Response answer_release(const core::LeaseName& name, const core::ReleaseAnswer& 
     return response;
 }
 
-Response answer_lease(const core::VerifyAnswer& answer, const Moment& moment) {
-    const core::Verified& verified = answer.verified;
-    if (verified.state == core::LeaseState::unknown) return failure(Code::unknown_lease);
+Response answer_bar(const core::HeldLease& held) {
     Response response;
     JsonWriter json(response.body);
     json.open_object().key("lease");
-    if (verified.lease) {
-        const core::Timeline timeline = answer.timeline.value_or(core::timeline_of(*verified.lease, answer.at));
-        put_lease(json, {answer.name.resource, *verified.lease, timeline}, {}, moment);
-    } else {
-        json.open_object();
-        put_names(json, answer.name.resource, answer.name.token);
-        json.field("token", answer.name.token).field("state", core::to_string(verified.state));
-        json.field("ended_ago_ms", to_ms(verified.ended_ago.value_or(Duration::zero())));
-        put_grace(json, verified);
-        json.close_object();
-    }
-    json.close_object();
-    return response;
-}
-
-Response answer_list(const core::ListPage& page, const Moment& moment) {
-    return answer_page("leases", page.leases, page.next, [&](JsonWriter& json, const core::NamedLease& named) {
-        put_lease(json, {named.resource, named.lease, core::timeline_of(named.lease, moment.now)}, {}, moment);
-    });
-}
-
-Response answer_verify(const std::vector<core::VerifyAnswer>& answers) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("results").open_array();
-    for (const core::VerifyAnswer& answer : answers)
-        put_verified(json, answer);
-    json.close_array().close_object();
-    return response;
-}
-
-Response answer_leader(const std::string& group, const core::VerifyAnswer& answer) {
-    const core::Lease* leader = nullptr;
-    for (const core::Lease& lease : answer.verified.current)
-        if (lease.predicate == core::Predicate::mutates && (leader == nullptr || lease.token > leader->token))
-            leader = &lease;
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().field("group", group).field("resource", answer.name.resource);
-    if (leader != nullptr) {
-        json.field("leader", leader->holder).field("token", leader->token);
-        json.field("expires_in_ms", to_ms(leader->expires_at - answer.at));
-    } else {
-        json.key("leader").null().key("token").null().key("expires_in_ms").null();
-    }
-    json.close_object();
-    return response;
-}
-
-Response answer_bar(const core::HeldLease& held, const Moment& moment) {
-    Response response;
-    JsonWriter json(response.body);
-    json.open_object().key("lease");
-    put_lease(json, {held.resource, held.lease, held.timeline}, {}, moment);
+    put_lease(json, {held.resource, held.lease, held.timeline});
     json.close_object();
     return response;
 }
@@ -546,21 +335,6 @@ Response answer_revoke(const core::LeaseName& name) {
     json.open_object().field("id", core::to_string(name));
     json.field("state", core::to_string(core::LeaseState::revoked)).close_object();
     return response;
-}
-
-Moment moment_of(const Services& services) {
-    return {services.authority.now()};
-}
-
-/// Adds the remaining time to a refusal with `unavailable`, if it is known how long the trouble lasts.
-core::AcquireAnswer with_known_wait(const core::AcquireAnswer& answer, const Services& services) {
-    const auto* refused = std::get_if<core::Refused>(&answer);
-    if (refused == nullptr || refused->code != core::Code::unavailable || !services.own_trouble) return answer;
-    const std::optional<Trouble> trouble = services.own_trouble();
-    if (!trouble || !trouble->left) return answer;
-    core::Refused told = *refused;
-    told.retry_in = trouble->left;
-    return told;
 }
 
 /// Only the session proves the leader, so every leader gets one (R2): without it, a leader could not step down. Other
@@ -582,18 +356,12 @@ Result<core::LeaseName> decode_named(const Request& request, const std::string& 
     return decode_lease_name(id);
 }
 
-Callback<core::Answer<core::HeldLease>> reply_barred(Services& services, Reply reply) {
-    return [reply = std::move(reply), &services](const core::Answer<core::HeldLease>& answer) {
+Callback<core::Answer<core::HeldLease>> reply_barred(Reply reply) {
+    return [reply = std::move(reply)](const core::Answer<core::HeldLease>& answer) {
         if (!reply.open()) return;
         if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_bar(std::get<core::HeldLease>(answer), {services.authority.now()}));
+        reply(answer_bar(std::get<core::HeldLease>(answer)));
     };
-}
-
-Result<std::string> decode_group(const std::string& group) {
-    const std::string resource = core::leader_resource(group);
-    if (auto checked = core::check_resource(resource); !checked) return checked.error();
-    return core::normalised(resource);
 }
 
 }  // namespace
@@ -604,11 +372,10 @@ void handle_acquire(Services& services, const Request& request, const std::strin
     name_session_of_leader(decoded->request);
     const ClientTime client_time = decoded->client_time_ms;
     if (decoded->request.wait > Duration::zero()) decoded->request.reachable = [reply] { return reply.reachable(); };
-    const auto ticket = services.authority.acquire(
-        std::move(decoded->request), [reply, client_time, &services](const core::AcquireAnswer& answer) {
-            if (reply.open())
-                reply(answer_acquire(with_known_wait(answer, services), client_time, moment_of(services)));
-        });
+    const auto ticket = services.authority.acquire(std::move(decoded->request),
+                                                   [reply, client_time](const core::AcquireAnswer& answer) {
+                                                       if (reply.open()) reply(answer_acquire(answer, client_time));
+                                                   });
     if (ticket != 0) reply.wait([&services, ticket] { services.authority.cancel(ticket); });
 }
 
@@ -617,10 +384,10 @@ void handle_renew(Services& services, const Request& request, const std::string&
     if (!decoded) return reply(failure(decoded.error()));
     const ClientTime client_time = decoded->client_time_ms;
     services.authority.renew(std::move(decoded->request),
-                             [reply, client_time, &services](const std::vector<core::RenewAnswer>& answers) {
+                             [reply, client_time](const std::vector<core::RenewAnswer>& answers) {
                                  if (!reply.open()) return;
                                  HOLDFAST_ASSERT(answers.size() == 1);
-                                 reply(answer_renewal(answers.front(), client_time, moment_of(services)));
+                                 reply(answer_renewal(answers.front(), client_time));
                              });
 }
 
@@ -628,8 +395,8 @@ void handle_renew_many(Services& services, const Request& request, const std::st
     auto decoded = decode_renewal(request);
     if (!decoded) return reply(failure(decoded.error()));
     const ClientTime client_time = decoded->client_time_ms;
-    const auto tell = [reply, client_time, &services](const core::RenewAllAnswer& all) {
-        if (reply.open()) reply(answer_renewals(all, client_time, moment_of(services)));
+    const auto tell = [reply, client_time](const core::RenewAllAnswer& all) {
+        if (reply.open()) reply(answer_renewals(all, client_time));
     };
     if (!decoded->all)
         return services.authority.renew(std::move(decoded->request),
@@ -654,46 +421,10 @@ void handle_release(Services& services, const Request& request, const std::strin
                                });
 }
 
-void handle_get(Services& services, const Request& request, const std::string& id, Reply reply) {
-    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    auto name = decode_lease_name(id);
-    if (!name) return reply(failure(name.error()));
-    std::vector<core::LeaseName> names{std::move(*name)};
-    services.authority.verify(std::move(names), [reply, &services](const VerifyAnswers& answer) {
-        if (!reply.open()) return;
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        const auto& answers = std::get<std::vector<core::VerifyAnswer>>(answer);
-        HOLDFAST_ASSERT(answers.size() == 1);
-        reply(answer_lease(answers.front(), moment_of(services)));
-    });
-}
-
-void handle_list(Services& services, const Request& request, const std::string&, Reply reply) {
-    auto decoded = decode_list(request);
-    if (!decoded) return reply(failure(decoded.error()));
-    const core::ListQuery query{decoded->name_space, decoded->prefix, decoded->holder, decoded->limit, decoded->after};
-    services.authority.list(query, [reply, &services](const core::Answer<core::ListPage>& answer) {
-        if (!reply.open()) return;
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_list(std::get<core::ListPage>(answer), moment_of(services)));
-    });
-}
-
-void handle_verify(Services& services, const Request& request, const std::string&, Reply reply) {
-    auto decoded = decode_verify(request);
-    if (!decoded) return reply(failure(decoded.error()));
-    auto tell = [reply](const VerifyAnswers& answer) {
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_verify(std::get<std::vector<core::VerifyAnswer>>(answer)));
-    };
-    if (decoded->holder.empty()) return services.authority.verify(std::move(decoded->leases), std::move(tell));
-    services.authority.verify_all(std::move(decoded->holder), decoded->epoch, std::move(tell));
-}
-
 void handle_bar(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto name = decode_named(request, id);
     if (!name) return reply(failure(name.error()));
-    services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
+    services.authority.bar(std::move(*name), reply_barred(std::move(reply)), caller_of(request));
 }
 
 /// A lease that belongs to a service is not freed while its work may run (R7). It is barred instead, and a key's
@@ -703,9 +434,9 @@ void handle_revoke(Services& services, const Request& request, const std::string
     if (!name) return reply(failure(name.error()));
     const core::Owner owner = core::owner_of(name->resource);
     if (owner == core::Owner::keys)
-        return services.controller.revoke(*name, reply_barred(services, std::move(reply)), caller_of(request));
+        return services.controller.revoke(*name, reply_barred(std::move(reply)), caller_of(request));
     if (owner != core::Owner::nobody)
-        return services.authority.bar(std::move(*name), reply_barred(services, std::move(reply)), caller_of(request));
+        return services.authority.bar(std::move(*name), reply_barred(std::move(reply)), caller_of(request));
     services.authority.revoke(
         *name,
         [reply, name = *name](const core::Answer<core::Lease>& answer) {
@@ -713,30 +444,6 @@ void handle_revoke(Services& services, const Request& request, const std::string
             reply(answer_revoke(name));
         },
         caller_of(request));
-}
-
-/// Verifying a lease that never existed returns the holder of its resource. Token 0 is never issued.
-void handle_get_leader(Services& services, const Request& request, const std::string& group, Reply reply) {
-    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    auto resource = decode_group(group);
-    if (!resource) return reply(failure(resource.error()));
-    std::vector<core::LeaseName> names{{std::move(*resource), 0}};
-    services.authority.verify(std::move(names),
-                              [reply, group](const core::Answer<std::vector<core::VerifyAnswer>>& answer) {
-                                  if (const auto* refused = std::get_if<core::Refused>(&answer))
-                                      return reply(failure(*refused));
-                                  const auto& answers = std::get<std::vector<core::VerifyAnswer>>(answer);
-                                  HOLDFAST_ASSERT(answers.size() == 1);
-                                  reply(answer_leader(group, answers.front()));
-                              });
-}
-
-void handle_quorum(Services& services, const Request& request, const std::string&, Reply reply) {
-    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    if (!services.quorum_status) return reply(failure(core::Code::not_clustered));
-    Response response;
-    response.body = services.quorum_status();
-    reply(std::move(response));
 }
 
 }  // namespace holdfast::http

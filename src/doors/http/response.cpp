@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "base/text.h"
-#include "doors/http/json_writer.h"
+#include "codec/json_writer.h"
 
 namespace holdfast::http {
 namespace {

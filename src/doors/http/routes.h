@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "doors/http/exchange.h"
+#include "doors/http/reply.h"
 #include "doors/http/request.h"
 
 namespace holdfast::http {
@@ -33,5 +33,8 @@ struct Match {
 /// An agent's id or a key may contain any slashes; only one of its own verbs at the end (`/restarting`, `/bar`) is a
 /// verb, unless its slash is escaped. A HEAD request uses the route of its GET.
 Match find_route(std::string_view method, std::string_view path);
+
+/// docs/openapi.json, as it was when this was built.
+std::string_view openapi_json();
 
 }  // namespace holdfast::http

@@ -2,7 +2,7 @@
 #include "doors/http/decode.h"
 #include "doors/http/handlers.h"
 #include "doors/http/metrics.h"
-#include "doors/http/openapi.h"
+#include "doors/http/routes.h"
 
 namespace holdfast::http {
 namespace {
@@ -78,6 +78,14 @@ void handle_store(Services& services, const Request& request, const std::string&
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     Response response;
     response.body = services.store_status();
+    reply(std::move(response));
+}
+
+void handle_quorum(Services& services, const Request& request, const std::string&, Reply reply) {
+    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
+    if (!services.quorum_status) return reply(failure(core::Code::not_clustered));
+    Response response;
+    response.body = services.quorum_status();
     reply(std::move(response));
 }
 

@@ -52,6 +52,36 @@ bool is_json(std::string_view content_type) {
 
 }  // namespace
 
+bool Reply::open() const {
+    const auto session = session_.lock();
+    return session && session->open(number_);
+}
+
+bool Reply::reachable() const {
+    const auto session = session_.lock();
+    return session && session->reachable(number_);
+}
+
+void Reply::operator()(Response response) const {
+    if (const auto session = session_.lock()) session->answer(number_, std::move(response));
+}
+
+void Reply::wait(std::function<void()> give_up) const {
+    if (const auto session = session_.lock()) session->wait(number_, std::move(give_up));
+}
+
+void Reply::when_gone(std::function<void()> gone) const {
+    if (const auto session = session_.lock()) session->when_gone(number_, std::move(gone));
+}
+
+void Reply::stream(EventFilter filter) const {
+    if (const auto session = session_.lock()) session->stream(number_, std::move(filter));
+}
+
+void Reply::stream(const Feed& feed) const {
+    if (const auto session = session_.lock()) session->stream(number_, feed);
+}
+
 Shared::Shared(const HttpDoorServices& behind, prometheus::Registry& registry, HttpDoorOptions given,
                std::function<void()> tell_time)
     : options(std::move(given)),

@@ -10,9 +10,9 @@
 
 #include "doors/http/connection.h"
 #include "doors/http/event_stream.h"
-#include "doors/http/exchange.h"
 #include "doors/http/http_door.h"
 #include "doors/http/metrics.h"
+#include "doors/http/reply.h"
 #include "doors/http/request_reader.h"
 
 namespace holdfast::http {
@@ -45,7 +45,7 @@ struct Shared {
 };
 
 /// One client's connection: requests in, answers out, strictly in order, one request at a time.
-class Session final : public Connection, public Exchange, private EventSink {
+class Session final : public Connection, private EventSink {
  public:
     Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
             std::uint64_t number);
@@ -59,15 +59,9 @@ class Session final : public Connection, public Exchange, private EventSink {
     /// The memory of its buffers.
     std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
 
-    bool open(std::uint64_t number) const override { return busy_ && number == number_ && !is_closed(); }
-    bool reachable(std::uint64_t number) const override { return open(number) && peer_is_there(); }
-    void answer(std::uint64_t number, Response response) override;
-    void wait(std::uint64_t number, std::function<void()> give_up) override;
-    void when_gone(std::uint64_t number, std::function<void()> gone) override;
-    void stream(std::uint64_t number, EventFilter filter) override;
-    void stream(std::uint64_t number, const Feed& feed) override;
-
  private:
+    friend class Reply;
+
     std::shared_ptr<Shared> shared_;
     RequestReader reader_;
     std::string peer_;
@@ -101,6 +95,15 @@ class Session final : public Connection, public Exchange, private EventSink {
     bool may_linger() const override { return !shared_->stopping; }
     void on_check(Clock::time_point now) override;
     void on_event(const core::Event& event) override;
+
+    // As for Reply; `number` is that of its request.
+    bool open(std::uint64_t number) const { return busy_ && number == number_ && !is_closed(); }
+    bool reachable(std::uint64_t number) const { return open(number) && peer_is_there(); }
+    void answer(std::uint64_t number, Response response);
+    void wait(std::uint64_t number, std::function<void()> give_up);
+    void when_gone(std::uint64_t number, std::function<void()> gone);
+    void stream(std::uint64_t number, EventFilter filter);
+    void stream(std::uint64_t number, const Feed& feed);
 
     void process();
     bool next_request();

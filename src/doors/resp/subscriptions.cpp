@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "authority/event_json.h"
+#include "base/clock.h"
 #include "base/glob.h"
-#include "doors/http/answers.h"
 #include "doors/resp/session.h"
 
 namespace holdfast {
@@ -99,7 +100,7 @@ void SubscriberHub::tell(const core::Event& event) {
     for (RespSession* session : sessions_) {
         const Subscriptions::Route& route = session->subscriptions().route(event.kind);
         if (!route.any()) continue;
-        if (payload.empty()) payload = http::event_json(event, {authority_.now()});
+        if (payload.empty()) payload = core::event_json(event, shown_wall_ms(event.at));
         message_.clear();
         resp::ReplyWriter writer(message_, session->client().protocol);
         if (route.by_name) {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "doors/http/json_writer.h"
-
 namespace holdfast::http {
 namespace {
 
@@ -36,21 +34,6 @@ TEST(JsonValue, tells_whole_numbers_from_others) {
     EXPECT_FALSE(value->find("d")->whole);
     EXPECT_TRUE(value->find("e")->whole);
     EXPECT_EQ(value->find("f"), nullptr);
-}
-
-TEST(JsonWriter, puts_commas_where_they_belong) {
-    std::string text;
-    JsonWriter json(text);
-    json.open_object()
-        .field("a", "x")
-        .key("b")
-        .open_array()
-        .number(std::int64_t{-1})
-        .null()
-        .open_object()
-        .close_object();
-    json.close_array().flag("c", true).key("d").open_array().close_array().close_object();
-    EXPECT_EQ(text, R"({"a":"x","b":[-1,null,{}],"c":true,"d":[]})");
 }
 
 }  // namespace

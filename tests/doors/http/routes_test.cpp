@@ -10,7 +10,6 @@
 
 #include "base/code.h"
 #include "doors/http/door_fixture.h"
-#include "doors/http/openapi.h"
 
 namespace holdfast::http {
 namespace {

@@ -79,6 +79,26 @@ TEST(QuorumStore, gives_up_at_once_what_no_majority_can_decide_and_knows_when_on
     EXPECT_NE(cluster.acquired(0, "r", {"alice"}), 0U);
 }
 
+TEST(QuorumStore, says_when_a_majority_can_decide_also_to_those_who_waited_too_long) {
+    Cluster cluster;
+    cluster.fate = [](const Envelope&) { return Fate::lose; };
+    const auto later = cluster.acquire(0, "r", {"alice"});
+    cluster.pass(4999ms);
+    EXPECT_FALSE(later->done);
+    for (const NodeIndex peer : {NodeIndex{1}, NodeIndex{2}})
+        cluster.store(0).set_silence(peer, cluster.local_time(0) + 60s);
+    cluster.pass(2s);
+    EXPECT_EQ(later->error, "unavailable");
+    EXPECT_GT(later->retry_in, Duration{57s});
+
+    for (const NodeIndex peer : {NodeIndex{1}, NodeIndex{2}})
+        cluster.store(0).set_silence(peer, Instant{});
+    const auto merely_slow = cluster.acquire(0, "r", {"alice"});
+    cluster.pass(7s);
+    EXPECT_EQ(merely_slow->error, "unavailable");
+    EXPECT_EQ(merely_slow->retry_in, std::nullopt);
+}
+
 TEST(QuorumStore, waits_for_nodes_that_were_lost_a_moment_ago_and_not_for_those_that_stay_away) {
     Cluster cluster;
     cluster.fate = [](const Envelope&) { return Cluster::Fate::lose; };

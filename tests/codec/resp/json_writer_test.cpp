@@ -1,0 +1,24 @@
+#include "codec/json_writer.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+TEST(JsonWriter, puts_commas_where_they_belong) {
+    std::string text;
+    JsonWriter json(text);
+    json.open_object()
+        .field("a", "x")
+        .key("b")
+        .open_array()
+        .number(std::int64_t{-1})
+        .null()
+        .open_object()
+        .close_object();
+    json.close_array().flag("c", true).key("d").open_array().close_array().close_object();
+    EXPECT_EQ(text, R"({"a":"x","b":[-1,null,{}],"c":true,"d":[]})");
+}
+
+}  // namespace
+}  // namespace holdfast
