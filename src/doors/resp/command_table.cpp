@@ -12,8 +12,8 @@ constexpr std::size_t max_shown_bytes = 128;  // of a command and its arguments,
 }  // namespace
 
 CommandTable::CommandTable() {
-    for (const auto commands : {connection_commands(), lease_commands(), event_commands(), key_commands(),
-                                script_commands(), transaction_commands()})
+    for (const auto commands : {connection_commands(), server_commands(), lease_commands(), event_commands(),
+                                key_commands(), scan_commands(), script_commands(), transaction_commands()})
         for (const RespCommand& command : commands)
             sorted_.push_back(&command);
     std::sort(sorted_.begin(), sorted_.end(),

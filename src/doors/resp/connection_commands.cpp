@@ -7,22 +7,24 @@
 #include "codec/resp/resp_number.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/exchange.h"
-#include "doors/resp/server_commands.h"
 #include "doors/resp/session.h"
 
 namespace holdfast {
-
-/// CLIENT SETNAME, GETNAME, ID, SETINFO, INFO, LIST, NO-EVICT, NO-TOUCH.
-void client_command(Exchange& exchange);
-
-/// As in Redis: no blanks, no control characters, only ASCII.
-bool is_client_name(std::string_view name);
-inline constexpr std::string_view bad_client_name =
-    "Client names cannot contain spaces, newlines or special characters.";
-
 namespace {
 
+using resp::Protocol;
+
 constexpr std::size_t max_name_bytes = 256;
+
+constexpr std::string_view bad_client_name = "Client names cannot contain spaces, newlines or special characters.";
+
+/// As in Redis: no blanks, no control characters, only ASCII.
+bool is_client_name(std::string_view name) {
+    return name.size() <= max_name_bytes &&
+           std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
+}
+
+// ---- CLIENT ----
 
 /// One line in Redis's format, with the fields known here.
 std::string line_of(RespSession& session) {
@@ -103,14 +105,7 @@ constexpr std::array subcommands{
     RespCommand{.name = "SETNAME", .arity = 3, .handler = set_name},
 };
 
-}  // namespace
-
-bool is_client_name(std::string_view name) {
-    return name.size() <= max_name_bytes &&
-           std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
-}
-
-void client_command(Exchange& exchange) {
+void client(Exchange& exchange) {
     const auto words = exchange.words();
     for (const RespCommand& subcommand : subcommands) {
         if (!same_word(subcommand.name, words[1])) continue;
@@ -120,9 +115,7 @@ void client_command(Exchange& exchange) {
     fail(exchange, unknown_subcommand("CLIENT", words[1]));
 }
 
-namespace {
-
-using resp::Protocol;
+// ---- the rest ----
 
 constexpr std::string_view no_password =
     "AUTH <password> called without any password configured for the default user. Are you sure your configuration is "
@@ -246,35 +239,15 @@ void hello(Exchange& exchange) {
     exchange.finish();
 }
 
-void time(Exchange& exchange) {
-    using namespace std::chrono;
-    const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-    auto reply = exchange.reply();
-    reply.array(2);
-    reply.bulk(std::to_string(now / 1'000'000));
-    reply.bulk(std::to_string(now % 1'000'000));
-    exchange.finish();
-}
-
-void dbsize(Exchange& exchange) {
-    exchange.reply().integer(static_cast<std::int64_t>(exchange.authority().active_leases()));
-    exchange.finish();
-}
-
 constexpr std::array connection_table{
     RespCommand{.name = "AUTH", .arity = -2, .handler = auth, .summary = "Answers as a server without a password."},
-    RespCommand{.name = "CLIENT", .arity = -2, .handler = client_command, .summary = "About this connection."},
-    RespCommand{.name = "COMMAND", .arity = -1, .handler = command_command, .summary = "What commands there are."},
-    RespCommand{.name = "CONFIG", .arity = -2, .handler = config_command, .summary = "Settings, to be looked at."},
-    RespCommand{.name = "DBSIZE", .arity = 1, .handler = dbsize, .summary = "How many leases are held."},
+    RespCommand{.name = "CLIENT", .arity = -2, .handler = client, .summary = "About this connection."},
     RespCommand{.name = "ECHO", .arity = 2, .handler = echo, .summary = "Gives the message back."},
     RespCommand{.name = "HELLO", .arity = -1, .handler = hello, .summary = "Chooses the version of the protocol."},
-    RespCommand{.name = "INFO", .arity = -1, .handler = info_command, .summary = "About this server."},
     RespCommand{.name = "PING", .arity = -1, .handler = ping, .summary = "Answers PONG, or the message."},
     RespCommand{.name = "QUIT", .arity = -1, .handler = quit, .summary = "Closes the connection."},
     RespCommand{.name = "RESET", .arity = 1, .handler = reset, .summary = "Makes the connection as if it were new."},
     RespCommand{.name = "SELECT", .arity = 2, .handler = select, .summary = "Chooses a namespace for keys: 0 to 15."},
-    RespCommand{.name = "TIME", .arity = 1, .handler = time, .summary = "The server's wall clock."},
 };
 
 }  // namespace

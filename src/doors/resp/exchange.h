@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/time.h"
@@ -40,14 +42,33 @@ class Exchange {
     /// True if the connection has ended. Only finish() is left to call.
     bool gone() const;
 
-    RespSession& session();
+    RespSession& session() { return session_; }
     core::Authority& authority();
 
- protected:
-    Exchange() = default;
-    ~Exchange() = default;
+    // ---- for the session ----
+    explicit Exchange(RespSession& session) : session_(session) {}
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
 
+ private:
+    friend class RespSession;
+
+    void begin(std::span<const std::string_view> words, bool directly) {
+        words_ = words;
+        direct_ = directly;
+        done_ = false;
+        ticket_ = 0;
+        next_ = nullptr;
+    }
+
+    RespSession& session_;
+    std::shared_ptr<RespSession> alive_;  // set while the exchange is under way after its handler returned
     std::span<const std::string_view> words_;
+    std::string kept_;  // the reply, until its turn comes, unless it is written directly
+    std::uint64_t ticket_ = 0;
+    Exchange* next_ = nullptr;  // of those under way, or of the spare ones
+    bool direct_ = false;       // the handler runs and no earlier command is under way: writes to the session's output
+    bool done_ = false;
 };
 
 /// Replies that finish the exchange.
@@ -75,10 +96,12 @@ struct RespCommand {
 };
 
 /// The commands by kind; each kind has a file of its own.
-std::span<const RespCommand> connection_commands();   ///< HELLO, PING, CLIENT, INFO, COMMAND, …
+std::span<const RespCommand> connection_commands();   ///< HELLO, PING, CLIENT, …
+std::span<const RespCommand> server_commands();       ///< INFO, CONFIG, COMMAND, …
 std::span<const RespCommand> lease_commands();        ///< LEASE.ACQUIRE, …
 std::span<const RespCommand> event_commands();        ///< SUBSCRIBE, …
 std::span<const RespCommand> key_commands();          ///< SET, GET, DEL, …: Redis's keys as leases
+std::span<const RespCommand> scan_commands();         ///< KEYS, SCAN
 std::span<const RespCommand> script_commands();       ///< EVAL, EVALSHA, SCRIPT
 std::span<const RespCommand> transaction_commands();  ///< MULTI, EXEC, …: refused, as a whole
 

@@ -6,7 +6,6 @@
 
 #include "doors/resp/command_table.h"
 #include "doors/resp/redis_call.h"
-#include "doors/resp/redis_commands.h"
 #include "doors/resp/redis_options.h"
 
 namespace holdfast {
@@ -14,6 +13,10 @@ namespace {
 
 using core::RecordTransaction;
 using core::SingleRecordAnswer;
+using redis::KeyOutcome;
+using redis::SetTerms;
+
+// ---- SADD and its kin ----
 
 /// SADD and SREM handle members one after the other. A member that fails ends the command; the changes before it
 /// remain.
@@ -51,24 +54,22 @@ void change(Exchange& exchange, void (*rule)(RecordTransaction&), bool takes) {
         MemberChanges{exchange, std::string(words[1]), {names.begin(), names.end()}, rule, takes}));
 }
 
-}  // namespace
-
-void redis_sadd_command(Exchange& exchange) {
+void sadd(Exchange& exchange) {
     change(exchange, redis::add_member, true);
 }
 
-void redis_srem_command(Exchange& exchange) {
+void srem(Exchange& exchange) {
     change(exchange, redis::remove_member, false);
 }
 
-void redis_sismember_command(Exchange& exchange) {
+void sismember(Exchange& exchange) {
     const auto words = exchange.words();
     run(exchange, {words[1], words[2]}, &redis::is_member, [&exchange](const SingleRecordAnswer& answer) {
         if (!failed(exchange, answer)) reply_integer(exchange, answer.number);
     });
 }
 
-void redis_smembers_command(Exchange& exchange) {
+void smembers(Exchange& exchange) {
     run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const SingleRecordAnswer& answer) {
         if (failed(exchange, answer)) return;
         resp::ReplyWriter reply = exchange.reply();
@@ -82,18 +83,11 @@ void redis_smembers_command(Exchange& exchange) {
     });
 }
 
-void redis_scard_command(Exchange& exchange) {
+void scard(Exchange& exchange) {
     run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const SingleRecordAnswer& answer) {
         if (!failed(exchange, answer)) reply_integer(exchange, answer.number);
     });
 }
-
-namespace {
-
-using core::RecordTransaction;
-using core::SingleRecordAnswer;
-using redis::KeyOutcome;
-using redis::SetTerms;
 
 // ---- SET and its kin ----
 
@@ -268,13 +262,11 @@ constexpr std::array key_table{
     RespCommand{"PERSIST", 2, refuse_persist, true, 1, 1, 1},
     RespCommand{"PTTL", 2, pttl, false, 1, 1, 1, {}, {1, 0, true}},
     RespCommand{"TTL", 2, ttl, false, 1, 1, 1},
-    RespCommand{"KEYS", 2, redis_keys_command},
-    RespCommand{"SCAN", -2, redis_scan_command},
-    RespCommand{"SADD", -3, redis_sadd_command, true, 1, 1, 1},
-    RespCommand{"SREM", -3, redis_srem_command, true, 1, 1, 1},
-    RespCommand{"SISMEMBER", 3, redis_sismember_command, false, 1, 1, 1},
-    RespCommand{"SMEMBERS", 2, redis_smembers_command, false, 1, 1, 1},
-    RespCommand{"SCARD", 2, redis_scard_command, false, 1, 1, 1},
+    RespCommand{"SADD", -3, sadd, true, 1, 1, 1},
+    RespCommand{"SREM", -3, srem, true, 1, 1, 1},
+    RespCommand{"SISMEMBER", 3, sismember, false, 1, 1, 1},
+    RespCommand{"SMEMBERS", 2, smembers, false, 1, 1, 1},
+    RespCommand{"SCARD", 2, scard, false, 1, 1, 1},
     RespCommand{"FLUSHDB", -1, refuse_flush, true},
     RespCommand{"FLUSHALL", -1, refuse_flush, true},
 };

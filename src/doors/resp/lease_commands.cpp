@@ -23,41 +23,6 @@
 
 namespace holdfast {
 
-void verify_command(Exchange& exchange);  ///< LEASE.VERIFY resource token [resource token …] | HOLDER holder
-void get_command(Exchange& exchange);     ///< LEASE.GET resource [token]
-void list_command(Exchange& exchange);    ///< LEASE.LIST [HOLDER h] [PREFIX p] [NAMESPACE n] [LIMIT n] [AFTER cursor]
-
-/// LEASE.ACQUIRE resource holder ttl_ms [PREDICATE p] [WAIT ms] [PRIORITY n] [SCOPE connection] [REASON text] [SESSION
-/// s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], parsed and validated as in the HTTP door. Views of the command's words.
-struct AcquireArguments {
-    std::string_view resource, holder, reason, session, name_space;
-    core::Predicate predicate = core::Predicate::mutates;
-    Duration ttl{};
-    Duration wait{};
-    Duration progress{};  ///< interval of progress messages while it waits; zero: none
-    std::optional<core::Priority> priority;
-    std::optional<std::uint64_t> epoch;
-    bool scoped = false;
-
-    /// True if it needs nothing that only the authority's general path can do.
-    bool is_plain() const {
-        return wait == Duration::zero() && !priority && !epoch && reason.empty() && session.empty();
-    }
-};
-Result<AcquireArguments> read_acquire(std::span<const std::string_view> words);
-
-/// The full name of a resource that a command names. Without a namespace, and if the name is canonical already, this is
-/// a view of the command's word; otherwise the name is built in `room`. A resource that begins with `@` is taken as a
-/// full name, where that is allowed.
-enum class FullNames : std::uint8_t { refused, allowed };
-Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
-                                  std::string& room);
-
-/// A whole number of milliseconds up to 10^12. `field` is named in the error.
-Result<Duration> read_ms(std::string_view field, std::string_view text);
-Result<core::Token> read_token(std::string_view text);
-Error invalid_argument(std::string message);
-
 using namespace core;
 
 namespace {
@@ -65,6 +30,26 @@ namespace {
 constexpr std::uint64_t max_duration_ms = 1'000'000'000'000;
 constexpr std::int64_t max_priority = 9'000'000'000'000'000;
 constexpr std::uint64_t max_number = (1ULL << 53) - 1;
+
+Error invalid_argument(std::string message) {
+    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+}
+
+/// A whole number of milliseconds up to 10^12. `field` is named in the error.
+Result<Duration> read_ms(std::string_view field, std::string_view text) {
+    const auto ms = parse_number(text);
+    if (!ms || *ms > max_duration_ms)
+        return invalid_argument(std::string(field) + " takes a whole number of milliseconds");
+    return Duration{std::chrono::milliseconds{*ms}};
+}
+
+Result<Token> read_token(std::string_view text) {
+    const auto token = parse_number(text);
+    if (!token || *token >= token_limit) return invalid_argument("a token is a whole number below 2^53");
+    return *token;
+}
+
+// ---- resources ----
 
 /// True if normalised() would certainly change nothing. False means unknown.
 bool surely_normalised(std::string_view name) {
@@ -78,6 +63,53 @@ bool surely_normalised(std::string_view name) {
     }
     return true;
 }
+
+/// The full name of a resource that a command names. Without a namespace, and if the name is canonical already, this is
+/// a view of the command's word; otherwise the name is built in `room`. A resource that begins with `@` is taken as a
+/// full name, where that is allowed.
+enum class FullNames : std::uint8_t { refused, allowed };
+Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
+                                  std::string& room) {
+    if (full == FullNames::allowed && resource.starts_with('@')) {
+        if (resource.size() > limits::resource_bytes + limits::namespace_bytes + 2)
+            return invalid_argument("resource is longer than a full name can be");
+        return resource;
+    }
+    std::string_view name = resource;
+    std::string normal;
+    if (!surely_normalised(resource)) {
+        auto made = normalised(resource);
+        if (!made) return made.error();
+        normal = std::move(*made);
+        name = normal;
+    }
+    // A name that is only looked up needs no check: a malformed one is not found.
+    if (full == FullNames::refused || name.size() > limits::resource_bytes)
+        if (const auto checked = check_resource(name); !checked) return checked.error();
+    if (normal.empty() && (name_space.empty() || name_space == default_namespace)) return name;
+    room = full_name(name_space, name);
+    return std::string_view(room);
+}
+
+// ---- LEASE.ACQUIRE: its arguments ----
+
+/// LEASE.ACQUIRE resource holder ttl_ms [PREDICATE p] [WAIT ms] [PRIORITY n] [SCOPE connection] [REASON text] [SESSION
+/// s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], parsed and validated as in the HTTP door. Views of the command's words.
+struct AcquireArguments {
+    std::string_view resource, holder, reason, session, name_space;
+    Predicate predicate = Predicate::mutates;
+    Duration ttl{};
+    Duration wait{};
+    Duration progress{};  ///< interval of progress messages while it waits; zero: none
+    std::optional<Priority> priority;
+    std::optional<std::uint64_t> epoch;
+    bool scoped = false;
+
+    /// True if it needs nothing that only the authority's general path can do.
+    bool is_plain() const {
+        return wait == Duration::zero() && !priority && !epoch && reason.empty() && session.empty();
+    }
+};
 
 Result<void> read_option(AcquireArguments& read, std::string_view name, std::string_view value) {
     if (same_word(name, "PREDICATE")) {
@@ -121,25 +153,6 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
     return {};
 }
 
-}  // namespace
-
-Error invalid_argument(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
-}
-
-Result<Duration> read_ms(std::string_view field, std::string_view text) {
-    const auto ms = parse_number(text);
-    if (!ms || *ms > max_duration_ms)
-        return invalid_argument(std::string(field) + " takes a whole number of milliseconds");
-    return Duration{std::chrono::milliseconds{*ms}};
-}
-
-Result<Token> read_token(std::string_view text) {
-    const auto token = parse_number(text);
-    if (!token || *token >= token_limit) return invalid_argument("a token is a whole number below 2^53");
-    return *token;
-}
-
 Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
     AcquireArguments read;
     read.resource = words[1];
@@ -154,32 +167,7 @@ Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
     return read;
 }
 
-Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
-                                  std::string& room) {
-    if (full == FullNames::allowed && resource.starts_with('@')) {
-        if (resource.size() > limits::resource_bytes + limits::namespace_bytes + 2)
-            return invalid_argument("resource is longer than a full name can be");
-        return resource;
-    }
-    std::string_view name = resource;
-    std::string normal;
-    if (!surely_normalised(resource)) {
-        auto made = normalised(resource);
-        if (!made) return made.error();
-        normal = std::move(*made);
-        name = normal;
-    }
-    // A name that is only looked up needs no check: a malformed one is not found.
-    if (full == FullNames::refused || name.size() > limits::resource_bytes)
-        if (const auto checked = check_resource(name); !checked) return checked.error();
-    if (normal.empty() && (name_space.empty() || name_space == default_namespace)) return name;
-    room = full_name(name_space, name);
-    return std::string_view(room);
-}
-
-using namespace core;
-
-namespace {
+// ---- LEASE.VERIFY, LEASE.GET, LEASE.LIST ----
 
 constexpr std::size_t max_page = 1000;
 
@@ -230,9 +218,8 @@ Result<ListQuery> read_list(std::span<const std::string_view> words) {
     return query;
 }
 
-}  // namespace
-
-void verify_command(Exchange& exchange) {
+/// `LEASE.VERIFY resource token [resource token …] | HOLDER holder`
+void verify(Exchange& exchange) {
     const auto words = exchange.words();
     if (same_word(words[1], "HOLDER") && words.size() == 3)
         return exchange.authority().verify_all(
@@ -252,7 +239,8 @@ void verify_command(Exchange& exchange) {
     });
 }
 
-void get_command(Exchange& exchange) {
+/// `LEASE.GET resource [token]`
+void get_lease(Exchange& exchange) {
     const auto words = exchange.words();
     if (words.size() > 3) return fail(exchange, invalid_argument("LEASE.GET takes a resource and perhaps a token"));
     const bool one = words.size() == 3;
@@ -278,7 +266,8 @@ void get_command(Exchange& exchange) {
     });
 }
 
-void list_command(Exchange& exchange) {
+/// `LEASE.LIST [HOLDER h] [PREFIX p] [NAMESPACE n] [LIMIT n] [AFTER cursor]`
+void list_leases(Exchange& exchange) {
     const auto query = read_list(exchange.words());
     if (!query) return fail(exchange, query.error());
     exchange.authority().list(*query, [&exchange](const Answer<ListPage>& answer) {
@@ -301,10 +290,6 @@ void list_command(Exchange& exchange) {
         exchange.finish();
     });
 }
-
-using namespace core;
-
-namespace {
 
 // ---- LEASE.ACQUIRE ----
 
@@ -376,7 +361,7 @@ void acquire(Exchange& exchange) {
         return fail(exchange,
                     invalid_argument("PROGRESS needs RESP3: send HELLO 3 first, or wait in slices with a short "
                                      "WAIT"));
-    const bool leads = core::owner_of(*resource) == core::Owner::leaders;
+    const bool leads = owner_of(*resource) == Owner::leaders;
     if (asked->is_plain() && !leads && !exchange.authority().is_agent(asked->holder))
         return acquire_at_once(exchange, *asked, *resource);
     AcquireRequest request;
@@ -539,16 +524,16 @@ constexpr std::array lease_table{
                 .foresight = {1, 3}},
     RespCommand{.name = "LEASE.VERIFY",
                 .arity = -3,
-                .handler = verify_command,
+                .handler = verify,
                 .summary = "The true state of leases, or of all of a holder."},
     RespCommand{.name = "LEASE.GET",
                 .arity = -2,
-                .handler = get_command,
+                .handler = get_lease,
                 .first_key = 1,
                 .last_key = 1,
                 .key_step = 1,
                 .summary = "Who holds a resource, or one lease."},
-    RespCommand{.name = "LEASE.LIST", .arity = -1, .handler = list_command, .summary = "Leases, page by page."},
+    RespCommand{.name = "LEASE.LIST", .arity = -1, .handler = list_leases, .summary = "Leases, page by page."},
 };
 
 }  // namespace

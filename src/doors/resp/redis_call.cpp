@@ -6,9 +6,7 @@
 
 #include "authority/authority.h"
 #include "base/assert.h"
-#include "doors/resp/door_parts.h"
 #include "doors/resp/lease_replies.h"
-#include "doors/resp/server_commands.h"
 #include "doors/resp/session.h"
 
 namespace holdfast {

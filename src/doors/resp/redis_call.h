@@ -14,7 +14,7 @@
 namespace holdfast {
 
 /// The namespace of a database: `redis`, and `redis-1` to `redis-15` for those selected by SELECT. REQUIRES: below
-/// `databases` (server_commands.h).
+/// `databases` (session.h).
 std::string redis_namespace(unsigned database);
 
 /// The resource of a key, built without allocating. Empty, which names no resource, if the key is too long.

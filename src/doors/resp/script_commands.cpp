@@ -17,17 +17,16 @@
 #include "redis/script_cache.h"
 
 namespace holdfast {
-
-/// Runs a script over several keys, and replies. Acquiring or extending them is all or nothing, like a manifest (G1):
-/// it checks all keys first, and releases those it took if another client takes one meanwhile.
-void run_over_keys(Exchange& exchange, const redis::Script& script, std::span<const std::string_view> keys,
-                   std::string_view value, Duration ttl);
-
 namespace {
 
 using core::RecordTransaction;
 using core::SingleRecordAnswer;
 using redis::KeyOutcome;
+using redis::Script;
+using redis::ScriptAct;
+using redis::ScriptReply;
+
+// ---- several keys ----
 
 struct ManyKeys;
 using ManyKeysPtr = std::shared_ptr<ManyKeys>;
@@ -120,9 +119,9 @@ void look_before_extending(const ManyKeysPtr& many, std::size_t step) {
     });
 }
 
-}  // namespace
-
-void run_over_keys(Exchange& exchange, const redis::Script& script, std::span<const std::string_view> keys,
+/// Runs a script over several keys, and replies. Acquiring or extending them is all or nothing, like a manifest (G1):
+/// it checks all keys first, and releases those it took if another client takes one meanwhile.
+void run_over_keys(Exchange& exchange, const Script& script, std::span<const std::string_view> keys,
                    std::string_view value, Duration ttl) {
     if (keys.size() > core::limits::intents_per_manifest)
         return fail(exchange, "a script may name at most 256 keys here, as a manifest may");
@@ -130,21 +129,12 @@ void run_over_keys(Exchange& exchange, const redis::Script& script, std::span<co
         exchange, {keys.begin(), keys.end()}, std::string(value), ttl, static_cast<std::int64_t>(keys.size())});
     std::sort(many->keys.begin(), many->keys.end());
     many->keys.erase(std::unique(many->keys.begin(), many->keys.end()), many->keys.end());
-    if (script.act == redis::ScriptAct::remove_all) return remove_next(many, 0);
-    if (script.act == redis::ScriptAct::extend_all) return look_before_extending(many, 0);
+    if (script.act == ScriptAct::remove_all) return remove_next(many, 0);
+    if (script.act == ScriptAct::extend_all) return look_before_extending(many, 0);
     for (const std::string& key : many->keys)
         if (!usable(exchange, key, value)) return;
     look_before_taking(many, 0);
 }
-
-namespace {
-
-using core::RecordTransaction;
-using core::SingleRecordAnswer;
-using redis::KeyOutcome;
-using redis::Script;
-using redis::ScriptAct;
-using redis::ScriptReply;
 
 constexpr std::string_view unknown_script =
     "Holdfast runs no Lua: it knows the scripts by which lock libraries compare a key's value and delete it or set its "

@@ -1,12 +1,12 @@
-#include "doors/resp/server_commands.h"
-
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <unistd.h>
 
 #include "authority/authority.h"
 #include "base/glob.h"
 #include "doors/resp/command_table.h"
+#include "doors/resp/exchange.h"
 #include "doors/resp/session.h"
 
 namespace holdfast {
@@ -145,9 +145,7 @@ void put_infos(resp::ReplyWriter& reply, const std::vector<const RespCommand*>& 
             reply.null_array();
 }
 
-}  // namespace
-
-void info_command(Exchange& exchange) {
+void info(Exchange& exchange) {
     RespDoorParts& parts = exchange.session().parts();
     std::string text;
     for (const Section& section : sections) {
@@ -162,7 +160,7 @@ void info_command(Exchange& exchange) {
     exchange.finish();
 }
 
-void config_command(Exchange& exchange) {
+void config(Exchange& exchange) {
     const auto words = exchange.words();
     if (!same_word(words[1], "GET")) return fail(exchange, unknown_subcommand("CONFIG", words[1]));
     if (words.size() < 3) return fail(exchange, wrong_arity("config|get"));
@@ -182,7 +180,7 @@ void config_command(Exchange& exchange) {
     exchange.finish();
 }
 
-void command_command(Exchange& exchange) {
+void command(Exchange& exchange) {
     const auto words = exchange.words();
     const CommandTable& table = exchange.session().parts().commands;
     auto reply = exchange.reply();
@@ -203,6 +201,35 @@ void command_command(Exchange& exchange) {
         reply.error("ERR", unknown_subcommand("COMMAND", words[1]));
     }
     exchange.finish();
+}
+
+void time(Exchange& exchange) {
+    using namespace std::chrono;
+    const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+    auto reply = exchange.reply();
+    reply.array(2);
+    reply.bulk(std::to_string(now / 1'000'000));
+    reply.bulk(std::to_string(now % 1'000'000));
+    exchange.finish();
+}
+
+void dbsize(Exchange& exchange) {
+    exchange.reply().integer(static_cast<std::int64_t>(exchange.authority().active_leases()));
+    exchange.finish();
+}
+
+constexpr std::array server_table{
+    RespCommand{.name = "COMMAND", .arity = -1, .handler = command, .summary = "What commands there are."},
+    RespCommand{.name = "CONFIG", .arity = -2, .handler = config, .summary = "Settings, to be looked at."},
+    RespCommand{.name = "DBSIZE", .arity = 1, .handler = dbsize, .summary = "How many leases are held."},
+    RespCommand{.name = "INFO", .arity = -1, .handler = info, .summary = "About this server."},
+    RespCommand{.name = "TIME", .arity = 1, .handler = time, .summary = "The server's wall clock."},
+};
+
+}  // namespace
+
+std::span<const RespCommand> server_commands() {
+    return server_table;
 }
 
 }  // namespace holdfast

@@ -12,7 +12,6 @@
 #include "doors/resp/exchange.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/redis_call.h"
-#include "doors/resp/slot.h"
 #include "lease/manifest.h"
 #include "net/peer_watch.h"
 
@@ -23,7 +22,7 @@ constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread replie
 constexpr std::size_t max_under_way = 1024;
 constexpr std::size_t commands_per_clock = 256;  // after which the clock is read again in a long turn
 constexpr std::size_t max_input_bytes = resp::max_command_bytes + Buffers::bytes;
-constexpr std::size_t max_kept_bytes = 64 * 1024;  // memory that a slot keeps for its next exchange
+constexpr std::size_t max_kept_bytes = 64 * 1024;  // memory that an exchange keeps for its next command
 constexpr auto linger_for = 2s;
 
 /// As in Redis, since a RESP2 client cannot tell a message from a reply.
@@ -41,8 +40,10 @@ bool allowed_in_transaction(const RespCommand& command) {
 
 /// Allowed so that a client can connect and learn why nothing else is served.
 bool needs_no_store(const RespCommand& command) {
-    const auto some = connection_commands();
-    return std::any_of(some.begin(), some.end(), [&](const RespCommand& one) { return &one == &command; });
+    const auto is_one_of = [&](std::span<const RespCommand> some) {
+        return std::any_of(some.begin(), some.end(), [&](const RespCommand& one) { return &one == &command; });
+    };
+    return is_one_of(connection_commands()) || is_one_of(server_commands());
 }
 
 /// The first word of a browser's HTTP request. A web page can put commands into the body of a POST, and needs no reply
@@ -203,7 +204,7 @@ const RespCommand* RespSession::find(std::string_view name) {
 }
 
 void RespSession::dispatch(const RespCommand* command, std::span<const std::string_view> words) {
-    if (first_ != nullptr && first_->done) move_on();
+    if (first_ != nullptr && first_->done_) move_on();
     if (command == nullptr && is_of_a_web_page(words[0])) {
         broken_ = true;
         return;
@@ -228,66 +229,66 @@ void RespSession::dispatch(const RespCommand* command, std::span<const std::stri
 void RespSession::answer_directly(const RespCommand& command, std::span<const std::string_view> words) {
     if (output_.capacity() < Buffers::bytes && output_.empty()) output_ = parts_->buffers.take_output();
     const std::size_t begin = output_.size();
-    Slot& slot = take_slot();
-    slot.begin(words, true);
-    command.handler(slot);
-    if (slot.done) return recycle(slot);
-    slot.words_are_gone();
-    slot.direct = false;
-    slot.kept.assign(output_, begin);
+    Exchange& exchange = take_exchange();
+    exchange.begin(words, true);
+    command.handler(exchange);
+    if (exchange.done_) return recycle(exchange);
+    exchange.words_ = {};
+    exchange.direct_ = false;
+    exchange.kept_.assign(output_, begin);
     output_.resize(begin);
-    append(slot);
+    append(exchange);
 }
 
 void RespSession::answer_behind_others(const RespCommand& command, std::span<const std::string_view> words) {
-    Slot& slot = take_slot();
-    slot.begin(words, false);
-    append(slot);
-    command.handler(slot);
-    if (!slot.done) slot.words_are_gone();
+    Exchange& exchange = take_exchange();
+    exchange.begin(words, false);
+    append(exchange);
+    command.handler(exchange);
+    if (!exchange.done_) exchange.words_ = {};
 }
 
 void RespSession::refuse_command(std::string_view code, std::string_view text) {
     if (first_ == nullptr) return resp::ReplyWriter(output_, client_.protocol).error(code, text);
-    Slot& slot = take_slot();
-    slot.begin({}, false);
-    append(slot);
-    resp::ReplyWriter(slot.kept, client_.protocol).error(code, text);
-    slot.done = true;
-    kept_bytes_ += slot.kept.size();
+    Exchange& exchange = take_exchange();
+    exchange.begin({}, false);
+    append(exchange);
+    resp::ReplyWriter(exchange.kept_, client_.protocol).error(code, text);
+    exchange.done_ = true;
+    kept_bytes_ += exchange.kept_.size();
 }
 
 // ---- the order of replies ----
 
-RespSession::Slot& RespSession::take_slot() {
+Exchange& RespSession::take_exchange() {
     if (spare_ == nullptr) {
-        slots_.push_back(std::make_unique<Slot>(*this));
-        return *slots_.back();
+        exchanges_.push_back(std::make_unique<Exchange>(*this));
+        return *exchanges_.back();
     }
-    return *std::exchange(spare_, spare_->next);
+    return *std::exchange(spare_, spare_->next_);
 }
 
-void RespSession::recycle(Slot& slot) {
-    slot.kept.clear();
-    if (slot.kept.capacity() > max_kept_bytes) slot.kept.shrink_to_fit();
-    slot.ticket = 0;
-    slot.next = std::exchange(spare_, &slot);
+void RespSession::recycle(Exchange& exchange) {
+    exchange.kept_.clear();
+    if (exchange.kept_.capacity() > max_kept_bytes) exchange.kept_.shrink_to_fit();
+    exchange.ticket_ = 0;
+    exchange.next_ = std::exchange(spare_, &exchange);
 }
 
-void RespSession::append(Slot& slot) {
-    slot.alive = shared_from_this();
-    (last_ == nullptr ? first_ : last_->next) = &slot;
-    last_ = &slot;
+void RespSession::append(Exchange& exchange) {
+    exchange.alive_ = shared_from_this();
+    (last_ == nullptr ? first_ : last_->next_) = &exchange;
+    last_ = &exchange;
     ++under_way_;
 }
 
-void RespSession::finished(Slot& slot) {
-    HOLDFAST_ASSERT(!slot.done);
-    slot.done = true;
-    slot.ticket = 0;
-    if (!slot.direct) kept_bytes_ += slot.kept.size();
+void RespSession::finished(Exchange& exchange) {
+    HOLDFAST_ASSERT(!exchange.done_);
+    exchange.done_ = true;
+    exchange.ticket_ = 0;
+    if (!exchange.direct_) kept_bytes_ += exchange.kept_.size();
     if (watched_) watch_less();
-    if (slot.direct || handling_) return;  // the session is handling commands and checks at once
+    if (exchange.direct_ || handling_) return;  // the session is handling commands and checks at once
     if (is_closed()) return move_on();
     parts_->wake_up(*this);
 }
@@ -295,15 +296,15 @@ void RespSession::finished(Slot& slot) {
 /// Outputs finished replies in order, up to the first unfinished one.
 void RespSession::move_on() {
     std::shared_ptr<RespSession> alive;  // the last exchange may be the only owner of this session
-    while (first_ != nullptr && first_->done) {
-        Slot& slot = *first_;
-        first_ = slot.next;
+    while (first_ != nullptr && first_->done_) {
+        Exchange& exchange = *first_;
+        first_ = exchange.next_;
         if (first_ == nullptr) last_ = nullptr;
         --under_way_;
-        kept_bytes_ -= slot.kept.size();
-        if (!is_closed()) output_ += slot.kept;
-        alive = std::move(slot.alive);
-        recycle(slot);
+        kept_bytes_ -= exchange.kept_.size();
+        if (!is_closed()) output_ += exchange.kept_;
+        alive = std::move(exchange.alive_);
+        recycle(exchange);
     }
 }
 
@@ -367,8 +368,8 @@ void RespSession::watch_closely() {
 }
 
 void RespSession::watch_less() {
-    for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
-        if (slot->ticket != 0) return;
+    for (const Exchange* exchange = first_; exchange != nullptr; exchange = exchange->next_)
+        if (exchange->ticket_ != 0) return;
     watched_ = false;
     show_every_ = Duration::zero();
     if (!is_closed()) watch_peer(socket_, Watch::usual);
@@ -385,8 +386,8 @@ void RespSession::push_progress() {
     if (client_.protocol != resp::Protocol::resp3)
         return;  // the client switched to RESP2, where this would be taken for a reply
     std::int64_t waiting = 0;
-    for (const Slot* slot = first_; slot != nullptr; slot = slot->next)
-        waiting += slot->ticket != 0 && !slot->done ? 1 : 0;
+    for (const Exchange* exchange = first_; exchange != nullptr; exchange = exchange->next_)
+        waiting += exchange->ticket_ != 0 && !exchange->done_ ? 1 : 0;
     std::string message;
     resp::ReplyWriter writer(message, client_.protocol);
     writer.push(2);
@@ -396,8 +397,8 @@ void RespSession::push_progress() {
 }
 
 void RespSession::cancel_waits() {
-    for (Slot* slot = first_; slot != nullptr; slot = slot->next)
-        if (slot->ticket != 0) parts_->authority.cancel(std::exchange(slot->ticket, 0));
+    for (Exchange* exchange = first_; exchange != nullptr; exchange = exchange->next_)
+        if (exchange->ticket_ != 0) parts_->authority.cancel(std::exchange(exchange->ticket_, 0));
 }
 
 /// All output is sent. Closing with unread input would discard a reply that is still in transit.

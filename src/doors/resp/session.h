@@ -2,21 +2,34 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "authority/authority.h"
 #include "codec/resp/resp_command.h"
-#include "doors/resp/door_parts.h"
+#include "doors/resp/buffers.h"
+#include "doors/resp/command_batch.h"
+#include "doors/resp/command_table.h"
 #include "doors/resp/exchange.h"
+#include "doors/resp/resp_door.h"
 #include "doors/resp/scan_cursors.h"
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
+#include "net/poller.h"
 #include "net/write_progress.h"
+#include "redis/script_cache.h"
 
 namespace holdfast {
+
+/// The Redis version whose commands these are, for client libraries that check.
+inline constexpr std::string_view redis_version = "7.0.15";
+
+inline constexpr int databases = 16;  ///< namespaces of keys that SELECT can choose
 
 /// Advice for error messages: what to do instead of a transaction.
 inline constexpr std::string_view without_multi =
@@ -30,6 +43,51 @@ struct RespClient {
     unsigned database = 0;        ///< chosen by SELECT
     bool in_transaction = false;  ///< after MULTI: nothing is executed
     ScanCursors cursors;
+};
+
+class RespSession;
+
+/// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
+struct RespDoorParts {
+    RespDoorParts(boost::asio::io_context& loop, core::Authority& authority_given, RespDoorOptions options_given,
+                  DoorTurn turn_given)
+        : authority(authority_given),
+          options(std::move(options_given)),
+          turn(std::move(turn_given)),
+          poller(loop),
+          hub(authority_given) {}
+
+    core::Authority& authority;
+    RespDoorOptions options;
+    DoorTurn turn;
+    Poller poller;
+    CommandTable commands;
+    Buffers buffers;
+    CommandBatch batch;  ///< of the session being handled
+    SubscriberHub hub;
+    redis::ScriptCache scripts;
+    std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
+    std::size_t refused = 0;                           ///< number of sessions over the limit, which only get an error
+    std::vector<std::shared_ptr<RespSession>> woken;   ///< to be handled in the next turn
+    std::vector<std::shared_ptr<RespSession>> closed;  ///< kept alive until the end of the turn
+    std::function<void()> wake;                        ///< schedules a turn, unless one is under way
+    std::function<void()> on_last_session;             ///< while stopping
+    std::uint64_t commands_handled = 0;
+    std::uint64_t connections_accepted = 0;
+    std::chrono::steady_clock::time_point now;  ///< of this turn
+    std::chrono::steady_clock::time_point started_at = std::chrono::steady_clock::now();
+    std::string port;
+    bool stopping = false;
+    bool gone = false;  ///< the door was destroyed: the authority may be, too
+
+    std::uint64_t same_value_sets = 0;
+    std::chrono::steady_clock::time_point warn_again_at;  ///< next warning about same_value_sets
+
+    /// Counts a lock refused for its own value, and warns at most once per minute.
+    void note_same_value();
+    /// Schedules the session for this turn or the next.
+    void wake_up(RespSession& session);
+    void forget(RespSession& session);
 };
 
 /// One client's connection: commands in, replies out in the order of the commands, though several may be under way.
@@ -87,7 +145,6 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
 
  private:
     friend class Exchange;
-    class Slot;
 
     bool has_room() const;
     bool wants_input() const;
@@ -99,11 +156,11 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void dispatch(const RespCommand* command, std::span<const std::string_view> words);
     void answer_directly(const RespCommand& command, std::span<const std::string_view> words);
     void answer_behind_others(const RespCommand& command, std::span<const std::string_view> words);
-    void append(Slot& slot);
-    void finished(Slot& slot);
+    void append(Exchange& exchange);
+    void finished(Exchange& exchange);
     void move_on();
-    Slot& take_slot();
-    void recycle(Slot& slot);
+    Exchange& take_exchange();
+    void recycle(Exchange& exchange);
     void refuse_command(std::string_view code, std::string_view text);
     void send();
     void leave();
@@ -133,10 +190,10 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     std::size_t sent_ = 0;
     std::string pushes_;  // sent after the reply being written
 
-    std::vector<std::unique_ptr<Slot>> slots_;
-    Slot* spare_ = nullptr;
-    Slot* first_ = nullptr;  // the slots under way, in order
-    Slot* last_ = nullptr;
+    std::vector<std::unique_ptr<Exchange>> exchanges_;
+    Exchange* spare_ = nullptr;
+    Exchange* first_ = nullptr;  // those under way, in order
+    Exchange* last_ = nullptr;
     std::size_t under_way_ = 0;
     std::size_t kept_bytes_ = 0;  // of finished replies that wait for earlier ones
 

@@ -1,3 +1,4 @@
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,7 +7,6 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "doors/resp/redis_call.h"
-#include "doors/resp/redis_commands.h"
 #include "doors/resp/redis_options.h"
 #include "doors/resp/session.h"
 #include "lease/manifest.h"
@@ -106,13 +106,11 @@ void reply_with_page(const ListingPtr& listing) {
     listing->exchange.finish();
 }
 
-}  // namespace
-
-void redis_keys_command(Exchange& exchange) {
+void keys(Exchange& exchange) {
     next_page(listing(exchange, exchange.words()[1]), gather_all);
 }
 
-void redis_scan_command(Exchange& exchange) {
+void scan(Exchange& exchange) {
     const auto words = exchange.words();
     const auto cursor = parse_number(words[1]);
     if (!cursor) return fail(exchange, "invalid cursor");
@@ -124,6 +122,17 @@ void redis_scan_command(Exchange& exchange) {
     page->after = exchange.session().client().cursors.next_of(*cursor);
     if (options.type) page->type = *options.type;
     next_page(page, reply_with_page);
+}
+
+constexpr std::array scan_table{
+    RespCommand{"KEYS", 2, keys},
+    RespCommand{"SCAN", -2, scan},
+};
+
+}  // namespace
+
+std::span<const RespCommand> scan_commands() {
+    return scan_table;
 }
 
 }  // namespace holdfast
