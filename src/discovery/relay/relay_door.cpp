@@ -31,7 +31,7 @@ constexpr Duration sweep_every = 500ms;
 
 }  // namespace
 
-struct RelayDoor::Impl : relay::RelayProtocol::Door, std::enable_shared_from_this<Impl> {
+struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     Impl(boost::asio::io_context& loop_given, core::Directory& directory_given, prometheus::Registry& registry,
          RelayDoorOptions options_given, DoorTurn turn_given)
         : loop(loop_given),
@@ -40,12 +40,13 @@ struct RelayDoor::Impl : relay::RelayProtocol::Door, std::enable_shared_from_thi
           turn(std::move(turn_given)),
           poller(loop),
           pump([this](std::vector<std::uint64_t> ids) { on_streams_ended(std::move(ids)); }),
-          desk(std::make_shared<relay::RelayProtocol>(directory, options.streams, *this, pump)),
+          sessions({options.stranger_timeout, options.publisher_timeout, linger_for}, [this] { turn_soon(); }),
+          protocol(std::make_shared<relay::RelayProtocol>(
+              directory, relay::RelayProtocol::Limits{options.max_publishers, options.streams}, sessions, pump)),
           metrics(registry),
           listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           sweep_timer(loop),
           stop_timer(loop),
-          roll({options.stranger_timeout, options.publisher_timeout, linger_for}),
           buffer(buffer_bytes, '\0') {}
 
     Result<std::string> listen();
@@ -69,29 +70,21 @@ struct RelayDoor::Impl : relay::RelayProtocol::Door, std::enable_shared_from_thi
     void stopped();
     void shut();
 
-    // RelayProtocol::Door.
-    RelaySession* find(std::uint64_t id) override { return roll.find(id); }
-    void wake(RelaySession& session) override;
-    void is_now(RelaySession& session, Role role) override;
-    int hand_over(RelaySession& session) override;
-
     boost::asio::io_context& loop;
     core::Directory& directory;
     const RelayDoorOptions options;
     const DoorTurn turn;
     Poller poller;
     relay::StreamPump pump;
-    std::shared_ptr<relay::RelayProtocol> desk;
+    SessionTable sessions;
+    std::shared_ptr<relay::RelayProtocol> protocol;
     relay::RelayMetrics metrics;
     Listener listener;
     boost::asio::steady_timer sweep_timer, stop_timer;
-    SessionTable roll;
     std::string buffer;
 
-    std::deque<std::uint64_t> woken;     // can continue
     std::deque<std::uint64_t> in_line;   // have updates beyond the limit of a turn; first come, first served
     std::deque<std::uint64_t> departed;  // to be closed, a bounded number per turn
-    std::vector<std::unique_ptr<RelaySession>> gone;  // kept until the end of the turn
     std::uint64_t last_id = 0;
     int updates_left = 0;
     bool in_turn = false, turn_posted = false, stopping = false, is_shut = false;
@@ -118,34 +111,21 @@ void RelayDoor::Impl::admit(tcp::socket socket) {
     if (bare < 0) return;
     auto made = std::make_unique<RelaySession>(bare, ++last_id, text_of(peer), poller);
     if (!poller.add(bare, made.get())) return;
-    RelaySession& session = roll.add(std::move(made));
-    if (roll.strangers() > options.max_strangers) depart(roll.oldest_stranger());
-    if (const Error* why = options.not_yet(); why != nullptr) return desk->fail(session, why->code, why->message);
+    RelaySession& session = sessions.add(std::move(made));
+    if (sessions.strangers() > options.max_strangers) depart(sessions.oldest_stranger());
+    if (const Error* why = options.not_yet(); why != nullptr) return protocol->fail(session, why->code, why->message);
     if (directory.address_banned(session.peer())) refuse_banned(session);
 }
 
 void RelayDoor::Impl::refuse_banned(RelaySession& session) {
     const std::string reason = directory.reason_of_address_ban(session.peer());
-    desk->fail(session, "banned", reason.empty() ? "an admin has banned the address you come from" : reason);
-}
-
-void RelayDoor::Impl::is_now(RelaySession& session, Role role) {
-    const bool is_new_publisher = role == Role::publisher && session.role != role;
-    roll.list(session, role);
-    if (is_new_publisher && roll.publishers() > options.max_publishers)
-        desk->fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
-}
-
-int RelayDoor::Impl::hand_over(RelaySession& session) {
-    const int bare = session.release();
-    gone.push_back(roll.take(session.id()));
-    return bare;
+    protocol->fail(session, "banned", reason.empty() ? "an admin has banned the address you come from" : reason);
 }
 
 /// Makes the connection unfindable. It is closed later, since renewals come first.
 void RelayDoor::Impl::depart(RelaySession& session) {
     if (std::exchange(session.is_departed, true)) return;
-    roll.unlist(session);
+    sessions.unlist(session);
     poller.remove(session.socket());
     departed.push_back(session.id());
     turn_soon();
@@ -161,7 +141,7 @@ void RelayDoor::Impl::take_turn() {
     for (const Poller::Ready& one : ready)
         if (one.input) static_cast<RelaySession*>(one.who)->receive(buffer, one.broken);
     turn.begins();  // after the last byte was received, so that no grant is dated before its request (T3)
-    desk->now = Clock::now();
+    protocol->now = Clock::now();
     handle_line();
     for (const Poller::Ready& one : ready)
         handle(*static_cast<RelaySession*>(one.who));
@@ -169,8 +149,8 @@ void RelayDoor::Impl::take_turn() {
     close_departed();
     turn.ends();
     in_turn = false;
-    gone.clear();
-    if (!woken.empty() || !in_line.empty() || !departed.empty()) turn_soon();
+    sessions.bury();
+    if (sessions.woken() > 0 || !in_line.empty() || !departed.empty()) turn_soon();
 }
 
 void RelayDoor::Impl::turn_soon() {
@@ -182,12 +162,6 @@ void RelayDoor::Impl::turn_soon() {
     });
 }
 
-void RelayDoor::Impl::wake(RelaySession& session) {
-    if (std::exchange(session.is_woken, true)) return;
-    woken.push_back(session.id());
-    turn_soon();
-}
-
 void RelayDoor::Impl::stand_in_line(RelaySession& session) {
     if (std::exchange(session.is_in_line, true)) return;
     in_line.push_back(session.id());
@@ -196,7 +170,7 @@ void RelayDoor::Impl::stand_in_line(RelaySession& session) {
 /// Runs before newer connections are handled, which would otherwise overtake these for as long as the overload lasts.
 void RelayDoor::Impl::handle_line() {
     for (std::size_t left = in_line.size(); left > 0 && updates_left > 0; --left) {
-        RelaySession* session = find(in_line.front());
+        RelaySession* session = sessions.find(in_line.front());
         in_line.pop_front();
         if (session == nullptr) continue;
         session->is_in_line = false;
@@ -206,13 +180,8 @@ void RelayDoor::Impl::handle_line() {
 
 /// Includes the connections that are woken meanwhile.
 void RelayDoor::Impl::handle_woken() {
-    for (std::size_t left = woken.size() + roll.all().size(); left > 0 && !woken.empty(); --left) {
-        RelaySession* session = find(woken.front());
-        woken.pop_front();
-        if (session == nullptr) continue;
-        session->is_woken = false;
-        handle(*session);
-    }
+    for (std::size_t left = sessions.woken() + sessions.all().size(); left > 0 && sessions.woken() > 0; --left)
+        if (RelaySession* session = sessions.next_woken()) handle(*session);
 }
 
 void RelayDoor::Impl::handle(RelaySession& session) {
@@ -229,9 +198,9 @@ void RelayDoor::Impl::handle_messages(RelaySession& session) {
         if (updates == updates_of_one || (updates_left <= 0 && session.role == Role::publisher))
             return stand_in_line(session);
         auto message = session.next_message();
-        if (!message) return desk->fail(session, "malformed", message.error().message);
+        if (!message) return protocol->fail(session, "malformed", message.error().message);
         if (!*message) return;
-        if (!desk->handle(session, std::move(**message))) continue;
+        if (!protocol->handle(session, std::move(**message))) continue;
         ++updates;
         if (--updates_left % updates_per_clock == 0) turn.begins();
     }
@@ -248,12 +217,11 @@ void RelayDoor::Impl::send(RelaySession& session) {
 
 void RelayDoor::Impl::close_departed() {
     for (std::size_t i = 0; i < closed_per_turn && !departed.empty(); ++i) {
-        auto session = roll.take(departed.front());
+        RelaySession* session = sessions.find_departed(departed.front());
         departed.pop_front();
-        if (!session) continue;
-        desk->forget(*session);
-        session->close();
-        gone.push_back(std::move(session));
+        if (session == nullptr) continue;
+        protocol->forget(*session);
+        sessions.close(*session);
     }
     stop_if_idle();
 }
@@ -262,12 +230,12 @@ void RelayDoor::Impl::close_departed() {
 
 /// One timer for all deadlines: they are in seconds, and may be exceeded by a fraction.
 void RelayDoor::Impl::sweep() {
-    for (RelaySession* session : roll.overdue(4 * closed_per_turn))
+    for (RelaySession* session : sessions.overdue(4 * closed_per_turn))
         depart(*session);
     turn.begins();
-    desk->advance(Clock::now(), 4 * closed_per_turn);
+    protocol->advance(Clock::now(), 4 * closed_per_turn);
     turn.ends();
-    metrics.tell(counts(), desk->book());
+    metrics.tell(counts(), protocol->book());
     const Duration shortest =
         std::min({options.stranger_timeout, options.publisher_timeout, options.streams.ticket_life});
     sweep_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, sweep_every));
@@ -277,7 +245,7 @@ void RelayDoor::Impl::sweep() {
 }
 
 RelayDoor::Counts RelayDoor::Impl::counts() const {
-    return {roll.strangers(), roll.publishers(), desk->book().counts(), desk->book().carried()};
+    return {sessions.strangers(), sessions.publishers(), protocol->book().counts(), protocol->book().carried()};
 }
 
 // ---- stopping ----
@@ -288,7 +256,7 @@ void RelayDoor::Impl::on_streams_ended(std::vector<std::uint64_t> ids) {
         const auto self = weak.lock();
         if (!self || self->is_shut) return;
         for (const std::uint64_t id : ids)
-            self->desk->stream_ended(id);
+            self->protocol->stream_ended(id);
         self->stop_if_idle();
     });
 }
@@ -297,10 +265,10 @@ void RelayDoor::Impl::stop(std::function<void()> done) {
     listener.close();
     on_stopped = std::move(done);
     stopping = true;
-    desk->stop();
-    for (const auto& [id, session] : roll.all()) {
+    protocol->stop();
+    for (const auto& [id, session] : sessions.all()) {
         if (session->is_departed) continue;
-        if (session->role == Role::consumer) desk->fail(*session, "stopping", "the relay is about to stop");
+        if (session->role == Role::consumer) protocol->fail(*session, "stopping", "the relay is about to stop");
         if (session->role != Role::leaving) depart(*session);
     }
     stop_timer.expires_after(stop_grace);
@@ -311,7 +279,7 @@ void RelayDoor::Impl::stop(std::function<void()> done) {
 }
 
 void RelayDoor::Impl::stop_if_idle() {
-    if (stopping && desk->book().counts().open == 0 && roll.leaving() == 0) stopped();
+    if (stopping && protocol->book().counts().open == 0 && sessions.leaving() == 0) stopped();
 }
 
 void RelayDoor::Impl::stopped() {
@@ -327,13 +295,12 @@ void RelayDoor::Impl::stopped() {
 void RelayDoor::Impl::shut() {
     is_shut = true;
     on_stopped = nullptr;
-    desk->leave();
     listener.close();
     for (auto* timer : {&sweep_timer, &stop_timer})
         timer->cancel();
-    for (const auto& entry : roll.all())
+    for (const auto& entry : sessions.all())
         entry.second->close();
-    roll.clear();
+    sessions.clear();
     poller.stop();
     pump.stop();
 }
@@ -351,11 +318,11 @@ Result<std::string> RelayDoor::listen() {
 }
 
 void RelayDoor::withdraw(const core::Withdrawal& withdrawal) {
-    impl_->desk->withdraw(withdrawal);
+    impl_->protocol->withdraw(withdrawal);
 }
 
 void RelayDoor::may_retry(const core::RetryNotice& notice) {
-    impl_->desk->may_retry(notice);
+    impl_->protocol->may_retry(notice);
 }
 
 void RelayDoor::stop(std::function<void()> done) {

@@ -54,12 +54,12 @@ void RelayProtocol::fail(RelaySession& session, std::string_view code, std::stri
                          std::string_view relay) {
     forget(session);
     session.append(discovery::StreamFailed{std::string(code), std::string(message), std::string(relay)});
-    door_->is_now(session, Role::leaving);
-    door_->wake(session);
+    sessions_.list(session, Role::leaving);
+    sessions_.wake(session);
 }
 
 void RelayProtocol::fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message) {
-    if (RelaySession* session = door_->find(consumer)) fail(*session, code, message);
+    if (RelaySession* session = sessions_.find(consumer)) fail(*session, code, message);
 }
 
 // ---- publishers ----
@@ -70,47 +70,49 @@ void RelayProtocol::on(RelaySession& session, const discovery::PublisherHello& h
     session.append(discovery::RelayHello{
         .version = discovery::protocol_version, .relay = directory_.relay(), .time_ms = directory_.relay_time_ms()});
     session.knows_may_retry = hello.knows_may_retry;
-    door_->is_now(session, Role::publisher);
+    sessions_.list(session, Role::publisher);
+    if (sessions_.publishers() > max_publishers_)
+        fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
 }
 
 void RelayProtocol::on(RelaySession& session, const discovery::SignedUpdate& update) {
-    door_->is_now(session, Role::publisher);
+    sessions_.list(session, Role::publisher);
     ++session.under_way;
     const core::Caller caller{.address = session.peer(), .connection = session.id()};
     directory_.update(update, caller, [self = weak_from_this(), id = session.id()](discovery::UpdateResponse response) {
-        const auto desk = self.lock();
-        if (desk && desk->door_ != nullptr) desk->answer(id, std::move(response));
+        const auto protocol = self.lock();
+        if (protocol) protocol->answer(id, std::move(response));
     });
 }
 
 void RelayProtocol::answer(std::uint64_t id, discovery::UpdateResponse response) {
-    RelaySession* session = door_->find(id);
+    RelaySession* session = sessions_.find(id);
     if (session == nullptr) return;  // the directory releases the leases it registered meanwhile
     --session->under_way;
     if (session->role != Role::publisher) return;
     session->append(std::move(response));
-    door_->wake(*session);
+    sessions_.wake(*session);
 }
 
 void RelayProtocol::withdraw(const core::Withdrawal& withdrawal) {
-    RelaySession* session = door_->find(withdrawal.connection);
+    RelaySession* session = sessions_.find(withdrawal.connection);
     if (session == nullptr || session->role != Role::publisher) return;
     // Leaves the text out if much is unread already, since a publisher with too much unread is disconnected.
     const std::string& message = session->unsent() < max_words_bytes ? withdrawal.message : std::string();
     session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
-    door_->wake(*session);
+    sessions_.wake(*session);
 }
 
 void RelayProtocol::may_retry(const core::RetryNotice& notice) {
-    RelaySession* session = door_->find(notice.connection);
+    RelaySession* session = sessions_.find(notice.connection);
     if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
     if (session->unsent() > max_notices_bytes) return;  // it retries by itself later
     session->append(discovery::MayRetry{notice.name, notice.within});
-    door_->wake(*session);
+    sessions_.wake(*session);
 }
 
 void RelayProtocol::on(RelaySession& session, const discovery::StreamRefused& refused) {
-    door_->is_now(session, Role::publisher);
+    sessions_.list(session, Role::publisher);
     // An unknown offer has expired, or its consumer is gone: ignore it.
     const auto offer = book_.refuse(refused.ticket, session.id());
     if (!offer) return;
@@ -123,9 +125,9 @@ void RelayProtocol::on(RelaySession& session, const discovery::StreamRefused& re
 void RelayProtocol::on(RelaySession& session, discovery::StreamRequest request) {
     if (request.version == 0) return fail(session, "malformed", no_version);
     if (stopping_) return fail(session, "stopping", "the relay is about to stop");
-    door_->is_now(session, Role::consumer);
+    sessions_.list(session, Role::consumer);
     const auto served = directory_.served(request.name);
-    if (served && door_->find(served->connection) != nullptr) return offer(session, *served);
+    if (served && sessions_.find(served->connection) != nullptr) return offer(session, *served);
     explain(session, std::move(request.name));
 }
 
@@ -133,34 +135,34 @@ void RelayProtocol::offer(RelaySession& consumer, const core::Directory::Served&
     const std::string ticket = new_ticket();
     if (!book_.offer({consumer.id(), served.connection, served.name, served.identity}, ticket, now))
         return fail(consumer, "too_many_streams", "this service has as many streams as it may have; try again later");
-    RelaySession& publisher = *door_->find(served.connection);
+    RelaySession& publisher = *sessions_.find(served.connection);
     publisher.append(discovery::StreamOffer{ticket, served.name, consumer.peer()});
-    door_->wake(publisher);
+    sessions_.wake(publisher);
 }
 
 /// Tells the consumer why the service cannot be reached here.
 void RelayProtocol::explain(RelaySession& consumer, std::string name) {
-    directory_.find(
-        std::move(name), [self = weak_from_this(), id = consumer.id()](core::Answer<core::ServiceEntry> found) {
-            const auto desk = self.lock();
-            if (!desk || desk->door_ == nullptr) return;
-            RelaySession* session = desk->door_->find(id);
-            if (session == nullptr) return;
-            const auto* entry = std::get_if<core::ServiceEntry>(&found);
-            if (entry == nullptr)
-                return desk->fail(*session, "unknown_service", "nobody advertises a service of this name");
-            if (!entry->relay.empty() && entry->relay != desk->directory_.relay_address())
-                return desk->fail(*session, "elsewhere", "its publisher is connected to another relay", entry->relay);
-            desk->fail(*session, "not_connected",
+    directory_.find(std::move(name), [self = weak_from_this(),
+                                      id = consumer.id()](core::Answer<core::ServiceEntry> found) {
+        const auto protocol = self.lock();
+        if (!protocol) return;
+        RelaySession* session = protocol->sessions_.find(id);
+        if (session == nullptr) return;
+        const auto* entry = std::get_if<core::ServiceEntry>(&found);
+        if (entry == nullptr)
+            return protocol->fail(*session, "unknown_service", "nobody advertises a service of this name");
+        if (!entry->relay.empty() && entry->relay != protocol->directory_.relay_address())
+            return protocol->fail(*session, "elsewhere", "its publisher is connected to another relay", entry->relay);
+        protocol->fail(*session, "not_connected",
                        entry->relay.empty() ? "its publisher is not connected to a relay that can be reached"
                                             : "its publisher is connected, but was not heard of lately");
-        });
+    });
 }
 
 void RelayProtocol::on(RelaySession& session, const discovery::StreamAccept& accept) {
     if (accept.version == 0) return fail(session, "malformed", no_version);
     const auto opened = book_.redeem(accept.ticket, now);
-    RelaySession* consumer = opened ? door_->find(opened->consumer) : nullptr;
+    RelaySession* consumer = opened ? sessions_.find(opened->consumer) : nullptr;
     if (consumer == nullptr) {
         if (opened) book_.ended(opened->stream);
         return fail(session, "unknown_ticket", "the ticket is not known, has expired or was used");
@@ -178,8 +180,8 @@ void RelayProtocol::join(RelaySession& consumer, RelaySession& data, const Strea
     discovery::append_frame(discovery::StreamOpened{}, joined.for_consumer);
     joined.for_publisher = joined.for_consumer + from_consumer;
     joined.for_consumer += from_publisher;
-    joined.consumer = door_->hand_over(consumer);
-    joined.publisher = door_->hand_over(data);
+    joined.consumer = sessions_.hand_over(consumer);
+    joined.publisher = sessions_.hand_over(data);
     pump_.join(std::move(joined));
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "discovery/directory/directory.h"
 #include "discovery/relay/relay_session.h"
+#include "discovery/relay/session_table.h"
 #include "discovery/relay/stream_pump.h"
 #include "discovery/relay/stream_table.h"
 
@@ -15,25 +15,20 @@ namespace holdfast::relay {
 /// Implements the messages of docs/discovery.md: translates them to calls of the directory, keeps the table of streams,
 /// and joins consumers with publishers. Leaves every decision to the directory that it can make.
 ///
-/// Runs on the authority's thread. The door owns the connections; they are looked up by number.
+/// Runs on the authority's thread. The door owns the connections; an answer that comes later looks its own up by
+/// number.
 class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
  public:
-    /// The operations that the protocol needs from the door.
-    class Door {
-     public:
-        virtual ~Door() = default;
-        /// Null if the connection is gone.
-        virtual RelaySession* find(std::uint64_t id) = 0;
-        /// The connection has something to send or to read.
-        virtual void wake(RelaySession& session) = 0;
-        /// Sets the role of the connection and restarts its deadline.
-        virtual void is_now(RelaySession& session, RelaySession::Role role) = 0;
-        /// Ends the session and transfers the socket to the caller.
-        virtual int hand_over(RelaySession& session) = 0;
+    struct Limits {
+        std::size_t max_publishers;
+        StreamLimits streams;
     };
-
-    RelayProtocol(core::Directory& directory, StreamLimits limits, Door& door, StreamPump& pump)
-        : directory_(directory), book_(limits), door_(&door), pump_(pump) {}
+    RelayProtocol(core::Directory& directory, Limits limits, SessionTable& sessions, StreamPump& pump)
+        : directory_(directory),
+          max_publishers_(limits.max_publishers),
+          book_(limits.streams),
+          sessions_(sessions),
+          pump_(pump) {}
 
     /// Returns true for an update, which is slower than any other message.
     bool handle(RelaySession& session, discovery::Message message);
@@ -50,8 +45,6 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
     /// Starts nothing new from now on. Leases are kept: a clean stop preserves them (S1), and their publishers come
     /// back.
     void stop() { stopping_ = true; }
-    /// The door is gone: later answers are dropped.
-    void leave() { door_ = nullptr; }
 
     StreamTable& book() { return book_; }
     StreamTable::Time now{};  ///< the time of this turn
@@ -69,8 +62,9 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
     void fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message);
 
     core::Directory& directory_;
+    const std::size_t max_publishers_;
     StreamTable book_;
-    Door* door_;
+    SessionTable& sessions_;
     StreamPump& pump_;
     bool stopping_ = false;
 };

@@ -14,8 +14,13 @@ RelaySession& SessionTable::add(std::unique_ptr<RelaySession> session) {
 }
 
 RelaySession* SessionTable::find(std::uint64_t id) const {
+    RelaySession* session = find_departed(id);
+    return session == nullptr || session->is_departed ? nullptr : session;
+}
+
+RelaySession* SessionTable::find_departed(std::uint64_t id) const {
     const auto found = sessions_.find(id);
-    return found == sessions_.end() || found->second->is_departed ? nullptr : found->second.get();
+    return found == sessions_.end() ? nullptr : found->second.get();
 }
 
 void SessionTable::list(RelaySession& session, Role role) {
@@ -44,11 +49,32 @@ void SessionTable::unlist(RelaySession& session) {
     if (session.listed_in != nullptr) std::exchange(session.listed_in, nullptr)->erase(session.listed_at);
 }
 
-std::unique_ptr<RelaySession> SessionTable::take(std::uint64_t id) {
-    auto taken = sessions_.extract(id);
-    if (taken.empty()) return nullptr;
-    unlist(*taken.mapped());
-    return std::move(taken.mapped());
+void SessionTable::remove(RelaySession& session) {
+    unlist(session);
+    removed_.push_back(std::move(sessions_.extract(session.id()).mapped()));
+}
+
+int SessionTable::hand_over(RelaySession& session) {
+    remove(session);
+    return session.release();
+}
+
+void SessionTable::close(RelaySession& session) {
+    remove(session);
+    session.close();
+}
+
+void SessionTable::wake(RelaySession& session) {
+    if (std::exchange(session.is_woken, true)) return;
+    woken_.push_back(session.id());
+    on_work_();
+}
+
+RelaySession* SessionTable::next_woken() {
+    RelaySession* session = find(woken_.front());
+    woken_.pop_front();
+    if (session != nullptr) session->is_woken = false;
+    return session;
 }
 
 std::vector<RelaySession*> SessionTable::overdue(std::size_t most) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -9,7 +11,8 @@
 
 namespace holdfast::relay {
 
-/// The connections of the relay's door, by number and, for each role, in deadline order. Closes none by itself.
+/// The connections of the relay's door: by number, for each role in deadline order, and those that can continue. Closes
+/// none by itself.
 class SessionTable {
  public:
     using Role = RelaySession::Role;
@@ -19,7 +22,9 @@ class SessionTable {
     struct Timeouts {
         Duration stranger, publisher, leaving;
     };
-    explicit SessionTable(Timeouts timeouts) : timeouts_(timeouts) {}
+    /// `on_work` is called whenever a connection is woken.
+    SessionTable(Timeouts timeouts, std::function<void()> on_work)
+        : timeouts_(timeouts), on_work_(std::move(on_work)) {}
 
     /// Adds a connection as a stranger.
     RelaySession& add(std::unique_ptr<RelaySession> session);
@@ -29,8 +34,18 @@ class SessionTable {
     void list(RelaySession& session, Role role);
     /// Removes its deadline.
     void unlist(RelaySession& session);
-    /// Transfers the session to the caller. Null if it is gone.
-    std::unique_ptr<RelaySession> take(std::uint64_t id);
+    /// Removes the session and transfers its socket to the caller. The session is destroyed by bury().
+    int hand_over(RelaySession& session);
+    /// Removes and closes the session, which is destroyed by bury().
+    void close(RelaySession& session);
+    /// Destroys the removed sessions, to be called when nothing refers to one any more.
+    void bury() { removed_.clear(); }
+
+    /// The connection has something to send or to read.
+    void wake(RelaySession& session);
+    std::size_t woken() const { return woken_.size(); }
+    /// The next woken connection; null if it is gone meanwhile. REQUIRES: woken() > 0.
+    RelaySession* next_woken();
 
     /// The connections past their deadline, at most `most` per role.
     std::vector<RelaySession*> overdue(std::size_t most) const;
@@ -41,13 +56,19 @@ class SessionTable {
     std::size_t publishers() const { return publishers_.size(); }
     std::size_t leaving() const { return leaving_.size(); }
     const Sessions& all() const { return sessions_; }
+    /// Null if it is gone; found even if it is about to be closed.
+    RelaySession* find_departed(std::uint64_t id) const;
     void clear() { sessions_.clear(); }
 
  private:
     void list_in(DeadlineList& list, RelaySession& session, Duration timeout);
+    void remove(RelaySession& session);
 
     const Timeouts timeouts_;
+    const std::function<void()> on_work_;
     Sessions sessions_;
+    std::vector<std::unique_ptr<RelaySession>> removed_;
+    std::deque<std::uint64_t> woken_;
     DeadlineList strangers_, publishers_, leaving_;
 };
 
