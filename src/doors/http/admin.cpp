@@ -80,7 +80,7 @@ Result<DecodedBan> decode_ban(const Request& request, const std::string& holder)
     fields.check(core::check_holder(holder));
     if (core::is_malformed_address(holder))
         fields.refuse(
-            "this looks like an IP address or a prefix and is none; write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32");
+            "this looks like an IP address or a prefix but is not valid; write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32");
     DecodedBan ban{holder, text_field(fields, "reason", limits::reason_bytes)};
     if (auto error = fields.error()) return *error;
     return ban;

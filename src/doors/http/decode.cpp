@@ -85,7 +85,7 @@ std::string lease_path(std::size_t index) {
 Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
     if (item.kind != JsonValue::Kind::string) return invalid_argument(path + " must be the name of a lease");
     auto name = decode_lease_name(item.text);
-    if (!name) return Error{name.error().code, path + ": " + name.error().message};
+    if (!name) return Error{name.error().code, fmt::format("{}: {}", path, name.error().message)};
     return name;
 }
 
@@ -139,8 +139,8 @@ Result<core::Key> key_from(const JsonValue* object, NameNeed need) {
 
 Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes) {
     if (core::is_plain_name(value, max_bytes)) return {};
-    return invalid_argument(std::string(name) + " must be 1 to " + std::to_string(max_bytes) +
-                            " letters, digits, '-', '_' and '.', and not begin with a dot");
+    return invalid_argument(
+        fmt::format("{} must be 1 to {} letters, digits, '-', '_' and '.', and not begin with a dot", name, max_bytes));
 }
 
 std::string plain_name_field(Fields& fields, std::string_view name, std::size_t max_bytes) {

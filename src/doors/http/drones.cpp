@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <string>
 
 #include "base/result.h"
@@ -59,7 +60,7 @@ core::BackendProgress progress_of(Fields& fields) {
     progress.state = state.value_or(core::BackendState::scheduled);
     if (!is_null(fields, "reason")) {
         progress.reason = core::parse_end_reason(fields.text("reason").value_or(""));
-        if (!progress.reason) fields.refuse("reason is not one that a backend ends for");
+        if (!progress.reason) fields.refuse("reason is not a known reason for the end of a backend");
     }
     if (!is_null(fields, "exit_code")) progress.exit_code = fields.signed_whole("exit_code", max_exit_code);
     progress.address = text_or_null(fields, "address", limits::address_bytes);
@@ -84,7 +85,7 @@ Result<core::BackendReport> report_of(const JsonValue& item, const std::string& 
     }
     auto key = key_from(fields.object("key"), NameNeed::required);
     if (auto error = fields.error()) return *error;
-    if (!key) return Error{key.error().code, path + ": " + key.error().message};
+    if (!key) return Error{key.error().code, fmt::format("{}: {}", path, key.error().message)};
     report.key = std::move(*key);
     return report;
 }
@@ -93,7 +94,7 @@ Result<std::vector<core::BackendReport>> reports_of(const JsonValue* list) {
     std::vector<core::BackendReport> reports;
     if (list == nullptr) return reports;
     for (std::size_t i = 0; i < list->items.size(); ++i) {
-        auto report = report_of(list->items[i], "backends[" + std::to_string(i) + "]");
+        auto report = report_of(list->items[i], fmt::format("backends[{}]", i));
         if (!report) return report.error();
         reports.push_back(std::move(*report));
     }

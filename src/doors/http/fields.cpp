@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 
 #include "base/code.h"
 #include "base/text.h"
@@ -42,7 +43,7 @@ const JsonValue* Fields::any(std::string_view name) {
 const JsonValue* Fields::of_kind(std::string_view name, JsonValue::Kind kind, std::string_view what) {
     const JsonValue* value = any(name);
     if (value == nullptr || value->kind == kind) return value;
-    refuse(path_ + std::string(name) + " must be " + std::string(what));
+    refuse(fmt::format("{}{} must be {}", path_, name, what));
     return nullptr;
 }
 
@@ -53,24 +54,24 @@ std::optional<std::string> Fields::text(std::string_view name) {
 }
 
 std::optional<std::uint64_t> Fields::whole(std::string_view name, std::uint64_t least, std::uint64_t most) {
-    const std::string what = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-    const JsonValue* value = of_kind(name, JsonValue::Kind::number, what);
+    const JsonValue* value = any(name);
     if (value == nullptr) return std::nullopt;
-    if (value->whole && value->number >= least && value->number <= most) return value->number;
-    refuse(path_ + std::string(name) + " must be " + what);
+    const bool whole = value->kind == JsonValue::Kind::number && value->whole;
+    if (whole && value->number >= least && value->number <= most) return value->number;
+    refuse(fmt::format("{}{} must be a whole number from {} to {}", path_, name, least, most));
     return std::nullopt;
 }
 
 std::optional<std::int64_t> Fields::signed_whole(std::string_view name, std::int64_t most) {
-    const std::string what = "a whole number from -" + std::to_string(most) + " to " + std::to_string(most);
-    const JsonValue* value = of_kind(name, JsonValue::Kind::number, what);
+    const JsonValue* value = any(name);
     if (value == nullptr) return std::nullopt;
     std::int64_t number = 0;
     const char* end = value->text.data() + value->text.size();
     const auto read = std::from_chars(value->text.data(), end, number);
-    const bool whole = read.ec == std::errc{} && read.ptr == end && std::to_string(number) == value->text;
+    const bool whole = value->kind == JsonValue::Kind::number && read.ec == std::errc{} && read.ptr == end &&
+                       std::to_string(number) == value->text;
     if (whole && number >= -most && number <= most) return number;
-    refuse(path_ + std::string(name) + " must be " + what);
+    refuse(fmt::format("{}{} must be a whole number from -{} to {}", path_, name, most, most));
     return std::nullopt;
 }
 
@@ -90,7 +91,7 @@ std::optional<bool> Fields::boolean(std::string_view name) {
 const JsonValue* Fields::array(std::string_view name, std::size_t most) {
     const JsonValue* value = of_kind(name, JsonValue::Kind::array, "a list");
     if (value == nullptr || value->items.size() <= most) return value;
-    refuse(path_ + std::string(name) + " may have at most " + std::to_string(most) + " entries");
+    refuse(fmt::format("{}{} may have at most {} entries", path_, name, most));
     return nullptr;
 }
 
@@ -110,7 +111,7 @@ std::optional<Error> Fields::error() const {
     for (const auto& member : object_.members) {
         if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
         return Error{std::string(core::name_of(core::Code::unknown_field)),
-                     "this route does not know the field " + path_ + shown(member.key)};
+                     fmt::format("this route does not know the field {}{}", path_, shown(member.key))};
     }
     return mistake_;
 }
@@ -128,7 +129,8 @@ Result<Query> Query::parse(std::string_view text) {
         auto name = form_decode(pair.substr(0, equals));
         auto value = form_decode(pair.substr(std::min(equals + 1, pair.size())));
         if (!name || !value) return invalid_query("the query has a broken escape: " + shown(pair));
-        if (query.find(*name) != nullptr) return invalid_query("the parameter " + shown(*name) + " is repeated");
+        if (query.find(*name) != nullptr)
+            return invalid_query(fmt::format("the parameter {} is repeated", shown(*name)));
         if (query.parameters_.size() == max_parameters) return invalid_query("the query has too many parameters");
         query.parameters_.emplace_back(std::move(*name), std::move(*value));
     }
@@ -158,7 +160,7 @@ std::optional<std::uint64_t> Query::whole(std::string_view name, std::uint64_t l
     if (value == nullptr) return std::nullopt;
     const auto number = parse_number(*value);
     if (number && *number >= least && *number <= most) return number;
-    refuse(std::string(name) + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    refuse(fmt::format("{} must be a whole number from {} to {}", name, least, most));
     return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
+#include <fmt/format.h>
 
 #include "base/code.h"
 #include "codec/json_writer.h"
@@ -46,7 +47,7 @@ struct Builder {
     bool on_object_begin(json::error_code& error) { return open(JsonValue::Kind::object, error); }
     bool on_array_end(std::size_t, json::error_code&) { return close(); }
     bool on_object_end(std::size_t, json::error_code& error) {
-        if (has_repeated_key(open_.back())) return refuse("a key stands twice in one object", error);
+        if (has_repeated_key(open_.back())) return refuse("a key is repeated in one object", error);
         return close();
     }
 
@@ -176,9 +177,9 @@ Result<JsonValue> read_json_object(std::string_view text) {
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
     Builder& builder = parser.handler();
     if (!builder.problem.empty()) return invalid(builder.problem);
-    if (error) return invalid(error.message() + " at byte " + std::to_string(used));
-    if (used != text.size()) return invalid("something follows it at byte " + std::to_string(used));
-    if (builder.root.kind != JsonValue::Kind::object) return invalid("it is another kind of JSON");
+    if (error) return invalid(fmt::format("{} at byte {}", error.message(), used));
+    if (used != text.size()) return invalid(fmt::format("something follows it at byte {}", used));
+    if (builder.root.kind != JsonValue::Kind::object) return invalid("it is JSON of another kind");
     return std::move(builder.root);
 }
 

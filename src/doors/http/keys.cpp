@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <string>
 
 #include "base/result.h"
@@ -36,7 +37,7 @@ constexpr std::size_t path_bytes = 4096;
 /// Text passed to a program may contain any byte except zero.
 std::string program_text(Fields& fields, const JsonValue& value, const std::string& name) {
     if (value.kind != Kind::string) fields.refuse(name + " must be text");
-    if (value.text.find('\0') != std::string::npos) fields.refuse(name + " must not hold a zero");
+    if (value.text.find('\0') != std::string::npos) fields.refuse(name + " must not contain a zero byte");
     return value.text;
 }
 
@@ -53,10 +54,10 @@ std::map<std::string, std::string> environment_field(Fields& fields) {
     const JsonValue* object = fields.object("env");
     if (object == nullptr) return variables;
     if (object->members.size() > limits::spawn_variables)
-        fields.refuse("spawn.env has more than " + std::to_string(limits::spawn_variables) + " variables");
+        fields.refuse(fmt::format("spawn.env has more than {} variables", limits::spawn_variables));
     for (const JsonValue::Member& member : object->members) {
         if (member.key.empty() || member.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos)
-            fields.refuse("a name in spawn.env is empty, or has a = or a zero in it");
+            fields.refuse("a name in spawn.env is empty, or contains a = or a zero byte");
         variables[member.key] = program_text(fields, member.value, "each of spawn.env");
     }
     return variables;
@@ -66,11 +67,11 @@ Result<core::Readiness> readiness_of(const JsonValue* object) {
     core::Readiness ready;
     if (object == nullptr) return ready;
     Fields fields(*object, "spawn.ready.");
-    if (object->members.size() != 1) fields.refuse("spawn.ready takes one of tcp, http and started");
+    if (object->members.size() != 1) fields.refuse("spawn.ready must have exactly one of tcp, http and started");
     if (const auto path = fields.text("http")) {
         ready = {core::Readiness::How::http, *path};
         fields.check(core::check_text({"http", *path}, path_bytes));
-        if (!path->starts_with('/')) fields.refuse("spawn.ready.http is a path, and begins with /");
+        if (!path->starts_with('/')) fields.refuse("spawn.ready.http must be a path that begins with /");
     }
     const auto tcp = fields.boolean("tcp");
     const auto started = fields.boolean("started");
@@ -94,7 +95,7 @@ Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
     if (const JsonValue* command = fields.any("command"))
         spawn.command = program_text(fields, *command, "spawn.command");
     if (spawn.command.empty() || spawn.command.size() > path_bytes)
-        fields.refuse("spawn.command must be text of 1 to " + std::to_string(path_bytes) + " bytes");
+        fields.refuse(fmt::format("spawn.command must be text of 1 to {} bytes", path_bytes));
     spawn.args = arguments_field(fields);
     spawn.env = environment_field(fields);
     if (const JsonValue* cwd = fields.any("cwd"); cwd != nullptr && cwd->kind != Kind::null)
@@ -107,7 +108,7 @@ Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
     if (fields.has("pool")) request.pool = plain_name_field(fields, "pool", limits::pool_bytes);
     if (fields.has("id")) request.id = plain_name_field(fields, "id", limits::backend_id_bytes);
     if (spawn.bytes() > limits::spawn_bytes)
-        fields.refuse("spawn is longer than " + std::to_string(limits::spawn_bytes) + " bytes");
+        fields.refuse(fmt::format("spawn is longer than {} bytes", limits::spawn_bytes));
     if (auto error = fields.error()) return *error;
     auto readiness = readiness_of(ready);
     if (!readiness) return readiness.error();

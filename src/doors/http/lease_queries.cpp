@@ -54,11 +54,11 @@ Result<DecodedVerify> decode_verify(const Request& request) {
     Fields fields(*body);
     DecodedVerify verify;
     const JsonValue* leases = fields.array("leases", limits::leases_per_request);
-    if (fields.has("leases") == fields.has("holder")) fields.refuse("say either leases or holder");
+    if (fields.has("leases") == fields.has("holder")) fields.refuse("give either leases or holder");
     verify.holder = fields.text("holder").value_or("");
     verify.epoch = epoch_field(fields);
     if (fields.has("holder")) fields.check(core::check_holder(verify.holder));
-    if (fields.has("epoch") && !fields.has("holder")) fields.refuse("epoch goes with holder");
+    if (fields.has("epoch") && !fields.has("holder")) fields.refuse("epoch requires holder");
     if (auto error = fields.error()) return *error;
     if (leases == nullptr) return verify;
     auto names = decode_names(*leases);

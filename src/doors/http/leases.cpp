@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,7 +65,7 @@ Result<std::vector<core::Intent>> decode_intents(const JsonValue& list, std::str
     std::vector<core::Intent> intents;
     intents.reserve(list.items.size());
     for (std::size_t i = 0; i < list.items.size(); ++i) {
-        const std::string path = "intents[" + std::to_string(i) + "]";
+        const std::string path = fmt::format("intents[{}]", i);
         if (list.items[i].kind != JsonValue::Kind::object) return invalid_argument(path + " must be an object");
         Fields fields(list.items[i], path + ".");
         core::Intent intent = intent_field(fields, name_space);
@@ -80,7 +81,7 @@ std::string metadata_field(Fields& fields) {
     if (metadata == nullptr) return {};
     std::string text = to_text(*metadata);
     if (text.size() > limits::metadata_bytes)
-        fields.refuse("metadata is longer than " + std::to_string(limits::metadata_bytes) + " bytes of JSON");
+        fields.refuse(fmt::format("metadata is longer than {} bytes of JSON", limits::metadata_bytes));
     return text;
 }
 
@@ -88,7 +89,7 @@ std::string metadata_field(Fields& fields) {
 Result<std::vector<core::Intent>> decode_manifest(Fields& fields, std::string_view name_space) {
     const JsonValue* list = fields.array("intents", limits::intents_per_manifest);
     const bool has_list = fields.has("intents");
-    if (has_list && fields.has("resource")) fields.refuse("say either resource or intents, not both");
+    if (has_list && fields.has("resource")) fields.refuse("give either resource or intents, not both");
     if (!has_list) {
         std::vector<core::Intent> one{intent_field(fields, name_space)};
         return one;
@@ -206,9 +207,9 @@ Result<core::ReleaseRequest> decode_release(const Request& request, const std::s
     const auto holder = fields.text("holder");
     const auto session = text_field(fields, "session", limits::session_bytes);
     const auto epoch = epoch_field(fields);
-    if (holder_in_query && holder) fields.refuse("say holder once, in the query or in the body");
-    if (epoch_in_query && epoch) fields.refuse("say epoch once, in the query or in the body");
-    if (session_in_query && !session.empty()) fields.refuse("say session once, in the query or in the body");
+    if (holder_in_query && holder) fields.refuse("give holder once, in the query or in the body");
+    if (epoch_in_query && epoch) fields.refuse("give epoch once, in the query or in the body");
+    if (session_in_query && !session.empty()) fields.refuse("give session once, in the query or in the body");
     core::ReleaseRequest release;
     release.caller = caller_of(request);
     release.holder = holder_in_query ? *holder_in_query : holder.value_or("");

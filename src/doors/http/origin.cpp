@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <fmt/format.h>
 #include <optional>
 #include <string_view>
 
@@ -69,11 +70,13 @@ bool is_local_name(std::string_view host) {
 std::string host_problem(const Request& request, std::string_view field, const std::vector<std::string>& names) {
     if (field.empty() && request.http_1_0) return {};
     const auto host = host_of(field);
-    if (!host) return "the Host is not a host with or without a port: " + shown(request.host);
+    if (!host) return "the header Host is not HOST or HOST:PORT: " + shown(request.host);
     if (is_address(*host) || is_local_name(*host) || std::find(names.begin(), names.end(), *host) != names.end())
         return {};
-    return "this server does not answer to the name " + shown(*host) +
-           ": call it by its address or as localhost, or start it with --allow-host for that name";
+    return fmt::format(
+        "this server does not answer to the name {}: call it by its address or as localhost, or start it with "
+        "--allow-host for that name",
+        shown(*host));
 }
 
 }  // namespace
@@ -82,7 +85,8 @@ std::string origin_problem(const Request& request, const std::vector<std::string
     const std::string host = lower(request.host);
     if (std::string problem = host_problem(request, host, names); !problem.empty()) return problem;
     if (request.has_fetch_site && request.fetch_site != "same-origin" && request.fetch_site != "none")
-        return "a page of another site may not call this server (Sec-Fetch-Site: " + shown(request.fetch_site) + ")";
+        return fmt::format("a page of another site may not call this server (Sec-Fetch-Site: {})",
+                           shown(request.fetch_site));
     if (!request.has_origin) return {};
     const std::string origin = lower(request.origin);
     const std::size_t scheme = origin.find("://");

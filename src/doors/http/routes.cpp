@@ -1,6 +1,7 @@
 #include "doors/http/routes.h"
 
 #include <array>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "doors/http/handlers.h"
@@ -122,9 +123,11 @@ std::string lease_problem(const Taken& taken, std::string_view parameter) {
     if (taken.before != leases || parameter.empty() || ends_in_token(taken.parameter)) return {};
     std::string shown(parameter.substr(0, 100));
     if (shown.size() < parameter.size() || !is_utf8(shown)) shown = "RESOURCE";
-    return "a lease is named resource#token, and '" + shown +
-           "' has no token. In a URL write the # as %23, since clients cut off what follows a #: " +
-           std::string(leases) + percent_encode(shown) + "%23TOKEN";
+    return fmt::format(
+        "a lease is named resource#token, and '{}' has no token. In a URL write the # as %23, since clients cut off "
+        "what "
+        "follows a #: {}{}%23TOKEN",
+        shown, leases, percent_encode(shown));
 }
 
 bool fits(std::string_view pattern, const Taken& taken) {

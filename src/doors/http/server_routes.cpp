@@ -11,12 +11,12 @@ namespace {
 std::optional<Trouble> want_of_room(const core::Authority& authority) {
     if (authority.memory_full())
         return Trouble{"memory_full",
-                       "the server has as much in memory as it may (--max-memory): what is held is renewed and "
-                       "released, but nothing new is granted until leases have ended; end some, or allow it more"};
+                       "the memory limit (--max-memory) is reached: leases are renewed and released, but none is "
+                       "granted until others have ended; end some, or raise the limit"};
     if (authority.token_headroom() == 0)
         return Trouble{"tokens_exhausted",
-                       "no fencing tokens are left, since the disk or the store has not reserved more: what is held is "
-                       "renewed and released, but nothing new is granted; see to the disk"};
+                       "no fencing tokens are left, since the disk or the store has not reserved more: leases are "
+                       "renewed and released, but none is granted; check the disk"};
     return std::nullopt;
 }
 
@@ -28,7 +28,7 @@ std::optional<Trouble> trouble_of(const Services& services) {
     if (const Duration left = authority.recovering_for(); left > Duration::zero()) {
         constexpr std::string_view after_unclean_stop =
             "leases that were granted before an unclean stop may still be held, so nothing is granted until they have "
-            "ended; wait, and do not restart it";
+            "ended; wait, and do not restart the server";
         const std::string& why = authority.recovering_why();
         return Trouble{"recovering", why.empty() ? std::string(after_unclean_stop) : why, left};
     }

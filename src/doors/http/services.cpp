@@ -117,7 +117,8 @@ std::string glob_parameter(Query& query) {
     std::string glob = query.text("name", limits::service_name_bytes).value_or("");
     const std::size_t star = std::min(glob.find('*'), glob.size());
     if (glob.size() - star > limits::service_glob_tail_bytes)
-        query.check(Error{"invalid_argument", "name has more than 64 bytes from its first * on; say more before it"});
+        query.check(
+            Error{"invalid_argument", "name has more than 64 bytes from its first * on; write more before the *"});
     return glob;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <string>
 
 namespace holdfast {
@@ -38,7 +39,7 @@ bool takes(const RespCommand& command, std::size_t words) {
 
 std::string unknown_command(std::span<const std::string_view> words) {
     std::string text =
-        "unknown command '" + std::string(words[0].substr(0, max_shown_bytes)) + "', with args beginning with: ";
+        fmt::format("unknown command '{}', with args beginning with: ", words[0].substr(0, max_shown_bytes));
     std::size_t shown = 0;
     for (std::size_t i = 1; i < words.size() && shown < max_shown_bytes; ++i) {
         const std::string_view word = words[i].substr(0, max_shown_bytes - shown);
@@ -51,12 +52,11 @@ std::string unknown_command(std::span<const std::string_view> words) {
 }
 
 std::string wrong_arity(std::string_view command) {
-    return "wrong number of arguments for '" + lower_case(command) + "' command";
+    return fmt::format("wrong number of arguments for '{}' command", lower_case(command));
 }
 
 std::string unknown_subcommand(std::string_view command, std::string_view subcommand) {
-    return "unknown subcommand '" + std::string(subcommand.substr(0, max_shown_bytes)) + "'. Try " +
-           std::string(command) + " HELP.";
+    return fmt::format("unknown subcommand '{}'. Try {} HELP.", subcommand.substr(0, max_shown_bytes), command);
 }
 
 std::string lower_case(std::string_view text) {

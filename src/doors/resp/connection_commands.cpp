@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fmt/format.h>
 #include <string_view>
 
 #include "authority/authority.h"
@@ -31,20 +32,13 @@ std::string line_of(RespSession& session) {
     using std::chrono::duration_cast;
     const auto age = duration_cast<std::chrono::seconds>(session.parts().now - session.since()).count();
     const RespClient& client = session.client();
-    std::string line = "id=" + std::to_string(session.id());
-    line += " addr=" + session.peer();
-    line += " fd=" + std::to_string(session.socket());
-    line += " name=" + client.name;
-    line += " age=" + std::to_string(age);
-    line += " idle=0 flags=N db=0";
-    line += " sub=" + std::to_string(session.subscriptions().channels().size());
-    line += " psub=" + std::to_string(session.subscriptions().patterns().size());
-    line += " cmd=client|list user=default";
-    line += " lib-name=" + client.library;
-    line += " lib-ver=" + client.library_version;
-    line += " resp=" + std::to_string(static_cast<int>(client.protocol));
-    line += " scoped-leases=" + std::to_string(session.scoped().size());
-    return line + "\n";
+    return fmt::format(
+        "id={} addr={} fd={} name={} age={} idle=0 flags=N db=0 sub={} psub={} cmd=client|list user=default "
+        "lib-name={} "
+        "lib-ver={} resp={} scoped-leases={}\n",
+        session.id(), session.peer(), session.socket(), client.name, age, session.subscriptions().channels().size(),
+        session.subscriptions().patterns().size(), client.library, client.library_version,
+        static_cast<int>(client.protocol), session.scoped().size());
 }
 
 void set_name(Exchange& exchange) {
@@ -69,7 +63,7 @@ void set_info(Exchange& exchange) {
     RespClient& client = exchange.session().client();
     const bool is_name = same_word(what, "LIB-NAME");
     if (!is_name && !same_word(what, "LIB-VER"))
-        return fail(exchange, "Unrecognized option '" + std::string(what.substr(0, 64)) + "'");
+        return fail(exchange, fmt::format("Unrecognized option '{}'", what.substr(0, 64)));
     if (!is_client_name(value))
         return fail(exchange, std::string(is_name ? "lib-name" : "lib-ver") +
                                   " cannot contain spaces, newlines or special characters.");
@@ -200,7 +194,7 @@ std::optional<std::string> read_hello(std::span<const std::string_view> words, H
             hello.name = words[i + 1];
             i += 2;
         } else {
-            return "ERR Syntax error in HELLO option '" + std::string(words[i].substr(0, 64)) + "'";
+            return fmt::format("ERR Syntax error in HELLO option '{}'", words[i].substr(0, 64));
         }
     }
     if (hello.user && *hello.user != "default") return "WRONGPASS " + std::string(wrong_password);
@@ -240,14 +234,14 @@ void hello(Exchange& exchange) {
 }
 
 constexpr std::array connection_table{
-    RespCommand{.name = "AUTH", .arity = -2, .handler = auth, .summary = "Answers as a server without a password."},
+    RespCommand{.name = "AUTH", .arity = -2, .handler = auth, .summary = "Replies as a server without a password."},
     RespCommand{.name = "CLIENT", .arity = -2, .handler = client, .summary = "About this connection."},
-    RespCommand{.name = "ECHO", .arity = 2, .handler = echo, .summary = "Gives the message back."},
-    RespCommand{.name = "HELLO", .arity = -1, .handler = hello, .summary = "Chooses the version of the protocol."},
-    RespCommand{.name = "PING", .arity = -1, .handler = ping, .summary = "Answers PONG, or the message."},
+    RespCommand{.name = "ECHO", .arity = 2, .handler = echo, .summary = "Returns the message."},
+    RespCommand{.name = "HELLO", .arity = -1, .handler = hello, .summary = "Selects the version of the protocol."},
+    RespCommand{.name = "PING", .arity = -1, .handler = ping, .summary = "Returns PONG, or the message."},
     RespCommand{.name = "QUIT", .arity = -1, .handler = quit, .summary = "Closes the connection."},
-    RespCommand{.name = "RESET", .arity = 1, .handler = reset, .summary = "Makes the connection as if it were new."},
-    RespCommand{.name = "SELECT", .arity = 2, .handler = select, .summary = "Chooses a namespace for keys: 0 to 15."},
+    RespCommand{.name = "RESET", .arity = 1, .handler = reset, .summary = "Resets the state of the connection."},
+    RespCommand{.name = "SELECT", .arity = 2, .handler = select, .summary = "Selects a namespace for keys: 0 to 15."},
 };
 
 }  // namespace

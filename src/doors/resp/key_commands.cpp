@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <string>
@@ -125,8 +126,7 @@ void set_for(Exchange& exchange, TimeUnit unit) {
     const auto ttl = parse_time(words[2], unit);
     if (!ttl) return fail(exchange, not_an_integer);
     if (*ttl <= Duration::zero()) {
-        const std::string message = "invalid expire time in '" + lower_case(words[0]) + "' command";
-        return fail(exchange, message);
+        return fail(exchange, fmt::format("invalid expire time in '{}' command", lower_case(words[0])));
     }
     SetTerms terms;
     terms.ttl = *ttl;

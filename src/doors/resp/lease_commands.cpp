@@ -148,7 +148,7 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
         read.name_space = value;
         return check_namespace(value);
     } else {
-        return invalid_argument("there is no option " + std::string(name.substr(0, 64)));
+        return invalid_argument("unknown option " + std::string(name.substr(0, 64)));
     }
     return {};
 }
@@ -161,7 +161,7 @@ Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
     if (!ttl) return ttl.error();
     read.ttl = *ttl;
     if (const auto checked = check_holder(read.holder); !checked) return checked.error();
-    if (words.size() % 2 != 0) return invalid_argument("an option is without its value");
+    if (words.size() % 2 != 0) return invalid_argument("an option has no value");
     for (std::size_t i = 4; i < words.size(); i += 2)
         if (const auto option = read_option(read, words[i], words[i + 1]); !option) return option.error();
     return read;
@@ -196,7 +196,7 @@ Result<LeaseName> read_name(std::string_view resource, std::string_view token_te
 /// Parses the query of LEASE.LIST. Views of the command's words.
 Result<ListQuery> read_list(std::span<const std::string_view> words) {
     ListQuery query;
-    if (words.size() % 2 == 0) return invalid_argument("an option is without its value");
+    if (words.size() % 2 == 0) return invalid_argument("an option has no value");
     for (std::size_t i = 1; i < words.size(); i += 2) {
         const std::string_view value = words[i + 1];
         if (same_word(words[i], "HOLDER")) {
@@ -212,7 +212,7 @@ Result<ListQuery> read_list(std::span<const std::string_view> words) {
         } else if (same_word(words[i], "AFTER")) {
             query.after = value;
         } else {
-            return invalid_argument("there is no option " + std::string(words[i].substr(0, 64)));
+            return invalid_argument("unknown option " + std::string(words[i].substr(0, 64)));
         }
     }
     return query;
@@ -225,7 +225,7 @@ void verify(Exchange& exchange) {
         return exchange.authority().verify_all(
             std::string(words[2]), {},
             [&exchange](const Answer<std::vector<VerifyAnswer>>& answer) { answer_verified(exchange, answer); });
-    if (words.size() % 2 == 0) return fail(exchange, invalid_argument("a resource is without its token"));
+    if (words.size() % 2 == 0) return fail(exchange, invalid_argument("a resource has no token"));
     if (words.size() / 2 > limits::leases_per_request)
         return fail(exchange, invalid_argument("at most 1000 leases can be named in one command"));
     std::vector<LeaseName> names;
@@ -242,7 +242,7 @@ void verify(Exchange& exchange) {
 /// `LEASE.GET resource [token]`
 void get_lease(Exchange& exchange) {
     const auto words = exchange.words();
-    if (words.size() > 3) return fail(exchange, invalid_argument("LEASE.GET takes a resource and perhaps a token"));
+    if (words.size() > 3) return fail(exchange, invalid_argument("LEASE.GET takes a resource and an optional token"));
     const bool one = words.size() == 3;
     auto name = read_name(words[1], one ? words[2] : std::string_view{"0"});
     if (!name) return fail(exchange, name.error());
@@ -407,11 +407,10 @@ Result<Keeping> read_keeping(std::span<const std::string_view> words, bool takes
         words = words.subspan(2);
     }
     if (words.empty()) return read;
-    if (!same_word(words[0], "ALSO"))
-        return invalid_argument("there is no option " + std::string(words[0].substr(0, 64)));
+    if (!same_word(words[0], "ALSO")) return invalid_argument("unknown option " + std::string(words[0].substr(0, 64)));
     read.many = true;
     read.others = words.subspan(1);
-    if (read.others.size() % 2 != 0) return invalid_argument("ALSO takes a resource and a token, again and again");
+    if (read.others.size() % 2 != 0) return invalid_argument("ALSO takes pairs of a resource and a token");
     if (read.others.size() / 2 >= limits::leases_per_request)
         return invalid_argument("at most 1000 leases can be named in one command");
     return read;
@@ -502,7 +501,7 @@ constexpr std::array lease_table{
                 .first_key = 1,
                 .last_key = 1,
                 .key_step = 1,
-                .summary = "Takes a lease, or says who is in the way.",
+                .summary = "Acquires a lease, or names the conflicts.",
                 .foresight = {1, 2}},
     RespCommand{.name = "LEASE.RENEW",
                 .arity = -4,
@@ -511,7 +510,7 @@ constexpr std::array lease_table{
                 .first_key = 1,
                 .last_key = 1,
                 .key_step = 1,
-                .summary = "Extends leases of one holder, each with its own answer.",
+                .summary = "Renews leases of one holder, each with its own answer.",
                 .foresight = {1}},
     RespCommand{.name = "LEASE.RELEASE",
                 .arity = -4,
@@ -520,12 +519,12 @@ constexpr std::array lease_table{
                 .first_key = 1,
                 .last_key = 1,
                 .key_step = 1,
-                .summary = "Lets go of leases of one holder. Idempotent.",
+                .summary = "Releases leases of one holder. Idempotent.",
                 .foresight = {1, 3}},
     RespCommand{.name = "LEASE.VERIFY",
                 .arity = -3,
                 .handler = verify,
-                .summary = "The true state of leases, or of all of a holder."},
+                .summary = "The state of leases, or of all leases of a holder."},
     RespCommand{.name = "LEASE.GET",
                 .arity = -2,
                 .handler = get_lease,

@@ -1,6 +1,7 @@
 #include "doors/resp/redis_call.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 
@@ -48,9 +49,8 @@ void fail(Exchange& exchange, const core::SingleRecordAnswer& refused) {
     } else if (code == core::Code::memory_full) {
         reply.error("OOM", with_retry(advice_of(code), refused.retry_in));  // likewise
     } else if (code == core::Code::ttl_too_long) {
-        std::string detail(advice_of(code));
-        detail += ": at most " + std::to_string(to_ms(exchange.authority().policy().ttl_max)) + " ms";
-        put_error(reply, code, detail);
+        put_error(reply, code,
+                  fmt::format("{}: at most {} ms", advice_of(code), to_ms(exchange.authority().policy().ttl_max)));
     } else {
         put_error(reply, code, refused.detail, refused.retry_in);
     }

@@ -17,7 +17,7 @@ using OptionError = std::string;
 inline constexpr std::string_view syntax_error = "syntax error";
 inline constexpr std::string_view not_an_integer = "value is not an integer or out of range";
 inline constexpr std::string_view instants_refused =
-    "an instant of your clock means nothing here, for leases are timed by the server's clock alone: say how long, with "
+    "leases are timed by the server's clock alone, so an instant of your clock means nothing here: say how long, with "
     "PX, EX, PEXPIRE or EXPIRE";
 
 /// A number of milliseconds or seconds. A time longer than any lease is clamped to such a time, and does not overflow.

@@ -4,6 +4,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
 
 #include "doors/resp/session.h"
 #include "net/buffer_limit.h"
@@ -33,12 +34,13 @@ void RespDoorParts::note_same_value() {
     ++same_value_sets;
     if (!options.warn || now < warn_again_at) return;
     warn_again_at = now + warn_every;
-    options.warn(
-        "a lock of a client of Redis was refused because the same value holds its key already. If that is Redlock over "
+    options.warn(fmt::format(
+        "a lock of a Redis client was refused because its key already holds the same value. If that is Redlock over "
         "several nodes of one cluster or fronts of one engine, it can never get a majority: all of them have the same "
         "key. Give it one address (docs/redis.md, Redlock). If it is several clients that use one value, none of them "
-        "can tell its lock from another's: let each use a random one. " +
-        std::to_string(same_value_sets) + " such so far; this is told once per minute");
+        "can tell its lock from another's: let each use a random value. {} refusals so far; this warning comes at most "
+        "once per minute",
+        same_value_sets));
 }
 
 void RespDoorParts::forget(RespSession& session) {

@@ -138,7 +138,7 @@ void run_over_keys(Exchange& exchange, const Script& script, std::span<const std
 
 constexpr std::string_view unknown_script =
     "Holdfast runs no Lua: it knows the scripts by which lock libraries compare a key's value and delete it or set its "
-    "expiry, and this is none of them, so nothing was changed. A library that renews by it loses its lock at its "
+    "expiry, and this is not one of them, so nothing was changed. A library that renews by it loses its lock at its "
     "expiry. Use LEASE.ACQUIRE, LEASE.RENEW and LEASE.RELEASE, or a library whose scripts docs/redis.md lists";
 
 redis::ScriptCache& book(Exchange& exchange) {

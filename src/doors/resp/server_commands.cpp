@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "authority/authority.h"
@@ -55,8 +56,7 @@ void put_replication(std::string& out, RespDoorParts&) {
 }
 
 void put_keyspace(std::string& out, RespDoorParts& parts) {
-    const std::string leases = std::to_string(parts.authority.active_leases());
-    line(out, "db0", "keys=" + leases + ",expires=" + leases + ",avg_ttl=0");
+    line(out, "db0", fmt::format("keys={0},expires={0},avg_ttl=0", parts.authority.active_leases()));
 }
 
 struct Section {
@@ -219,9 +219,9 @@ void dbsize(Exchange& exchange) {
 }
 
 constexpr std::array server_table{
-    RespCommand{.name = "COMMAND", .arity = -1, .handler = command, .summary = "What commands there are."},
-    RespCommand{.name = "CONFIG", .arity = -2, .handler = config, .summary = "Settings, to be looked at."},
-    RespCommand{.name = "DBSIZE", .arity = 1, .handler = dbsize, .summary = "How many leases are held."},
+    RespCommand{.name = "COMMAND", .arity = -1, .handler = command, .summary = "Lists the commands."},
+    RespCommand{.name = "CONFIG", .arity = -2, .handler = config, .summary = "Reads settings."},
+    RespCommand{.name = "DBSIZE", .arity = 1, .handler = dbsize, .summary = "The number of active leases."},
     RespCommand{.name = "INFO", .arity = -1, .handler = info, .summary = "About this server."},
     RespCommand{.name = "TIME", .arity = 1, .handler = time, .summary = "The server's wall clock."},
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -214,12 +215,13 @@ void RespSession::dispatch(const RespCommand* command, std::span<const std::stri
     if (const Error* why = parts_->options.not_yet(); why != nullptr && !needs_no_store(*command))
         return refuse_command("STORE_UNAVAILABLE", with_retry(why->message, core::storage_failure(*why).retry_in));
     if (client_.protocol == resp::Protocol::resp2 && subscriptions_.size() > 0 && !allowed_while_subscribed(*command))
-        return refuse_command("ERR", "Can't execute '" + lower_case(command->name) +
-                                         "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
-                                         "allowed in this context");
+        return refuse_command("ERR",
+                              fmt::format("Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+                                          "RESET are allowed in this context",
+                                          lower_case(command->name)));
     if (client_.in_transaction && !allowed_in_transaction(*command))
-        return refuse_command("ERR", "Holdfast has no transactions: '" + lower_case(command->name) +
-                                         "' was not executed. " + std::string(without_multi));
+        return refuse_command("ERR", fmt::format("Holdfast has no transactions: '{}' was not executed. {}",
+                                                 lower_case(command->name), without_multi));
     if (first_ == nullptr)
         answer_directly(*command, words);
     else

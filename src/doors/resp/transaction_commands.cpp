@@ -42,7 +42,7 @@ constexpr std::array transaction_table{
                 .arity = 1,
                 .handler = multi,
                 .summary = "Until EXEC or DISCARD nothing is executed: there are no transactions."},
-    RespCommand{.name = "UNWATCH", .arity = 1, .handler = ok, .summary = "Answers OK: nothing is watched."},
+    RespCommand{.name = "UNWATCH", .arity = 1, .handler = ok, .summary = "Returns OK: nothing is watched."},
     RespCommand{.name = "WATCH", .arity = -2, .handler = watch, .summary = "An error: there are no transactions."},
 };
 

@@ -64,8 +64,8 @@ TEST_F(Input, with_unknown_fields_is_refused) {
 }
 
 TEST_F(Input, that_says_something_twice_is_refused) {
-    expect_refused(R"({"holder":"a","holder":"b","resource":"r"})", "invalid_json", "twice");
-    expect_refused(R"({"holder":"a","resource":"r","metadata":{"x":1,"x":2}})", "invalid_json", "twice");
+    expect_refused(R"({"holder":"a","holder":"b","resource":"r"})", "invalid_json", "repeated");
+    expect_refused(R"({"holder":"a","resource":"r","metadata":{"x":1,"x":2}})", "invalid_json", "repeated");
     expect_refused("GET", "/v1/leases?holder=a&holder=b", "", "invalid_argument", "holder");
     expect_refused("GET", "/v1/leases?holder=a&h%6Flder=a", "", "invalid_argument", "holder");
     expect_refused(R"({"holder":"a","resource":"r","intents":[{"resource":"r"}]})", "invalid_argument", "intents");
