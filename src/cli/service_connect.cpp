@@ -18,7 +18,7 @@
 #include "cli/relay_place.h"
 #include "cli/screen.h"
 #include "cli/stop_on_signal.h"
-#include "discovery/publisher/open_service.h"
+#include "discovery/publisher/dial.h"
 #include "discovery/publisher/splice.h"
 #include "net/listener.h"
 #include "supervise/fd.h"

@@ -1,10 +1,57 @@
 #include "discovery/protocol.h"
 
+#include <limits>
+
 #include "codec/frame.h"
-#include "discovery/protocol_codec.h"
+#include "discovery.pb.h"
 
 namespace holdfast::discovery {
 namespace {
+
+// Limits of the wire format. They are wider than those of an advertisement, so that the directory can say which of its
+// rules a publisher has broken.
+constexpr std::size_t max_name_bytes = 4096;
+constexpr std::size_t max_address_bytes = 512;
+constexpr std::size_t max_code_bytes = 64;
+constexpr std::size_t max_message_bytes = 4096;
+constexpr std::size_t max_key_bytes = 256;  ///< for public keys and signatures
+constexpr std::size_t max_list = 1024;
+constexpr std::uint64_t token_limit = 1ULL << 53;  ///< G3
+constexpr std::int64_t time_ms_limit = 1LL << 53;  ///< so that times can be added without overflow
+constexpr Duration max_time = 49 * 24h;            ///< the longest remaining time of a lease; fits in 32 bits
+
+/// Records the first error in a message.
+class Check {
+ public:
+    /// Returns `holds`.
+    bool that(bool holds, std::string_view what) {
+        if (!holds && why_.empty()) why_ = what;
+        return holds;
+    }
+    /// Moves the text if it is within the limit.
+    void text(std::string& from, std::size_t most, std::string& to) {
+        if (that(from.size() <= most, "a text is too long")) to = std::move(from);
+    }
+    bool fails() const { return !why_.empty(); }
+    Error error() const { return {"malformed", why_}; }
+
+ private:
+    std::string why_;
+};
+
+/// Clamped to the range of the wire format.
+std::uint32_t to_wire_ms(Duration duration) {
+    if (duration <= Duration{0}) return 0;
+    return static_cast<std::uint32_t>(to_ms(std::min(duration, max_time)));
+}
+
+Duration from_wire_ms(std::uint32_t ms, Check& check) {
+    const Duration duration = std::chrono::milliseconds{ms};
+    check.that(duration <= max_time, "a time is out of range");
+    return duration;
+}
+
+// ---- writing ----
 
 void write(const PublisherHello& hello, pb::RelayMessage& to) {
     to.mutable_publisher_hello()->set_version(hello.version);
@@ -83,6 +130,8 @@ void write(const StreamFailed& failed, pb::RelayMessage& to) {
     to.mutable_failed()->set_message(failed.message);
     to.mutable_failed()->set_relay(failed.relay);
 }
+
+// ---- reading ----
 
 void read_ticket(std::string& from, std::string& to, Check& check) {
     if (check.that(from.size() == ticket_bytes, "the ticket has the wrong length")) to = std::move(from);
@@ -212,6 +261,30 @@ Message read(pb::RelayMessage& from, Check& check) {
     return StreamOpened{};
 }
 
+// ---- signed updates ----
+
+// The enum on the wire has an extra first value for "none".
+pb::LeaseUpdateRequest::Action to_wire(Action action) {
+    return static_cast<pb::LeaseUpdateRequest::Action>(static_cast<int>(action) + 1);
+}
+
+Action from_wire(pb::LeaseUpdateRequest::Action action, Check& check) {
+    const bool known = action >= pb::LeaseUpdateRequest::REGISTER && action <= pb::LeaseUpdateRequest::UNREGISTER;
+    if (!check.that(known, "there is no such action")) return Action::enter;
+    return static_cast<Action>(static_cast<int>(action) - 1);
+}
+
+void read_lists(pb::LeaseUpdateRequest& from, Update& to, Check& check) {
+    const auto too_many = [](int count) { return static_cast<std::size_t>(count) > max_list; };
+    if (!check.that(!too_many(from.alpn_size()) && !too_many(from.metadata_size()), "a list is too long")) return;
+    to.alpn.reserve(static_cast<std::size_t>(from.alpn_size()));
+    for (std::string& protocol : *from.mutable_alpn())
+        to.alpn.push_back(std::move(protocol));
+    to.metadata.reserve(static_cast<std::size_t>(from.metadata_size()));
+    for (pb::Pair& pair : *from.mutable_metadata())
+        to.metadata.emplace_back(std::move(*pair.mutable_key()), std::move(*pair.mutable_value()));
+}
+
 }  // namespace
 
 void append_frame(const Message& message, std::string& out) {
@@ -231,6 +304,47 @@ Result<Message> decode(std::string_view body) {
     Message message = read(wire, check);
     if (check.fails()) return check.error();
     return message;
+}
+
+std::string encode(const Update& update) {
+    pb::LeaseUpdateRequest wire;
+    wire.set_action(to_wire(update.action));
+    wire.set_name(update.name);
+    wire.set_token(update.token);
+    wire.set_returning(update.returning);
+    wire.set_ttl_ms(to_wire_ms(update.ttl));
+    wire.set_address(update.address);
+    for (const std::string& protocol : update.alpn)
+        wire.add_alpn(protocol);
+    for (const auto& [key, value] : update.metadata) {
+        pb::Pair& pair = *wire.add_metadata();
+        pair.set_key(key);
+        pair.set_value(value);
+    }
+    wire.set_relay(update.relay);
+    wire.set_time_ms(update.time_ms);
+    wire.set_nonce(update.nonce);
+    return wire.SerializeAsString();
+}
+
+Result<Update> decode_update(std::string_view bytes) {
+    pb::LeaseUpdateRequest wire;
+    if (bytes.size() > max_frame_bytes || !wire.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+        return Error{"malformed", "the update cannot be read"};
+    Check check;
+    Update update;
+    update.action = from_wire(wire.action(), check);
+    check.text(*wire.mutable_name(), max_name_bytes, update.name);
+    update.token = read_token(wire.token(), check);
+    update.returning = wire.returning();
+    update.ttl = from_wire_ms(wire.ttl_ms(), check);
+    check.text(*wire.mutable_address(), max_address_bytes, update.address);
+    read_lists(wire, update, check);
+    update.relay = wire.relay();
+    update.time_ms = read_time_ms(wire.time_ms(), check);
+    update.nonce = wire.nonce();
+    if (check.fails()) return check.error();
+    return update;
 }
 
 }  // namespace holdfast::discovery

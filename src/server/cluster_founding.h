@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "doors/peer/founders.h"
+#include "doors/peer/handshake.h"
 
 namespace holdfast {
 

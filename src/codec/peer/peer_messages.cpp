@@ -3,7 +3,6 @@
 #include <google/protobuf/arena.h>
 
 #include "codec/peer/field_writer.h"
-#include "codec/peer/quorum_writer.h"
 #include "codec/peer/record_codec.h"
 
 namespace holdfast::peer {

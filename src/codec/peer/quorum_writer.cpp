@@ -1,7 +1,5 @@
-#include "codec/peer/quorum_writer.h"
-
 #include "codec/peer/field_writer.h"
-#include "peer.pb.h"
+#include "codec/peer/record_codec.h"
 
 namespace holdfast::peer {
 namespace {

@@ -31,7 +31,11 @@ class Check {
 /// With its namespace: `@namespace/resource`.
 inline constexpr std::size_t full_name_bytes = core::limits::resource_bytes + core::limits::namespace_bytes + 2;
 
-// Readers leave `to` in any state if the check fails. The writer is in quorum_writer.h.
+/// Appends the message as the bytes of a Message of proto/peer.proto, without building Protobuf objects. These are most
+/// of the messages between nodes, and building objects first would cost more than all the rest of sending them.
+void append_message(const core::QuorumMessage& message, std::string& out);
+
+// Readers leave `to` in any state if the check fails.
 
 core::Ballot read(const pb::Ballot& from, Check& check);
 

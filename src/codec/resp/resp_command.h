@@ -67,6 +67,12 @@ class CommandReader {
     std::string error_;
 };
 
+/// Splits a line typed by hand into words, as redis-cli and Redis do: words are separated by blanks; in double quotes
+/// the escapes `\n \r \t \b \a \\ \"` and `\xHH` are recognised, in single quotes only `\'`. The words are views into
+/// `text`, which is overwritten and never longer than the line. False if a quote is not closed, or is closed in the
+/// middle of a word.
+bool split_inline(std::string_view line, std::string& text, std::vector<std::string_view>& words);
+
 /// Appends a command as an array of bulk strings.
 void write_command(std::string& out, std::span<const std::string_view> words);
 void write_command(std::string& out, std::initializer_list<std::string_view> words);

@@ -55,7 +55,7 @@ std::optional<AdvertFault> fault_in_metadata(const discovery::Update& update) {
         if (key.empty() || !is_text(key, limits::service_metadata_key_bytes))
             return fault("a key in metadata is 1 to 128 bytes of text");
         if (!is_text(value, limits::service_metadata_bytes)) return fault("a value in metadata is text");
-        if (!keys.insert(key).second) return fault("no key in metadata comes twice");
+        if (!keys.insert(key).second) return fault("a key in metadata is repeated");
     }
     if (bytes > limits::service_metadata_bytes) return fault("metadata has more than 4096 bytes");
     return std::nullopt;

@@ -1,6 +1,7 @@
 #include "discovery/directory/directory.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 #include "base/glob.h"
@@ -104,7 +105,7 @@ std::string Directory::Impl::reason_of(Code code, std::string_view name, std::st
         if (const NameRule* rule = name_denial(policy, identity, name)) reason = rule->reason;
     }
     if (reason.empty()) return {};
-    return std::string(advice_of(code)) + " (the admin's reason: " + reason + ")";
+    return fmt::format("{} (the admin's reason: {})", advice_of(code), reason);
 }
 
 void Directory::Impl::on_policy() {

@@ -14,7 +14,7 @@
 #include "discovery/directory/service_limits.h"
 #include "discovery/directory/stand_bys.h"
 #include "discovery/directory/update_rules.h"
-#include "discovery/directory/verifiers.h"
+#include "discovery/identity/identity.h"
 
 namespace holdfast::core {
 

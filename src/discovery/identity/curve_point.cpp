@@ -1,5 +1,3 @@
-#include "discovery/identity/curve_point.h"
-
 #include <algorithm>
 #include <memory>
 #include <openssl/bn.h>

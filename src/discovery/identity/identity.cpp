@@ -1,11 +1,13 @@
 #include "discovery/identity/identity.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -16,26 +18,21 @@
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/encodings.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "discovery/identity/curve_point.h"
 
 namespace holdfast {
+namespace {
 
 struct FreeKey {
     void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
 };
 using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
-
-/// A key file is PEM, PKCS #8, as `openssl genpkey -algorithm ed25519` writes it too. Errors as in Identity.
-Result<Key> load_key(const std::string& file);
-Result<void> save_new_key(EVP_PKEY& key, const std::string& file);
-
-namespace {
 
 constexpr std::string_view id_purpose = "holdfast identity v1";
 constexpr std::size_t id_hash_bytes = 20;
@@ -60,6 +57,122 @@ std::string joined(std::string_view purpose, std::string_view content) {
     message += purpose;
     message += content;
     return message;
+}
+
+// ---- key files ----
+
+constexpr std::size_t max_file_bytes = 16 * 1024;
+
+struct FreeBio {
+    void operator()(BIO* bio) const { BIO_free(bio); }
+};
+using Bio = std::unique_ptr<BIO, FreeBio>;
+
+/// Wiped on destruction.
+struct Secret {
+    ~Secret() { OPENSSL_cleanse(text.data(), text.size()); }
+    std::string text{};
+};
+
+Error corrupt(const std::string& file, const std::string& why) {
+    return {"identity_corrupt", fmt::format("{} is not an identity: {}", file, why)};
+}
+
+Error not_saved(const std::string& file, int error) {
+    return {"identity_not_saved", fmt::format("the identity cannot be written to {}: {}", file, std::strerror(error))};
+}
+
+Result<void> check_owner_only(int fd, const std::string& file) {
+    struct stat about {};
+    if (::fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return corrupt(file, "it is not a file");
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return Error{"identity_exposed", fmt::format("others than its owner can use {0}, and with it this identity; "
+                                                     "`chmod 600 {0}` fixes that, if nobody has read it",
+                                                     file)};
+    return {};
+}
+
+Result<void> read_all(int fd, const std::string& file, std::string& text) {
+    text.resize(max_file_bytes + 1);
+    std::size_t have = 0;
+    while (have < text.size()) {
+        const ssize_t got = ::read(fd, text.data() + have, text.size() - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return corrupt(file, std::strerror(errno));
+        if (got == 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    text.resize(have);
+    if (have > max_file_bytes) return corrupt(file, "it is too large");
+    return {};
+}
+
+/// Never prompts for the password of an encrypted key.
+int no_password(char*, int, int, void*) {
+    return -1;
+}
+
+Result<void> write_durably(const std::string& path, std::string_view text) {
+    const File file(path, O_WRONLY | O_CREAT | O_EXCL);
+    if (!file.is_open() || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return not_saved(path, errno);
+    return {};
+}
+
+/// Renames the new file unless the name exists, and makes that durable.
+Result<void> put_in_place(const std::string& fresh, const std::filesystem::path& file) {
+    if (::link(fresh.c_str(), file.c_str()) != 0) {
+        const int error = errno;
+        if (error == EEXIST)
+            return Error{"identity_exists", file.string() + " is there already, and was left as it is"};
+        return not_saved(file, error);
+    }
+    const File directory(file.parent_path().empty() ? "." : file.parent_path().string(), O_RDONLY | O_DIRECTORY);
+    if (!directory.is_open() || ::fsync(directory.get()) != 0) return not_saved(file, errno);
+    return {};
+}
+
+void make_directories(const std::filesystem::path& directory) {
+    if (directory.empty() || std::filesystem::exists(directory)) return;
+    make_directories(directory.parent_path());
+    ::mkdir(directory.c_str(), 0700);  // a failure shows when the file is written
+}
+
+/// A key file is PEM, PKCS #8, as `openssl genpkey -algorithm ed25519` writes it too. Errors as in Identity.
+Result<Key> load_key(const std::string& file) {
+    const File opened(file, O_RDONLY | O_NONBLOCK);
+    if (!opened.is_open() && errno == ENOENT)
+        return Error{"identity_missing",
+                     fmt::format("there is no identity in {}; `holdfast identity new` makes one", file)};
+    if (!opened.is_open()) return corrupt(file, std::strerror(errno));
+    if (auto checked = check_owner_only(opened.get(), file); !checked) return checked.error();
+    Secret secret;
+    if (auto read = read_all(opened.get(), file, secret.text); !read) return read.error();
+    const Bio bio{BIO_new_mem_buf(secret.text.data(), static_cast<int>(secret.text.size()))};
+    Key key{bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr};
+    ERR_clear_error();
+    if (!key) return corrupt(file, "no private key in PEM, without a password");
+    if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519) return corrupt(file, "the key is not of Ed25519");
+    return key;
+}
+
+Result<void> save_new_key(EVP_PKEY& key, const std::string& file) {
+    const Bio bio{BIO_new(BIO_s_mem())};
+    char* text = nullptr;
+    HOLDFAST_ASSERT(bio && PEM_write_bio_PKCS8PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
+    const long size = BIO_get_mem_data(bio.get(), &text);
+    const std::filesystem::path path{file};
+    make_directories(path.parent_path());
+    const std::string fresh = file + "." + random_hex(8);
+    auto saved = write_durably(fresh, {text, static_cast<std::size_t>(size)});
+    if (saved) saved = put_in_place(fresh, path);
+    ::unlink(fresh.c_str());
+    return saved;
+}
+
+std::string home() {
+    if (const char* given = std::getenv("HOME"); given != nullptr && *given != '\0') return given;
+    const passwd* user = ::getpwuid(::getuid());
+    return user != nullptr && user->pw_dir != nullptr ? user->pw_dir : "/";
 }
 
 }  // namespace
@@ -165,120 +278,13 @@ bool Verifier::verify(std::string_view purpose, std::string_view content, std::s
                             message.size()) == 1;
 }
 
-namespace {
-
-constexpr std::size_t max_file_bytes = 16 * 1024;
-
-struct FreeBio {
-    void operator()(BIO* bio) const { BIO_free(bio); }
-};
-using Bio = std::unique_ptr<BIO, FreeBio>;
-
-/// Wiped on destruction.
-struct Secret {
-    ~Secret() { OPENSSL_cleanse(text.data(), text.size()); }
-    std::string text{};
-};
-
-Error corrupt(const std::string& file, const std::string& why) {
-    return {"identity_corrupt", file + " is not an identity: " + why};
-}
-
-Error not_saved(const std::string& file, int error) {
-    return {"identity_not_saved", "the identity cannot be written to " + file + ": " + std::strerror(error)};
-}
-
-Result<void> check_owner_only(int fd, const std::string& file) {
-    struct stat about {};
-    if (::fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return corrupt(file, "it is not a file");
-    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return Error{"identity_exposed", "others than its owner can use " + file +
-                                             ", and with it this identity; `chmod 600 " + file +
-                                             "` mends that, if nobody has read it"};
-    return {};
-}
-
-Result<void> read_all(int fd, const std::string& file, std::string& text) {
-    text.resize(max_file_bytes + 1);
-    std::size_t have = 0;
-    while (have < text.size()) {
-        const ssize_t got = ::read(fd, text.data() + have, text.size() - have);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return corrupt(file, std::strerror(errno));
-        if (got == 0) break;
-        have += static_cast<std::size_t>(got);
-    }
-    text.resize(have);
-    if (have > max_file_bytes) return corrupt(file, "it is too large");
-    return {};
-}
-
-/// Never prompts for the password of an encrypted key.
-int no_password(char*, int, int, void*) {
-    return -1;
-}
-
-Result<void> write_durably(const std::string& path, std::string_view text) {
-    const File file(path, O_WRONLY | O_CREAT | O_EXCL);
-    if (!file.is_open() || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return not_saved(path, errno);
-    return {};
-}
-
-/// Renames the new file unless the name exists, and makes that durable.
-Result<void> put_in_place(const std::string& fresh, const std::filesystem::path& file) {
-    if (::link(fresh.c_str(), file.c_str()) != 0) {
-        const int error = errno;
-        if (error == EEXIST)
-            return Error{"identity_exists", file.string() + " is there already, and was left as it is"};
-        return not_saved(file, error);
-    }
-    const File directory(file.parent_path().empty() ? "." : file.parent_path().string(), O_RDONLY | O_DIRECTORY);
-    if (!directory.is_open() || ::fsync(directory.get()) != 0) return not_saved(file, errno);
-    return {};
-}
-
-void make_directories(const std::filesystem::path& directory) {
-    if (directory.empty() || std::filesystem::exists(directory)) return;
-    make_directories(directory.parent_path());
-    ::mkdir(directory.c_str(), 0700);  // a failure shows when the file is written
-}
-
-std::string home() {
-    if (const char* given = std::getenv("HOME"); given != nullptr && *given != '\0') return given;
-    const passwd* user = ::getpwuid(::getuid());
-    return user != nullptr && user->pw_dir != nullptr ? user->pw_dir : "/";
-}
-
-}  // namespace
-
-Result<Key> load_key(const std::string& file) {
-    const File opened(file, O_RDONLY | O_NONBLOCK);
-    if (!opened.is_open() && errno == ENOENT)
-        return Error{"identity_missing", "there is no identity in " + file + "; `holdfast identity new` makes one"};
-    if (!opened.is_open()) return corrupt(file, std::strerror(errno));
-    if (auto checked = check_owner_only(opened.get(), file); !checked) return checked.error();
-    Secret secret;
-    if (auto read = read_all(opened.get(), file, secret.text); !read) return read.error();
-    const Bio bio{BIO_new_mem_buf(secret.text.data(), static_cast<int>(secret.text.size()))};
-    Key key{bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr};
-    ERR_clear_error();
-    if (!key) return corrupt(file, "no private key in PEM, without a password");
-    if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519) return corrupt(file, "the key is not of Ed25519");
-    return key;
-}
-
-Result<void> save_new_key(EVP_PKEY& key, const std::string& file) {
-    const Bio bio{BIO_new(BIO_s_mem())};
-    char* text = nullptr;
-    HOLDFAST_ASSERT(bio && PEM_write_bio_PKCS8PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
-    const long size = BIO_get_mem_data(bio.get(), &text);
-    const std::filesystem::path path{file};
-    make_directories(path.parent_path());
-    const std::string fresh = file + "." + random_hex(8);
-    auto saved = write_durably(fresh, {text, static_cast<std::size_t>(size)});
-    if (saved) saved = put_in_place(fresh, path);
-    ::unlink(fresh.c_str());
-    return saved;
+const Verifier* Verifiers::find(std::string_view public_key) {
+    if (const auto known = young_.find(public_key); known != young_.end()) return &known->second;
+    if (young_.size() >= per_generation_) old_ = std::exchange(young_, Keys{});
+    if (auto kept = old_.extract(std::string(public_key))) return &young_.insert(std::move(kept)).position->second;
+    auto verifier = Verifier::of(public_key);
+    if (!verifier) return nullptr;
+    return &young_.emplace(std::string(public_key), std::move(*verifier)).first->second;
 }
 
 std::string default_identity_file() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +17,10 @@ inline constexpr std::size_t signature_bytes = 64;
 std::string identity_id(std::string_view public_key);
 /// True for text in the form of an id.
 bool is_identity_id(std::string_view text);
+
+/// True if the bytes are the canonical encoding of a point on Ed25519's curve that is valid as a public key. Points of
+/// small order are not: anybody can forge signatures that verify under them.
+bool is_public_key_point(std::string_view bytes);
 
 /// A publisher: an Ed25519 key pair.
 class Identity {
@@ -70,6 +74,23 @@ class Verifier {
     struct Impl;
     explicit Verifier(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
+};
+
+/// A cache of parsed public keys, for publishers that renew for hours. Keeps two generations: a key that is not used
+/// while a generation of others comes in is dropped.
+class Verifiers {
+ public:
+    explicit Verifiers(std::size_t most) : per_generation_(most / 2) {}
+
+    /// Null if the bytes are not a public key. Valid until the next call.
+    const Verifier* find(std::string_view public_key);
+    std::size_t size() const { return young_.size() + old_.size(); }
+
+ private:
+    using Keys = std::map<std::string, Verifier, std::less<>>;
+
+    std::size_t per_generation_;
+    Keys young_, old_;
 };
 
 inline constexpr std::string_view update_purpose = "holdfast lease update v1\n";

@@ -1,17 +1,22 @@
 #include "discovery/publisher/advert.h"
 
+#include <fmt/format.h>
+
 #include "base/assert.h"
 #include "base/text.h"
+#include "discovery/directory/service_limits.h"
 #include "lease/skew_margin.h"
 
 namespace holdfast::discovery {
 namespace {
 
+namespace limits = core::limits;
+
 constexpr HolderInstant never = HolderInstant::max();
 /// Spreads the renewals of services that registered together, as a share of the interval.
 constexpr double renewal_jitter = 0.1;
 
-PublisherEventKind happening_of(const std::string& code) {
+PublisherEventKind kind_of(const std::string& code) {
     return code_in(code) == core::Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
 }
 
@@ -19,7 +24,72 @@ std::string because(const UpdateResponse& response) {
     return response.message.empty() ? response.code : response.message;
 }
 
+Result<void> check_alpn(const std::vector<std::string>& alpn) {
+    if (alpn.size() > limits::alpn_names)
+        return Error{"invalid_alpn", fmt::format("there are more than {} protocols", limits::alpn_names)};
+    for (const std::string& protocol : alpn)
+        if (protocol.empty() || protocol.size() > limits::alpn_name_bytes)
+            return Error{"invalid_alpn", "the name of a protocol has 1 to 255 bytes"};
+    return {};
+}
+
+Result<void> check_metadata(const std::vector<std::pair<std::string, std::string>>& metadata) {
+    if (metadata.size() > limits::service_metadata_pairs)
+        return Error{"invalid_metadata",
+                     fmt::format("there are more than {} pairs of metadata", limits::service_metadata_pairs)};
+    std::size_t bytes = 0;
+    for (const auto& [key, value] : metadata) {
+        if (key.empty() || key.size() > limits::service_metadata_key_bytes)
+            return Error{"invalid_metadata", "a key has 1 to 128 bytes"};
+        if (!is_utf8(key) || !is_utf8(value)) return Error{"invalid_metadata", fmt::format("'{}' is not UTF-8", key)};
+        bytes += key.size() + value.size();
+    }
+    if (bytes > limits::service_metadata_bytes)
+        return Error{"invalid_metadata", "metadata has at most 4096 bytes together"};
+    return {};
+}
+
 }  // namespace
+
+Result<void> check(const Advertisement& what) {
+    if (what.name.size() > limits::service_name_bytes || !is_utf8(what.name) || has_control_characters(what.name))
+        return Error{"invalid_name", "a name is text of at most 255 bytes, without control characters"};
+    if (what.address.size() > limits::service_address_bytes)
+        return Error{"invalid_argument", "the address is too long"};
+    if (what.ttl < Duration{0} || what.ttl > 24h) return Error{"ttl_too_long", "a TTL is at most a day"};
+    if (auto alpn = check_alpn(what.alpn); !alpn) return alpn;
+    return check_metadata(what.metadata);
+}
+
+const char* to_string(PublisherEventKind kind) {
+    switch (kind) {
+        case PublisherEventKind::connected:
+            return "connected";
+        case PublisherEventKind::disconnected:
+            return "disconnected";
+        case PublisherEventKind::registered:
+            return "registered";
+        case PublisherEventKind::recovered:
+            return "recovered";
+        case PublisherEventKind::lost:
+            return "lost";
+        case PublisherEventKind::superseded:
+            return "superseded";
+        case PublisherEventKind::standing_by:
+            return "standing_by";
+        case PublisherEventKind::taken_again:
+            return "taken_again";
+        case PublisherEventKind::refused:
+            return "refused";
+        case PublisherEventKind::gave_up:
+            return "gave_up";
+        case PublisherEventKind::unregistered:
+            return "unregistered";
+        case PublisherEventKind::unserved:
+            return "unserved";
+    }
+    return "unknown";
+}
 
 std::string Advert::label() const {
     return name().empty() ? "the service without a name" : name();
@@ -111,7 +181,7 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
         case Remedy::stand_by:
             if (code_in(response.code) == core::Code::superseded) returning_ = true;
             lose(because(response), response.code, events);
-            return tell(happening_of(response.code), response, retry(standing_by, wait, now, random), events);
+            return tell(kind_of(response.code), response, retry(as_stand_by, wait, now, random), events);
         case Remedy::ask_soon:
         case Remedy::ask_slowly: {
             // A lease is served until it expires, even if renewals fail: nobody else can get the name before.
@@ -150,7 +220,7 @@ void Advert::lose(const std::string& why, const std::string& code, PublisherEven
     events.push_back({.what = PublisherEventKind::lost,
                       .service = lease_->name,
                       .code = code,
-                      .message = lease_->name + " is not held any more: " + why,
+                      .message = fmt::format("{} is not held any more: {}", lease_->name, why),
                       .token = lease_->token});
     lease_.reset();
     in_trouble_ = false;
@@ -162,15 +232,14 @@ void Advert::tell(PublisherEventKind what, const UpdateResponse& response, Durat
     if (response.code == "ok") {
         event.code.clear();
         event.token = response.token;
-        event.message = label() +
-                        (what == PublisherEventKind::registered    ? " is registered"
-                         : what == PublisherEventKind::taken_again ? " is registered again"
-                                                                   : " is renewed again, after trouble") +
-                        ", with token " + std::to_string(response.token);
+        const char* happened = what == PublisherEventKind::registered    ? "is registered"
+                               : what == PublisherEventKind::taken_again ? "is registered again"
+                                                                         : "is renewed again, after trouble";
+        event.message = fmt::format("{} {}, with token {}", label(), happened, response.token);
     } else {
         if (told_ == response.code) return;
         told_ = response.code;
-        event.message = label() + ": " + because(response);
+        event.message = fmt::format("{}: {}", label(), because(response));
         if (retry_in > Duration{0}) event.message += "; trying again in " + format_duration(retry_in);
     }
     events.push_back(std::move(event));
@@ -211,7 +280,7 @@ void Advert::on_connection_lost(HolderInstant now, PublisherEvents& events) {
 
 void Advert::settle(HolderInstant now, PublisherEvents& events) {
     if (!lease_ || now < lease_->until) return;
-    lose("its time was over before it was renewed", "", events);
+    lose("it expired before it was renewed", "", events);
     due_ = stopping_ ? never : now;
 }
 

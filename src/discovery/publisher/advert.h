@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "discovery/protocol.h"
-#include "discovery/publisher/publisher_event.h"
 #include "discovery/publisher/remedy.h"
 
 namespace holdfast::discovery {
@@ -20,6 +23,33 @@ struct Advertisement {
 /// Checks the limits that a relay would check, so that the advertisement fits into a message. Error `invalid_name`,
 /// `invalid_alpn`, `invalid_metadata` or `invalid_argument`, as from a relay.
 Result<void> check(const Advertisement& what);
+
+/// A change of a publisher's connection or of one of its services; reported once per change.
+enum class PublisherEventKind : std::uint8_t {
+    connected,
+    disconnected,
+    registered,
+    recovered,    ///< renewed after failed renewals
+    lost,         ///< no longer held; it is being registered again
+    superseded,   ///< another publisher of this identity has the name: standing by
+    standing_by,  ///< another identity has the name
+    taken_again,  ///< registered again after it was lost
+    refused,      ///< by the relay, with its code; retried, slowly if the policy refused it
+    gave_up,      ///< a retry cannot succeed without a change
+    unregistered,
+    unserved,  ///< a consumer was refused since the target is unreachable; reported once, until it is reachable again
+};
+const char* to_string(PublisherEventKind kind);  ///< `taken_again`
+
+struct PublisherEvent {
+    PublisherEventKind what = PublisherEventKind::connected;
+    std::string service{};  ///< its name; empty for events of the connection
+    std::string code{};     ///< the relay's code, if it gave one
+    std::string message{};  ///< for people
+    std::uint64_t token = 0;
+    Duration retry_in{};  ///< zero: no retry
+};
+using PublisherEvents = std::vector<PublisherEvent>;
 
 /// The response timeout, after which the connection is considered dead.
 inline constexpr Duration answer_timeout = 10s;

@@ -6,8 +6,11 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <memory>
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 #include "codec/frame.h"
 #include "discovery/publisher/host_port.h"
@@ -73,7 +76,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
         }
         error_code ignored;
         socket_.close(ignored);
-        done(Error{"unreachable", "cannot connect to " + address_.authority() + ": " + why});
+        done(Error{"unreachable", fmt::format("cannot connect to {}: {}", address_.authority(), why)});
     }
 
     const ServerAddress address_;
@@ -177,6 +180,15 @@ void ask(const ServerAddress& relay, const std::shared_ptr<Search>& search) {
                 });
 }
 
+Result<int> taken_out(Socket& socket) {
+    boost::system::error_code error;
+    const int fd = socket.release(error);
+    if (error) return Error{"unreachable", error.message()};
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
 }  // namespace
 
 void dial(boost::asio::io_context& loop, const ServerAddress& address, Duration timeout,
@@ -208,6 +220,30 @@ void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> rela
     };
     // A hanging relay cannot be told from a slow publisher, so only the last relay gets the full timeout.
     ask(first, std::make_shared<Search>(Search{loop, name, std::min(timeout, max_silence), try_next}));
+}
+
+Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout,
+                         const std::stop_token& stop) {
+    if (name.empty() || name.size() > 255) return Error{"invalid_name", "a name has 1 to 255 bytes"};
+    Result<int> opened = Error{"unreachable", "the relay did not answer"};
+    try {
+        boost::asio::io_context loop{1};
+        dial_service(loop, relays, name, timeout, [&](StreamResult result) {
+            if (auto* socket = std::get_if<Socket>(&result)) {
+                opened = taken_out(*socket);
+            } else {
+                const auto& failed = std::get<StreamFailed>(result);
+                opened = Error{failed.code, failed.message.empty() ? failed.code : failed.message};
+            }
+        });
+        const std::stop_callback on_stop(stop, [&loop] { loop.stop(); });
+        loop.run();
+    } catch (const boost::system::system_error& error) {  // no fd or thread left
+        return Error{"unreachable", error.what()};
+    }
+    if (!stop.stop_requested()) return opened;
+    if (opened) ::close(*opened);
+    return Error{"cancelled", "the program broke the call off"};
 }
 
 std::string not_a_relay(std::string_view first_bytes) {

@@ -3,12 +3,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "client/server_address.h"
 #include "discovery/protocol.h"
 
@@ -34,6 +36,12 @@ void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, cons
 void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
                   Duration timeout, std::function<void(StreamResult)> done,
                   std::function<void(const ServerAddress&)> on_away = {});
+
+/// Returns a connected, blocking, close-on-exec socket, owned by the caller. Blocks. The error has the code of a
+/// StreamFailed, `unreachable` or `malformed`; `cancelled` after a stop. Tries the relays in order until one can be
+/// reached.
+Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout,
+                         const std::stop_token& stop = {});
 
 /// The error message for a peer that answers with these bytes where a relay was expected.
 std::string not_a_relay(std::string_view first_bytes);

@@ -1,11 +1,13 @@
 #include "discovery/publisher/host_port.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 
 namespace holdfast::discovery {
 
 Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port) {
-    const Error malformed{"invalid_argument", "'" + std::string(text) + "' is not HOST:PORT"};
+    const Error malformed{"invalid_argument", fmt::format("'{}' is not HOST:PORT", text)};
     std::string_view host = text;
     std::uint64_t port = default_port.value_or(0);
     const std::size_t bracket = text.rfind(']');
@@ -33,8 +35,7 @@ Result<std::vector<ServerAddress>> parse_relays(std::string_view text) {
         if (!relay) return relay.error();
         relays.push_back(std::move(*relay));
     }
-    if (relays.size() > max_relays)
-        return Error{"invalid_argument", "more than " + std::to_string(max_relays) + " relays"};
+    if (relays.size() > max_relays) return Error{"invalid_argument", fmt::format("more than {} relays", max_relays)};
     return relays;
 }
 

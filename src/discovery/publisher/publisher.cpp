@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "client/forks.h"
+#include "discovery/publisher/dial.h"
 #include "discovery/publisher/event_thread.h"
 #include "discovery/publisher/host_port.h"
-#include "discovery/publisher/open_service.h"
 #include "discovery/publisher/publisher_loop.h"
 
 namespace holdfast {

@@ -1,6 +1,7 @@
 #include "discovery/publisher/publisher_core.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/assert.h"
 #include "base/text.h"
@@ -105,8 +106,8 @@ void PublisherCore::on_message(const Message& message, HolderInstant now) {
 
 void PublisherCore::greeted(const RelayHello& hello, HolderInstant now) {
     if (hello.version != protocol_version)
-        return drop("the relay speaks version " + std::to_string(hello.version) +
-                        " of the protocol, and this is version " + std::to_string(protocol_version),
+        return drop(fmt::format("the relay speaks version {} of the protocol, and this is version {}", hello.version,
+                                protocol_version),
                     now);
     link_ = Link::up;
     learn(hello.relay, hello.time_ms, now);
@@ -163,7 +164,7 @@ void PublisherCore::heard(const StreamOffer& offer, HolderInstant now) {
         return;
     }
     effects_.emplace_back(
-        Send{StreamRefused{offer.ticket, "this publisher does not hold " + offer.name + " now", true}});
+        Send{StreamRefused{offer.ticket, fmt::format("this publisher does not hold {} now", offer.name), true}});
 }
 
 void PublisherCore::stop(HolderInstant now) {

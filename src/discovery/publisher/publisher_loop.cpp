@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
 #include <mutex>
 
 #include "base/clock.h"
@@ -168,10 +169,11 @@ void PublisherLoop::Impl::carry_out(const Serve& serve) {
 void PublisherLoop::Impl::tell_target(const Serve& serve, const std::string& trouble) {
     bool& away = shown[serve.service].target_away;
     if (!trouble.empty() && !away)
-        carry_out(PublisherEvent{.what = PublisherEventKind::unserved,
-                                 .service = serve.offer.name,
-                                 .code = "unreachable",
-                                 .message = serve.offer.name + ": somebody was turned away: " + trouble});
+        carry_out(
+            PublisherEvent{.what = PublisherEventKind::unserved,
+                           .service = serve.offer.name,
+                           .code = "unreachable",
+                           .message = fmt::format("{}: a consumer was turned away: {}", serve.offer.name, trouble)});
     away = !trouble.empty();
 }
 

@@ -40,7 +40,7 @@ struct Backoff {
     }
 };
 inline constexpr Backoff soon{500ms, 2s, 30s};
-inline constexpr Backoff standing_by{1s, 4s, 30s};
+inline constexpr Backoff as_stand_by{1s, 4s, 30s};
 /// Always well below the time after which a relay closes silent connections.
 inline constexpr Backoff slowly{3s, 10s, 60s};
 

@@ -36,7 +36,7 @@ constexpr std::string_view no_version = "the message names no version of the pro
 
 bool RelayProtocol::handle(RelaySession& session, discovery::Message message) {
     if (!is_expected(session.role, message)) {
-        fail(session, "malformed", "this message has no place here");
+        fail(session, "malformed", "this message is not expected here");
         return false;
     }
     if (auto* update = std::get_if<discovery::SignedUpdate>(&message)) {
@@ -72,7 +72,7 @@ void RelayProtocol::on(RelaySession& session, const discovery::PublisherHello& h
     session.knows_may_retry = hello.knows_may_retry;
     sessions_.list(session, Role::publisher);
     if (sessions_.publishers() > max_publishers_)
-        fail(session, "too_many_publishers", "the relay has as many publishers as it may have");
+        fail(session, "too_many_publishers", "the relay has reached its limit of publishers");
 }
 
 void RelayProtocol::on(RelaySession& session, const discovery::SignedUpdate& update) {
@@ -134,7 +134,7 @@ void RelayProtocol::on(RelaySession& session, discovery::StreamRequest request) 
 void RelayProtocol::offer(RelaySession& consumer, const core::Directory::Served& served) {
     const std::string ticket = new_ticket();
     if (!book_.offer({consumer.id(), served.connection, served.name, served.identity}, ticket, now))
-        return fail(consumer, "too_many_streams", "this service has as many streams as it may have; try again later");
+        return fail(consumer, "too_many_streams", "this service has reached its limit of streams; try again later");
     RelaySession& publisher = *sessions_.find(served.connection);
     publisher.append(discovery::StreamOffer{ticket, served.name, consumer.peer()});
     sessions_.wake(publisher);
@@ -155,7 +155,7 @@ void RelayProtocol::explain(RelaySession& consumer, std::string name) {
             return protocol->fail(*session, "elsewhere", "its publisher is connected to another relay", entry->relay);
         protocol->fail(*session, "not_connected",
                        entry->relay.empty() ? "its publisher is not connected to a relay that can be reached"
-                                            : "its publisher is connected, but was not heard of lately");
+                                            : "its publisher is connected, but has not been heard from lately");
     });
 }
 

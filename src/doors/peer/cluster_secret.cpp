@@ -4,39 +4,31 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 namespace holdfast::peer {
 namespace {
 
-/// Owns an fd.
-struct File {
-    explicit File(const std::string& path) : number(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-    ~File() {
-        if (number >= 0) ::close(number);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-
-    int number;
-};
-
 Result<std::string> read_file(const std::string& path) {
-    const std::string named = "the file of the cluster secret, " + path + ",";
-    const File file(path);
+    const std::string named = fmt::format("the file of the cluster secret, {},", path);
+    const File file(path, O_RDONLY | O_NONBLOCK);
     struct stat status {};
-    if (file.number < 0 || ::fstat(file.number, &status) != 0)
-        return Error{"no_secret", named + " cannot be opened: " + std::strerror(errno)};
+    if (!file.is_open() || ::fstat(file.get(), &status) != 0)
+        return Error{"no_secret", fmt::format("{} cannot be opened: {}", named, std::strerror(errno))};
     if (!S_ISREG(status.st_mode)) return Error{"no_secret", named + " is not a regular file"};
     if ((status.st_mode & (S_IRWXO | S_IWGRP)) != 0)
-        return Error{"exposed_secret", named + " may be read or changed by others; run: chmod 600 " + path};
+        return Error{"exposed_secret",
+                     fmt::format("{} may be read or changed by others; run: chmod 600 {}", named, path)};
     std::string content;
     char piece[1024];
     while (content.size() <= max_secret_bytes) {
-        const ssize_t took = ::read(file.number, piece, sizeof piece);
+        const ssize_t took = ::read(file.get(), piece, sizeof piece);
         if (took < 0 && errno == EINTR) continue;
-        if (took < 0) return Error{"no_secret", named + " cannot be read: " + std::strerror(errno)};
+        if (took < 0) return Error{"no_secret", fmt::format("{} cannot be read: {}", named, std::strerror(errno))};
         if (took == 0) break;
         content.append(piece, static_cast<std::size_t>(took));
     }
@@ -60,11 +52,12 @@ Result<std::string> read_cluster_secret(const std::string& path_or_empty) {
     while (!secret->empty() && (secret->back() == '\n' || secret->back() == '\r'))
         secret->pop_back();
     if (secret->size() < secret_bytes_least)
-        return Error{"short_secret", "the cluster secret has " + std::to_string(secret->size()) +
-                                         " bytes and needs at least " + std::to_string(secret_bytes_least) +
-                                         "; make one with: openssl rand -hex 32"};
+        return Error{
+            "short_secret",
+            fmt::format("the cluster secret has {} bytes and needs at least {}; make one with: openssl rand -hex 32",
+                        secret->size(), secret_bytes_least)};
     if (secret->size() > max_secret_bytes)
-        return Error{"long_secret", "the cluster secret has more than " + std::to_string(max_secret_bytes) + " bytes"};
+        return Error{"long_secret", fmt::format("the cluster secret has more than {} bytes", max_secret_bytes)};
     return secret;
 }
 

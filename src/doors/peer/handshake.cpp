@@ -1,12 +1,35 @@
 #include "doors/peer/handshake.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/assert.h"
 #include "peer.pb.h"
 
 namespace holdfast::peer {
 namespace {
+
+struct RefusalTexts {
+    std::string_view code, advice;
+};
+
+constexpr std::array<RefusalTexts, 9> refusal_texts{{
+    {"wrong_secret", "the two have different cluster secrets; give every member the same"},
+    {"other_version", "the two speak different versions of the peer protocol; bring every member to one version"},
+    {"other_members", "the two were started with different members; give every member the same --peers"},
+    {"other_longest_ttl", "the two allow different longest TTLs; give every member the same"},
+    {"other_rho", "the two assume different clock errors (rho); give every member the same"},
+    {"unexpected_node", "another member answers at this address than the one --peers gives it to"},
+    {"old_boot",
+     "a later start of the refused member is known, so it runs on an earlier copy of its state directory, or beside "
+     "another process with its id; stop it and give it the directory that it ran with last (docs/cluster.md)"},
+    {"other_directory",
+     "a member's state directory is not the one with which it belongs to this cluster, so what it agreed to is lost; "
+     "give it back the one it had, or see docs/cluster.md for what to do without"},
+    {"old_directory",
+     "the member that refuses has found that it runs on an earlier copy of its own state directory: the other knows a "
+     "start of it that is not in there; stop it and give it the directory that it ran with last (docs/cluster.md)"},
+}};
 
 constexpr std::size_t nonce_bytes = 32;
 
@@ -53,6 +76,23 @@ class Keys {
 };
 
 }  // namespace
+
+std::string_view to_string(Refusal refusal) {
+    return refusal_texts[static_cast<std::size_t>(refusal) - 1].code;
+}
+
+std::string_view advice(Refusal refusal) {
+    return refusal_texts[static_cast<std::size_t>(refusal) - 1].advice;
+}
+
+bool needs_repair(Refusal refusal) {
+    return refusal == Refusal::old_boot || refusal == Refusal::other_directory || refusal == Refusal::old_directory;
+}
+
+std::optional<Refusal> refusal_of(std::uint32_t number) {
+    if (number == 0 || number > refusal_texts.size()) return std::nullopt;
+    return static_cast<Refusal>(number);
+}
 
 struct Handshake::Impl {
     enum class Expects : std::uint8_t { nonce, proof, introduction, welcome };
@@ -114,7 +154,7 @@ std::string Handshake::Impl::nonce_frame() {
 }
 
 void Handshake::Impl::on_nonce(const pb::Handshake& step, std::string& out) {
-    if (step.nonce().size() != nonce_bytes) return breaks("it does not begin as a peer does");
+    if (step.nonce().size() != nonce_bytes) return breaks("its nonce is malformed");
     peer_nonce() = step.nonce();
     expects = Expects::proof;
     out += connects ? own_proof() : nonce_frame();
@@ -188,7 +228,7 @@ std::optional<Refusal> Handshake::Impl::judge(const pb::Introduction& introducti
 }
 
 void Handshake::Impl::on_introduction(const pb::Handshake& step, std::string& out) {
-    if (!step.has_introduction()) return breaks("it does not introduce itself");
+    if (!step.has_introduction()) return breaks("its introduction is missing");
     if (const auto why = judge(step.introduction())) return refuse(*why, out);
     if (connects) {
         introduce(out);
@@ -202,7 +242,7 @@ void Handshake::Impl::on_introduction(const pb::Handshake& step, std::string& ou
 }
 
 void Handshake::Impl::on_welcome(const pb::Handshake& step) {
-    if (!step.welcome()) return breaks("it neither welcomes nor refuses");
+    if (!step.welcome()) return breaks("its welcome is missing");
     complete();
 }
 
@@ -263,18 +303,17 @@ std::string Handshake::receive(std::string_view body) {
     std::string_view content = body;
     if (impl_->opener) {
         const auto opened = impl_->opener->open(body);
-        if (!opened) return impl_->breaks("a frame is not what the other end sent"), out;
+        if (!opened) return impl_->breaks("the MAC of a frame does not match"), out;
         content = *opened;
     }
     pb::Handshake step;
     if (content.size() > handshake_frame_bytes ||
         !step.ParseFromArray(content.data(), static_cast<int>(content.size())))
-        return impl_->breaks("it does not speak as a peer does"), out;
+        return impl_->breaks("its message is malformed"), out;
     if (const auto refused = refusal_of(step.refusal())) {
         // A peer that has not proved that it knows the secret may send no other refusal, and cannot fill the log with
         // one.
-        if (!impl_->opener && *refused != Refusal::wrong_secret)
-            return impl_->breaks("it does not speak as a peer does"), out;
+        if (!impl_->opener && *refused != Refusal::wrong_secret) return impl_->breaks("its message is malformed"), out;
         return impl_->on_refusal(*refused, step), out;
     }
     switch (impl_->expects) {

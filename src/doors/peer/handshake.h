@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,15 +9,66 @@
 #include <vector>
 
 #include "base/time.h"
-#include "doors/peer/founders.h"
 #include "doors/peer/frames.h"
-#include "doors/peer/refusal.h"
 #include "store/quorum/ballot.h"
+#include "store/quorum/peer_lives.h"
 
 namespace holdfast::peer {
 
 inline constexpr std::uint32_t protocol_version = 1;
 inline constexpr std::size_t handshake_frame_bytes = 1024;
+
+/// Why two nodes refuse each other. The numbers are part of the protocol and never change.
+enum class Refusal : std::uint8_t {
+    wrong_secret = 1,
+    other_version = 2,
+    other_members = 3,
+    other_longest_ttl = 4,
+    other_rho = 5,
+    unexpected_node = 6,
+    old_boot = 7,
+    other_directory = 8,
+    old_directory = 9,
+};
+
+/// The stable code, spelled like the enumerator, and a sentence that says what to do.
+std::string_view to_string(Refusal refusal);
+std::string_view advice(Refusal refusal);
+/// True if a state directory was lost or restored from a copy. That does not repair itself, so the operator should know
+/// at once.
+bool needs_repair(Refusal refusal);
+std::optional<Refusal> refusal_of(std::uint32_t number);
+
+/// One incarnation of a member, named by its boot number.
+struct Life {
+    core::NodeIndex node = 0;
+    core::BootNumber boot = 0;
+
+    bool operator==(const Life&) const = default;
+};
+
+/// What a node reports about state directories when it introduces itself.
+struct Directories {
+    std::uint64_t own = 0;                ///< the number of its directory, chosen at random when that was created
+    std::vector<std::uint64_t> founders;  ///< the directory numbers of all members, by index; empty: not known yet
+    std::uint64_t incarnation = 0;        ///< of the node that introduces itself (core::LifeMark)
+    std::vector<core::LifeMark> lives;    ///< by member: the latest incarnation it has recorded; empty: it records none
+
+    bool operator==(const Directories&) const = default;
+};
+
+/// Knows which directories, and which copies of them, belong to the cluster.
+class Founders {
+ public:
+    virtual ~Founders() = default;
+
+    virtual Directories own() const = 0;
+    virtual std::optional<Refusal> refuses(Life peer, const Directories& theirs) const = 0;
+    /// The peer is connected.
+    virtual void met(Life peer, const Directories& theirs) = 0;
+    /// A peer's refusal says that this node runs on an earlier copy of its directory.
+    virtual void found_old() = 0;
+};
 
 /// This node's identity, and the parameters that all members must share (Q12).
 struct Terms {

@@ -1,6 +1,7 @@
 #include "doors/peer/members.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/text.h"
 
@@ -9,10 +10,6 @@ namespace {
 
 Error invalid(std::string message) {
     return Error{"invalid_argument", std::move(message)};
-}
-
-std::string quoted(std::string_view text) {
-    return "'" + std::string(text) + "'";
 }
 
 bool is_id(std::string_view id) {
@@ -31,30 +28,33 @@ std::string with_port(std::string_view address) {
 Result<Member> parse_member(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos)
-        return invalid("--peers: " + quoted(text) + " is not ID=HOST:PORT, for example a=10.0.0.1:7402");
+        return invalid(fmt::format("--peers: '{}' is not ID=HOST:PORT, for example a=10.0.0.1:7402", text));
     const std::string_view id = text.substr(0, equals);
-    if (!is_id(id)) return invalid("--peers: " + quoted(id) + " is no id of a node; use 1 to 64 of a-z, 0-9 and '-'");
+    if (!is_id(id))
+        return invalid(
+            fmt::format("--peers: '{}' is not the id of a node; use 1 to {} of a-z, 0-9 and '-'", id, max_id_bytes));
     const std::string address = with_port(text.substr(equals + 1));
     const auto split = split_address(address);
     if (!split || split->port == "0")
-        return invalid("--peers: " + quoted(text.substr(equals + 1)) + " is no address of node " + std::string(id) +
-                       "; say HOST:PORT, an IPv6 address in brackets");
+        return invalid(fmt::format(
+            "--peers: '{}' is not an address for node {}; write HOST:PORT, with an IPv6 address in brackets",
+            text.substr(equals + 1), id));
     return Member{std::string(id), address};
 }
 
 Result<void> check_all(const std::vector<Member>& all) {
     for (std::size_t i = 0; i < all.size(); ++i) {
         for (std::size_t j = i + 1; j < all.size(); ++j) {
-            if (all[i].id == all[j].id) return invalid("--peers: the id " + quoted(all[i].id) + " is there twice");
+            if (all[i].id == all[j].id) return invalid(fmt::format("--peers: the id '{}' is repeated", all[i].id));
             if (all[i].address == all[j].address)
-                return invalid("--peers: " + all[i].id + " and " + all[j].id + " have the same address " +
-                               all[i].address);
+                return invalid(
+                    fmt::format("--peers: {} and {} have the same address {}", all[i].id, all[j].id, all[i].address));
         }
     }
     const std::size_t count = all.size();
     if (count == 1 || count == 3 || count == 5 || count == 7) return {};
-    return invalid("--peers names " + std::to_string(count) +
-                   " members; a cluster has 1, 3, 5 or 7, so that more than half of them can be told from half");
+    return invalid(fmt::format(
+        "--peers names {} members; a cluster has 1, 3, 5 or 7, an odd number, so that it has a majority", count));
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::vector<std::string> Members::ids() const {
 }
 
 Result<HostPort> split_address(std::string_view address) {
-    const Error malformed = invalid(quoted(address) + " is not HOST:PORT");
+    const Error malformed = invalid(fmt::format("'{}' is not HOST:PORT", address));
     const std::size_t colon = address.rfind(':');
     if (colon == std::string_view::npos) return malformed;
     std::string_view host = address.substr(0, colon);
@@ -99,7 +99,7 @@ Result<Members> parse_members(std::string_view peers, std::string_view node) {
         std::string known;
         for (const Member& member : members.all)
             known += (known.empty() ? "" : ", ") + member.id;
-        return invalid("--node " + quoted(node) + " is not among the members that --peers names: " + known);
+        return invalid(fmt::format("--node '{}' is not among the members that --peers names: {}", node, known));
     }
     members.self = static_cast<core::NodeIndex>(own - members.all.begin());
     return members;

@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
 #include <list>
 #include <map>
 #include <set>
@@ -187,8 +188,8 @@ void PeerDoor::Impl::on_open(PeerLink& link) {
     last_refusal.clear();
     peer.logged = {};
     if (peer.dialer) peer.dialer->succeeded();
-    parts.log("peer " + parts.members.all[life.node].id + " (" + link.address() + ") is connected, in its life " +
-              std::to_string(life.boot));
+    parts.log(fmt::format("peer {} ({}) is connected, boot number {}", parts.members.all[life.node].id, link.address(),
+                          life.boot));
     if (parts.founders != nullptr) parts.founders->met(life, link.directories());
     parts.on_peer(life.node, life.boot);
 }
@@ -208,7 +209,8 @@ void PeerDoor::Impl::on_lives(PeerLink& link, const std::vector<core::LifeMark>&
 }
 
 void PeerDoor::Impl::on_rejected(PeerLink& link, const std::string& why) {
-    parts.log("peer " + parts.members.all[link.peer()->node].id + " said what cannot be, which counts as lost: " + why);
+    parts.log(fmt::format("peer {} sent invalid messages, which count as lost: {}",
+                          parts.members.all[link.peer()->node].id, why));
 }
 
 template <class AnyMessage>
@@ -251,11 +253,11 @@ void PeerDoor::Impl::unreachable(core::NodeIndex index, const std::string& why) 
     peers[index].past.last_refusal.clear();  // the peer that refused is no longer there
     const peer::Member& member = parts.members.all[index];
     log_once(peers[index].logged, "unreachable",
-             "peer " + member.id + " (" + member.address + ") cannot be reached: " + why);
+             fmt::format("peer {} ({}) cannot be reached: {}", member.id, member.address, why));
 }
 
 void PeerDoor::Impl::lost(core::NodeIndex index, const std::string& why) {
-    parts.log("peer " + parts.members.all[index].id + " is lost: " + why);
+    parts.log(fmt::format("peer {} is lost: {}", parts.members.all[index].id, why));
     parts.on_peer(index, std::nullopt);
 }
 
@@ -275,9 +277,9 @@ void PeerDoor::Impl::on_refused(PeerLink& link) {
         peers[*index].past.last_refusal = code;
     else
         last_refusal = code;
-    const std::string line = who + " (" + link.address() + ") " +
-                             (link.refused_by_peer() ? "refuses us" : "is refused") + ": " + code + ": " +
-                             std::string(advice(*link.refusal()));
+    const std::string line =
+        fmt::format("{} ({}) {}: {}: {}", who, link.address(), link.refused_by_peer() ? "refuses us" : "is refused",
+                    code, advice(*link.refusal()));
     log_once(index ? peers[*index].logged : logged, code, line, needs_repair(*link.refusal()));
     const Refusal says_ours_is_old = link.refused_by_peer() ? Refusal::old_boot : Refusal::old_directory;
     if (*link.refusal() != says_ours_is_old || parts.founders == nullptr || stopping) return;

@@ -110,7 +110,7 @@ bool PeerLink::shake_hands(std::string_view body) {
 
 bool PeerLink::take_content(std::string_view body, std::vector<Message>& messages) {
     const auto content = opener_->open(body);
-    if (!content) return close("a frame is not what the other end sent"), false;
+    if (!content) return close("the MAC of a frame does not match"), false;
     auto frame = parts_.decoder.decode(*content);
     if (!frame) return close(frame.error().message), false;
     heard_at_ = parts_.clock();

@@ -2,7 +2,7 @@
 
 #include "discovery/directory/directory_desk.h"
 #include "discovery/directory/replay_guard.h"
-#include "discovery/directory/verifiers.h"
+#include "discovery/identity/identity.h"
 
 namespace holdfast::core {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "base/encodings.h"
 #include "base/random.h"
-#include "discovery/identity/curve_point.h"
 
 namespace holdfast {
 namespace {

@@ -174,7 +174,7 @@ class PublishTest(HoldfastTest):
         done = self.fetch()
         self.assertEqual(done.returncode, 108)
         self.assertIn(b"Connection refused", done.stderr)
-        publisher.err.find("somebody was turned away")
+        publisher.err.find("a consumer was turned away")
 
     def test_name_of_another_identity_is_waited_for(self):
         first = self.registered()

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "discovery/publisher/advert.h"
+
+#include <gtest/gtest.h>
 
 namespace holdfast::discovery {
 namespace {
