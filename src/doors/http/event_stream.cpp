@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "doors/http/session.h"
 #include "lease/manifest.h"
 
 namespace holdfast::http {
@@ -108,29 +109,29 @@ EventHub::~EventHub() {
 void EventHub::shut() {
     if (subscription_) authority_.events().unsubscribe(*subscription_);
     subscription_.reset();
-    sinks_.clear();
+    sessions_.clear();
 }
 
 /// Subscribes with the first stream, so that renewals cost nothing while there is no stream.
-void EventHub::join(EventSink& sink) {
-    sinks_.push_back(&sink);
+void EventHub::join(Session& session) {
+    sessions_.push_back(&session);
     if (!subscription_)
         subscription_ = authority_.events().subscribe([this](const core::Event& event) { tell(event); });
 }
 
-void EventHub::leave(EventSink& sink) {
-    std::replace(sinks_.begin(), sinks_.end(), &sink, static_cast<EventSink*>(nullptr));
-    if (!telling_) std::erase(sinks_, nullptr);
+void EventHub::leave(Session& session) {
+    std::replace(sessions_.begin(), sessions_.end(), &session, static_cast<Session*>(nullptr));
+    if (!telling_) std::erase(sessions_, nullptr);
 }
 
 void EventHub::tell(const core::Event& event) {
-    if (sinks_.empty()) return;
+    if (sessions_.empty()) return;
     passing_text_.clear();
     telling_ = true;
-    for (std::size_t i = 0; i < sinks_.size(); ++i)
-        if (sinks_[i] != nullptr) sinks_[i]->on_event(event);
+    for (std::size_t i = 0; i < sessions_.size(); ++i)
+        if (sessions_[i] != nullptr) sessions_[i]->on_event(event);
     telling_ = false;
-    std::erase(sinks_, nullptr);
+    std::erase(sessions_, nullptr);
 }
 
 const std::string& EventHub::text_of(const core::Event& event) {

@@ -54,32 +54,27 @@ class EventStream {
 /// Formats an event as a Server-Sent Event.
 std::string event_text(const core::Event& event, std::string_view epoch);
 
-/// A subscriber of the hub.
-class EventSink {
- public:
-    virtual ~EventSink() = default;
-    virtual void on_event(const core::Event& event) = 0;
-};
+class Session;
 
-/// One subscription for all streams. A sink may leave during a notification.
+/// One subscription for the streams of all sessions. A session may leave during a notification.
 class EventHub {
  public:
     explicit EventHub(core::Authority& authority);
     ~EventHub();
 
     /// REQUIRES: not called during a notification.
-    void join(EventSink& sink);
-    void leave(EventSink& sink);
+    void join(Session& session);
+    void leave(Session& session);
     void shut();
 
     const std::string& epoch() const { return epoch_; }
-    /// The text of an event. For the latest events it is formatted once for all sinks.
+    /// The text of an event. For the latest events it is formatted once for all sessions.
     const std::string& text_of(const core::Event& event);
 
  private:
     core::Authority& authority_;
     std::string epoch_;
-    std::vector<EventSink*> sinks_;  // nullptr: left during a notification
+    std::vector<Session*> sessions_;  // nullptr: left during a notification
     std::optional<core::Events::Subscription> subscription_;
     struct Text {
         std::uint64_t sequence = 0;

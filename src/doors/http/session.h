@@ -45,7 +45,7 @@ struct Shared {
 };
 
 /// One client's connection: requests in, answers out, strictly in order, one request at a time.
-class Session final : public Connection, private EventSink {
+class Session final : public Connection {
  public:
     Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
             std::uint64_t number);
@@ -58,6 +58,8 @@ class Session final : public Connection, private EventSink {
     void stop();
     /// The memory of its buffers.
     std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
+    /// Called for every event once the session streams events.
+    void on_event(const core::Event& event);
 
  private:
     friend class Reply;
@@ -94,7 +96,6 @@ class Session final : public Connection, private EventSink {
     void on_close() override;
     bool may_linger() const override { return !shared_->stopping; }
     void on_check(Clock::time_point now) override;
-    void on_event(const core::Event& event) override;
 
     // As for Reply; `number` is that of its request.
     bool open(std::uint64_t number) const { return busy_ && number == number_ && !is_closed(); }
