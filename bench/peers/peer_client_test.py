@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -21,6 +22,11 @@ TOOLS = pathlib.Path(os.environ["HOLDFAST_BIN"]).parent
 LONG = 60_000  # nothing ends under the test unless it is to end
 PATIENCE = 60_000
 MILLISECOND = 1_000_000
+
+
+def wall_clock_offset():
+    """Of the wall clock from the one that only runs on, in nanoseconds."""
+    return time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 class WithServers(unittest.TestCase):
@@ -48,13 +54,23 @@ class EveryOrder(WithServers):
         promises = self.check_hello(servers, ann)
         self.check_one_lease(ann, bob, promises["token"])
         self.check_waiting(ann, bob)
-        self.check_expiry(ann, bob)
-        self.check_ends(bob)
+        self.while_the_wall_clock_is_steady(self.check_expiry, ann, bob)
+        self.while_the_wall_clock_is_steady(self.check_ends, bob)
         self.check_many(ann, promises["local_deadline"])
         self.check_nonsense(ann)
         self.check_drop(ann)
         ann.tell("quit")
         self.assertEqual(ann.process.wait(PATIENCE / 1000), 0)
+
+    def while_the_wall_clock_is_steady(self, check, *arguments, tries=5):
+        """Redis and PostgreSQL end leases by the wall clock: when that is set forward, they end early, and may."""
+        for left in reversed(range(tries)):
+            before = wall_clock_offset()
+            try:
+                return check(*arguments)
+            except AssertionError:
+                if left == 0 or abs(wall_clock_offset() - before) < MILLISECOND:
+                    raise
 
     def check_hello(self, servers, ann):
         found = ann.ask("hello")
