@@ -64,7 +64,7 @@ void Admin::ban(const std::string& holder) {
         authority.ban(holder, {by.address, 0}, tells<Ban>(told), by);
     };
     submit("ban " + holder, change, [this, holder](bool) {
-        // Not for long, so that holders have something to do.
+        // Not for long, so that holders make progress.
         parts_.events.after(dice_.between(100ms, 4s), [this, holder] {
             if (!last_) unban(holder);
         });
@@ -91,7 +91,7 @@ void Admin::forget(const std::string& agent) {
     const auto change = [agent](Authority& authority, const Caller& by, const Told& told) {
         const auto heard = [told](const Answer<bool>& answer) {
             const auto* was_there = std::get_if<bool>(&answer);
-            told(was_there != nullptr && *was_there);  // of nobody there is nothing in the log
+            told(was_there != nullptr && *was_there);  // an unknown agent leaves nothing in the log
         };
         authority.forget_agent(agent, heard, by);
     };
@@ -104,7 +104,7 @@ void Admin::tidy_up() {
     if (!finished_) tidy_next(0);
 }
 
-/// The TTL first, then one holder after the other. Each again until it is done.
+/// Restores the TTL first, then unbans one holder after the other. Retries each step until it is done.
 void Admin::tidy_next(unsigned step) {
     if (step > parts_.scenario.holders) {
         finished_ = true;

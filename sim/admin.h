@@ -8,15 +8,15 @@
 
 namespace holdfast::sim {
 
-/// What admins have done in a world.
+/// Counts of the admins' changes in a world.
 struct AdminWork {
-    std::uint64_t changes = 0;      ///< of policy, bans and agents, that were asked for
-    std::uint64_t done = 0;         ///< as it was told
-    std::uint64_t unavailable = 0;  ///< what became of these is not known
+    std::uint64_t changes = 0;      ///< requested, of policy, bans and agents
+    std::uint64_t done = 0;         ///< acknowledged
+    std::uint64_t unavailable = 0;  ///< with an unknown outcome
 };
 
-/// Somebody who bans holders and lifts the bans, changes how long leases may last and forgets agents, through any node.
-/// Each change has a mark of its own, by which the checker knows it again in the log and in the audit.
+/// Bans holders and lifts the bans, changes the longest TTL and removes agents, through any node. Each change has a
+/// mark of its own, by which the checker identifies it in the log and in the audit.
 class Admin {
  public:
     struct Parts {
@@ -31,13 +31,13 @@ class Admin {
     };
     explicit Admin(Parts parts);
 
-    /// The trouble is over. The first of them lifts all bans and lets leases be as long as at first, until it is told
-    /// that this is done.
+    /// Call this when the faults are over. The first admin lifts all bans and restores the first longest TTL, and
+    /// retries until both are acknowledged.
     void tidy_up();
     bool finished() const { return finished_; }
 
  private:
-    /// A change at an authority; it says whether it was done.
+    /// A change at an authority. The callback gets whether it was done.
     using Told = std::function<void(bool done)>;
     using Change = std::function<void(Authority&, const Caller& by, Told told)>;
 
@@ -47,7 +47,7 @@ class Admin {
     void unban(const std::string& holder);
     void set_ttl_max(Duration ttl_max);
     void forget(const std::string& agent);
-    /// At any node; `then` comes unless no answer does.
+    /// Sends the change to any node. `then` is called if an answer comes.
     void submit(const std::string& what, Change change, Told then);
     void tidy_next(unsigned step);
 

@@ -9,7 +9,7 @@
 namespace holdfast::sim {
 namespace {
 
-/// G2, as it is written.
+/// G2, as in docs/semantics.md.
 bool may_share(Predicate a, Predicate b) {
     using enum Predicate;
     static const std::set<std::set<Predicate>> pairs{
@@ -59,14 +59,14 @@ void Checker::granted(const Grant& grant, Token floor) {
     if (grant.token <= floor)
         fail("G3", "token " + std::to_string(floor) + " was granted before " + describe(grant) + " was asked for");
     highest_token_ = std::max(highest_token_, grant.token);
-    // Grants of two resources at the same time may have the same: neither was before the other.
+    // Concurrent grants of two resources may have the same token: neither was first.
     if (!places_[grant.resource].try_emplace(grant.token, Known{grant, std::nullopt, false}).second)
         return fail("G3", "the token was granted twice: " + describe(grant));
     if (grant.told_at < grant.believed_until)
         believes({grant.resource, grant.token}, grant.told_at, grant.believed_until);
 }
 
-/// G2, T3, Q7: nobody else believes at this instant what does not go together with it.
+/// G2, T3, Q7: no other holder believes at this instant that it holds a conflicting lease.
 void Checker::check_alone(const Known& known, TrueInstant now) {
     for (const auto& [resource, place] : places_) {
         if (!overlapping(resource, known.grant.resource)) continue;
@@ -78,7 +78,7 @@ void Checker::check_alone(const Known& known, TrueInstant now) {
     }
 }
 
-/// G3: who holds it after another has the higher token, or a fence would let the wrong one through.
+/// G3: a later holder has a higher token, otherwise a fence would admit the wrong one.
 void Checker::check_order(const Place& place, const Known& known) {
     for (const auto& [token, other] : place)
         if (&other != &known && other.ever_believed && in_conflict(other.grant, known.grant) &&
@@ -102,7 +102,7 @@ void Checker::believes(const LeaseName& name, TrueInstant from, TrueInstant unti
     check_order(place, *known);
 }
 
-/// R7: who was banned all the time was granted nothing; where nothing changed, no TTL is above the maximum.
+/// R7: a holder that was banned throughout was granted nothing; under an unchanged policy no TTL is above the maximum.
 void Checker::allowed(const PolicySeen& before, const PolicySeen& after, const HeldLease& held) {
     if (!before.ban.empty() && before.ban == after.ban)
         fail("R7", before.holder + " is banned and gets " + held.resource + '#' + std::to_string(held.lease.token));

@@ -25,11 +25,11 @@ struct PolicySeen {
     std::string ban;  ///< its reason, which no other ban has; empty: none
 };
 
-/// Watches what holders are told and what they believe, in true time, and says when that cannot be right. It knows the
-/// rules by their words only: none of the code it judges has a part in it.
+/// Checks the answers that holders get and what they believe, in true time, against the rules. It is independent of the
+/// code that it checks.
 class Checker {
  public:
-    /// A lease as its holder heard of it.
+    /// A lease as its holder knows it.
     struct Grant {
         std::string holder;
         std::string resource;
@@ -37,24 +37,24 @@ class Checker {
         Token token = 0;
         TrueInstant asked_at;          ///< when the request was sent
         TrueInstant told_at{};         ///< when the answer arrived
-        TrueInstant believed_until{};  ///< T3, in true time; not after `told_at` if it never believed
+        TrueInstant believed_until{};  ///< T3, in true time; not after `told_at` if it never believed it
     };
 
-    /// The highest token of any grant that was answered by now: one that is asked for from now on must be above (G3).
+    /// The highest token of all answered grants. The token of any later request must be above it (G3).
     Token highest_token() const { return highest_token_; }
 
-    /// An answer came. `floor` is highest_token() of when the request was sent.
+    /// A grant arrived. `floor` is highest_token() at the time when the request was sent.
     void granted(const Grant& grant, Token floor);
-    /// A renewal, or a verification that found it active, which was sent at `asked_at`.
+    /// A renewal succeeded, or a verification found the lease active. The request was sent at `asked_at`.
     void found_active(const LeaseName& name, TrueInstant asked_at);
-    /// The holder goes on believing, or begins to.
+    /// The holder believes that it holds the lease, again or for longer.
     void believes(const LeaseName& name, TrueInstant from, TrueInstant until);
     void stops_believing(const LeaseName& name, TrueInstant at);
-    /// The answer to a release came.
+    /// The answer to a release arrived.
     void released(const LeaseName& name, TrueInstant told_at);
-    /// A node granted or renewed it, under these policies at the beginning and at the end.
+    /// A node granted or renewed a lease, under these policies at the beginning and at the end of the request.
     void allowed(const PolicySeen& before, const PolicySeen& after, const HeldLease& held);
-    /// Something that should have happened by now has not.
+    /// An expected event is overdue.
     void overdue(const std::string& what) { fail("liveness", what); }
     /// Reports a violation found elsewhere. The first one counts.
     void fail(const std::string& rule, const std::string& what);

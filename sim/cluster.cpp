@@ -40,7 +40,7 @@ void Cluster::begin(const Fault& fault) {
             return gone(fault.node);
         case FaultKind::put_back:
             if (!node.alive()) return;
-            node.stop(dice_.between(10ms, 300ms));  // which leaves a copy behind
+            node.stop(dice_.between(10ms, 300ms));  // which leaves a copy
             ++counts_.clean;
             gone(fault.node);
             for (unsigned other = 0; other < size(); ++other)
@@ -70,7 +70,7 @@ void Cluster::begin(const Fault& fault) {
     }
 }
 
-/// The others are stopped cleanly and start again: they know what they agreed to, and nobody's life by heart.
+/// The others stop cleanly and restart: they keep what they agreed to, and know their peers only from their disks.
 void Cluster::put_back(unsigned node) {
     if (calm_ || !nodes_[node]->put_back_copy()) return;
     ++counts_.copies;
@@ -109,7 +109,7 @@ void Cluster::carry(Envelope envelope) {
     });
 }
 
-/// It survives restarts on both ends: what the log relies on is durable. What a client wants is said once.
+/// Messages of the log survive restarts of both ends, since its state is durable. Requests of clients are sent once.
 void Cluster::carry_log(unsigned from, unsigned to, LogMessage message) {
     ++counts_.messages;
     ++counts_.log_messages;
@@ -120,7 +120,7 @@ void Cluster::carry_log(unsigned from, unsigned to, LogMessage message) {
                          });
 }
 
-/// Those who live come to know of each other, each in its own time.
+/// Nodes that are up meet each other, each after a delay of its own.
 void Cluster::started(unsigned node) {
     for (unsigned other = 0; other < size(); ++other) {
         if (other == node || !nodes_[other]->alive()) continue;
@@ -132,7 +132,7 @@ void Cluster::started(unsigned node) {
 void Cluster::introduce(unsigned to, unsigned whom) {
     const Duration delay = dice_.chance(calm_ ? 0.0 : 0.1) ? dice_.between(100ms, 3s) : dice_.between(100us, 50ms);
     parts_.events.after(delay, [this, to, whom, boot = nodes_[whom]->boot()] {
-        // A node that has started again since is introduced again.
+        // A node that has restarted since is introduced again.
         if (nodes_[whom]->boot() != boot || !nodes_[whom]->alive() || !nodes_[to]->alive()) return;
         Node::Introduction said = nodes_[whom]->introduction();
         if (nodes_[to]->admits(whom, said) && nodes_[whom]->admits(to, nodes_[to]->introduction()))
@@ -142,7 +142,7 @@ void Cluster::introduce(unsigned to, unsigned whom) {
     });
 }
 
-/// Some notice that a node is gone before it is back, and some do not.
+/// Some nodes notice that a node is gone before it is back, and some do not.
 void Cluster::gone(unsigned node) {
     for (unsigned other = 0; other < size(); ++other) {
         if (other == node || dice_.chance(0.5)) continue;

@@ -7,7 +7,7 @@
 
 namespace holdfast::sim {
 
-/// The nodes and what goes wrong with them.
+/// The nodes and their faults.
 class Cluster {
  public:
     struct Parts {
@@ -28,14 +28,14 @@ class Cluster {
     void close();
 
     struct Counts {
-        std::uint64_t restarts = 0;      ///< unclean ones
-        std::uint64_t clean = 0;         ///< clean stops with the start after them
+        std::uint64_t restarts = 0;      ///< after unclean stops
+        std::uint64_t clean = 0;         ///< clean stops and the starts after them
         std::uint64_t partitions = 0;    ///< cuts of any kind
         std::uint64_t messages = 0;      ///< between nodes
-        std::uint64_t log_messages = 0;  ///< those of the log among them
-        std::uint64_t copies = 0;        ///< earlier copies of a directory that were put back
-        std::uint64_t refused = 0;       ///< introductions of nodes that run on one
-        std::uint64_t past_restart = 0;  ///< that arrived after a restart of who sent them or who gets them
+        std::uint64_t log_messages = 0;  ///< of these, messages of the log
+        std::uint64_t copies = 0;        ///< earlier copies of directories that were put back
+        std::uint64_t refused = 0;       ///< introductions of nodes that run on a copy
+        std::uint64_t past_restart = 0;  ///< messages that arrived after a restart of their sender or receiver
     };
     const Counts& counts() const { return counts_; }
 

@@ -7,8 +7,8 @@
 
 namespace holdfast::sim {
 
-/// Chance in a world. Each holder, each link and each disk throws dice of its own, so that what one of them does more
-/// or less does not change the luck of the others: that keeps a scenario alike when a part is taken out of it.
+/// Randomness in a world. Each holder, link and disk has a generator of its own, so the actions of one do not change
+/// the random choices of the others. This keeps a scenario similar when a part is removed.
 class Dice {
  public:
     explicit Dice(std::uint64_t seed) : random_(seed) { random_.next(); }
@@ -28,7 +28,7 @@ class Dice {
         return choices[random_.below(choices.size())];
     }
 
-    /// Dice for a part, named by any number.
+    /// The seed of a part, identified by any number.
     static std::uint64_t part(std::uint64_t seed, std::uint64_t which) {
         return Random{seed * 0x9e3779b97f4a7c15 + which}.next();
     }

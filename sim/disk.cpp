@@ -46,7 +46,7 @@ void Disk::fail_for(Duration duration) {
 void Disk::mend() {
     stalled_until_ = failing_until_ = events_.now();
     if (!busy_) return;
-    ++life_;  // what is under way was planned for the end of the stall
+    ++life_;  // the write in progress was scheduled for the end of the stall
     begin();
 }
 

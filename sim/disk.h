@@ -16,7 +16,7 @@
 
 namespace holdfast::sim {
 
-/// What a clean stop leaves of an acceptor for the next start (Q10).
+/// The state of an acceptor that a clean stop saves for the next start (Q10).
 struct SavedAcceptor {
     struct Register {
         std::string resource;
@@ -26,28 +26,28 @@ struct SavedAcceptor {
     std::vector<Register> registers;
     Ballot forgotten;
     Token highest_token = 0;
-    Duration silent_for{};  ///< what was left of its own silence: what it lost before, it has not found since
+    Duration silent_for{};  ///< the rest of its silence: lost memory stays lost
 };
 
-/// The state that a node finds when it starts.
+/// The durable state of a node.
 struct OnDisk {
     BootNumber boot = 0;  ///< 0: never started
     Token ceiling = 0;
-    std::uint64_t counter = 0;  ///< of the ballots of the life that stopped cleanly
+    std::uint64_t counter = 0;  ///< of the ballots of the incarnation that stopped cleanly
     std::optional<SavedAcceptor> saved;
     std::vector<LifeMark> lives;       ///< of this directory (Q12)
-    std::vector<LifeMark> peer_lives;  ///< the latest of the others, by node
-    std::optional<Duration> ttl_max;   ///< the longest TTL, as the node's own state has it (S1)
+    std::vector<LifeMark> peer_lives;  ///< the latest of the other nodes, by node
+    std::optional<Duration> ttl_max;   ///< the longest TTL in the node's own state (S1)
     LogFound log;
 };
 
-/// A node's disk: writes finish later, in order; it may finish nothing for a while, or refuse. What was not finished at
-/// a crash may or may not be there afterwards, but nothing that came after something that is not.
+/// A node's disk. Writes finish later, in order; the disk may stall or refuse. After a crash a prefix of the unfinished
+/// writes is present.
 class Disk {
  public:
     using Change = std::function<void(OnDisk&)>;
     using Done = std::function<void(Result<void>)>;
-    static constexpr std::size_t most = 100'000;  ///< writes that wait; more are refused
+    static constexpr std::size_t most = 100'000;  ///< queued writes; more are refused
 
     Disk(EventQueue& events, std::uint64_t seed) : events_(events), dice_(seed) {}
 
@@ -57,10 +57,10 @@ class Disk {
     void stall_for(Duration duration);
     void fail_for(Duration duration);
     void mend();
-    /// Nobody waits for these writes any more.
+    /// Drops the callbacks of all writes.
     void crash();
 
-    /// From now on it has this copy of an earlier time, and then again what it had. REQUIRES: nothing is being written.
+    /// Replaces the content by an earlier copy; give_back() restores it. REQUIRES: nothing is being written.
     void put_back(OnDisk copy);
     void give_back();
     bool is_copy() const { return kept_.has_value(); }
@@ -76,14 +76,14 @@ class Disk {
     EventQueue& events_;
     Dice dice_;
     OnDisk durable_;
-    std::optional<OnDisk> kept_;  // what it had before an earlier copy was put in its place
-    std::deque<Write> writes_;    // the first is under way
+    std::optional<OnDisk> kept_;  // the content that an earlier copy replaced
+    std::deque<Write> writes_;    // the first is in progress
     TrueInstant stalled_until_, failing_until_;
-    std::uint64_t life_ = 0;  // what was planned before a crash does not happen
+    std::uint64_t life_ = 0;  // events scheduled before a crash are ignored
     bool busy_ = false;
 };
 
-/// What a disk that writes this has afterwards of the log.
+/// Applies a write to the log on a disk.
 void write_down(LogFound& log, const LogWrite& write);
 
 }  // namespace holdfast::sim

@@ -8,21 +8,21 @@
 
 namespace holdfast::sim {
 
-/// What is going to happen, in one order: by time, and at one time in the order in which it was planned. So a world
-/// goes the same way every time.
+/// Future events, ordered by time, and at the same time in the order in which they were scheduled. So a world always
+/// runs in the same way.
 class EventQueue {
  public:
     using Action = std::function<void()>;
-    static constexpr std::size_t most = 1'000'000;  ///< events planned at one time; more is a bug of the world
+    static constexpr std::size_t most = 1'000'000;  ///< queued events; more is a bug of the world
 
     TrueInstant now() const { return now_; }
     std::uint64_t happened() const { return happened_; }
 
-    /// REQUIRES: not in the past.
+    /// REQUIRES: `when` is not in the past.
     void at(TrueInstant when, Action action);
     void after(Duration delay, Action action) { at(now_ + delay, std::move(action)); }
 
-    /// Lets the next event happen, if it is before `end`; else the time is `end`, and there is none.
+    /// Runs the next event if it is before `end`. Otherwise sets the time to `end` and returns false.
     bool run_next(TrueInstant end);
 
  private:

@@ -59,7 +59,7 @@ class Search {
         if (step.kind == Step::Kind::fire && early) add(used_.early);
     }
 
-    /// REQUIRES: the cluster has gone the path.
+    /// REQUIRES: the cluster is at the end of the path.
     void visit() {
         found_.longest = std::max(found_.longest, path_.size());
         if (const auto wrong = cluster_->violation()) return fail(*wrong);
@@ -71,7 +71,7 @@ class Search {
             if (!here) replay();
             here = true;
             went_on = true;
-            // The rest of what was used up shows in the histories.
+            // The histories show which other bounds were used up.
             const bool fires_early = early && step.kind == Step::Kind::fire;
             if (!seen_.insert(cluster_->state_after(step) + used_.early + (fires_early ? 1 : 0)).second) continue;
             if (++found_.states > bounds_.max_states || (bounds_.stopped && bounds_.stopped())) {

@@ -14,29 +14,29 @@ namespace holdfast::sim {
 struct SearchBounds {
     unsigned losses = 1;
     unsigned crashes = 1;
-    unsigned early_timers = 1;  ///< that fire while messages are under way
-    unsigned timers = 4;        ///< in all, in one execution
+    unsigned early_timers = 1;  ///< timers that fire while messages are under way
+    unsigned timers = 4;        ///< timers in one execution
     std::uint64_t max_states = 100'000;
-    std::function<bool()> stopped = {};  ///< asked at every state
+    std::function<bool()> stopped = {};  ///< checked at every state
 };
 
 /// Statistics of a search.
 struct Searched {
-    std::uint64_t states = 0;      ///< distinct: two orders of the same steps of each node are one
-    std::uint64_t executions = 0;  ///< that ran to their end
-    std::uint64_t steps = 0;       ///< taken, those of replays included
+    std::uint64_t states = 0;      ///< distinct: two orders with the same steps at each node are one state
+    std::uint64_t executions = 0;  ///< that were run to their end
+    std::uint64_t steps = 0;       ///< taken, including those of replays
     std::size_t longest = 0;
-    bool complete = true;  ///< false: there was more than max_states, or it was stopped
-    std::uint64_t granted_none = 0, granted_one = 0, unanswered = 0;  ///< of the executions
+    bool complete = true;  ///< false: there were more than max_states, or the search was stopped
+    std::uint64_t granted_none = 0, granted_one = 0, unanswered = 0;  ///< executions by result
     std::optional<Violation> violation;
     std::vector<std::string> steps_to_it;
 };
 
-/// Every way in which two acquires of one resource, through two of three nodes, can go: every order in which messages
-/// arrive, up to so many lost, crashes with a start after them and timers that fire early. Depth first, on the code
-/// that ships; it cannot be copied, so each branch is replayed from the beginning.
+/// Searches all executions of two acquires of one resource, through two of three nodes: every order in which messages
+/// arrive, with lost messages, crashes with a restart, and early timers within the bounds. The search is depth first,
+/// on the code that ships. Nodes cannot be copied, so each branch is replayed from the beginning.
 ///
-/// Two orders that differ only in which node was first are the same, since a node knows only what happened to it.
+/// Two orders that differ only in which node was first are the same, since a node depends only on its own events.
 Searched search(const SearchBounds& bounds);
 
 }  // namespace holdfast::sim

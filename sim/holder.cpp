@@ -85,7 +85,7 @@ void Holder::begin_round() {
     asking_ = Asked{};
     asking_.round = round_;
     asking_.intents = any_manifest();
-    // As short and as long as can be come most: they show a rule that counts with the wrong one.
+    // Mostly the shortest and the longest TTL: they reveal a rule that counts with the wrong one.
     const Scenario& scenario = parts_.scenario;
     asking_.ttl = dice_.chance(0.4)   ? scenario.ttl_least
                   : dice_.chance(0.5) ? scenario.max_ttl
@@ -121,7 +121,7 @@ void Holder::ask() {
                  tell(node, life, [this, asked, answer = std::move(answer)] { on_answer(asked, answer); });
              });
          });
-    if (last_) return;  // nothing goes wrong any more
+    if (last_) return;  // no more faults
     in_round(asking_.wait + dice_.between(1s, 6s), [this, request_number = open_] { on_no_answer(request_number); });
 }
 
@@ -159,7 +159,7 @@ void Holder::on_refused(const AcquireAnswer& answer) {
         if (busy->code == Code::die) return die(busy->retry_in);
         if (last_)
             parts_.checker.overdue(name_ +
-                                   " was refused after all trouble was over: " + std::string(name_of(busy->code)));
+                                   " was refused after the faults were over: " + std::string(name_of(busy->code)));
         return give_up_round();
     }
     const Refused& refused = std::get<Refused>(answer);
@@ -167,7 +167,7 @@ void Holder::on_refused(const AcquireAnswer& answer) {
     ++(refused.code == Code::banned ? parts_.work.banned : parts_.work.unavailable);
     if (last_)
         parts_.checker.overdue(name_ +
-                               " was refused after all trouble was over: " + std::string(name_of(refused.code)));
+                               " was refused after the faults were over: " + std::string(name_of(refused.code)));
     if (refused.code == Code::stale_epoch) ++epoch_;
     if (dice_.chance(0.5)) node_ = any_node();
     give_up_round();
@@ -190,7 +190,7 @@ void Holder::on_granted(const Asked& asked, const AcquireGranted& granted) {
             {{held.resource, held.lease.token}, held.lease.ttl, until, believed ? Belief::holds : Belief::not_yet});
     }
     if (!all_believed) {
-        // It was waited for: what is left now is only known from a renewal (T3).
+        // Granted after a wait: only a renewal shows how much of the lease is left (T3).
         ++parts_.work.waited;
         renew();
     }
@@ -205,7 +205,7 @@ void Holder::work_on(const Asked& asked) {
         case Manner::dutiful:
             plan_renewal();
             return in_round(work, [this] { let_go(); });
-        case Manner::forgetful:  // it goes away without a word, and is back later
+        case Manner::forgetful:  // it disappears, and is back later
             return in_round(asked.ttl + dice_.between(0s, 1s), [this] { end_round(); });
         case Manner::sleepy:
             plan_renewal();
@@ -215,7 +215,7 @@ void Holder::work_on(const Asked& asked) {
                 note("falls asleep for ", seconds_text(sleep));
                 asleep_until_ = parts_.events.now() + sleep;
             });
-        case Manner::careless:  // it does not renew, and releases what may have ended
+        case Manner::careless:  // it does not renew, and releases leases that may have ended
             return in_round(dice_.between(0s, 2 * asked.ttl), [this] { let_go(); });
     }
 }
@@ -237,7 +237,7 @@ void Holder::end_round() {
     think();
 }
 
-/// Without what it asked for last. What it asked for before is let go.
+/// Ends the round without its last request. Leases of earlier requests are released.
 void Holder::give_up_round() {
     held_.empty() ? end_round() : let_go();
 }
@@ -248,7 +248,7 @@ void Holder::begin_last_round() {
     open_ = 0;
     let_go();
     finished_ = false;
-    // As an agent it needs to be known as one where it asks: it asks for more while it holds something.
+    // An agent must be registered at the node that it asks, since it requests more while it holds something.
     in_round(Duration::zero(), [this] { agent_ ? register_agent() : begin_round(); });
 }
 

@@ -9,25 +9,25 @@
 
 namespace holdfast::sim {
 
-/// What has been done in a world, to know that it was not a quiet one.
+/// Counts of the holders' work in a world, to check that enough happened.
 struct Work {
     std::uint64_t requests = 0, grants = 0, renewals = 0, releases = 0, refusals = 0, unavailable = 0, lost = 0;
-    std::uint64_t waited = 0;     ///< grants that had to be waited for
-    std::uint64_t abandoned = 0;  ///< grants that came when nobody waited for the answer any more
+    std::uint64_t waited = 0;     ///< grants after a wait
+    std::uint64_t abandoned = 0;  ///< grants that arrived after the holder had given up
     std::uint64_t agents = 0;     ///< registrations that were answered
-    std::uint64_t deaths = 0;     ///< requests that were told to die (G5)
+    std::uint64_t deaths = 0;     ///< requests that got DIE (G5)
     std::uint64_t banned = 0;     ///< requests that were refused for a ban (R7)
 };
 
-/// A client with a clock of its own. It takes leases, renews them and lets them go, in rounds, as docs/http-api.md
-/// tells it to, and with all the trouble clients have: it asks again elsewhere when an answer does not come, forgets to
-/// renew, sleeps past its deadline, releases twice, goes away.
+/// A client with a clock of its own. It acquires, renews and releases leases in rounds, as docs/http-api.md says, with
+/// the faults of real clients: it asks another node when no answer comes, forgets to renew, sleeps past its deadline,
+/// releases twice and disappears.
 ///
-/// Some are agents (G5): they register, ask for more while they hold something, and when they are told to die, let go
-/// of everything and come back as their next life.
+/// Some are agents (G5): they register, request more while they hold something, and when they get DIE, release
+/// everything and come back with their next epoch.
 ///
-/// It believes to hold from the answer on until the time it was told, counted from when it asked, less the margin (T3),
-/// or until it lets go.
+/// It believes that it holds a lease from the answer until the end of the granted time, counted from when it asked,
+/// less the margin (T3), or until it releases the lease.
 class Holder {
  public:
     struct Parts {
@@ -43,11 +43,11 @@ class Holder {
     };
     explicit Holder(Parts parts);
 
-    /// The trouble is over: one more round, which has to succeed.
+    /// Call this when the faults are over: one more round, which must succeed.
     void begin_last_round();
     bool finished() const { return finished_; }
     const std::string& name() const { return name_; }
-    /// What it waits for, for who finds that it does so too long.
+    /// Describes the request that it waits for, for the report of a violation.
     std::string waits_for() const;
 
  private:
@@ -84,19 +84,19 @@ class Holder {
     void on_refused(const AcquireAnswer& answer);
     void on_no_answer(std::uint64_t request);
     void work_on(const Asked& asked);
-    /// Believes in nothing any more. Returns what it may still hold.
+    /// Stops believing in all leases. Returns those that it may still hold.
     std::vector<LeaseName> drop_all();
     void end_round();
     void give_up_round();
     std::vector<Intent> any_manifest();
 
-    // What it does as an agent (holder_agent.cpp).
+    // As an agent (holder_agent.cpp).
     void register_agent();
     void on_registered(const Answer<AgentAnswer>& answer);
     void ask_for_more();
     void die(Duration retry_in);
 
-    // What it does with leases (holder_leases.cpp).
+    // Leases (holder_leases.cpp).
     void renew();
     void plan_renewal();
     void on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answers);
@@ -112,9 +112,9 @@ class Holder {
     Duration local_now() const { return clock_.reading(parts_.events.now()); }
     /// Runs the action after `delay` on its own clock, and not before it wakes.
     void later(Duration delay, std::function<void()> action);
-    /// As later(), unless the round is another one by then.
+    /// As later(), unless the round has ended by then.
     void in_round(Duration delay, std::function<void()> action);
-    /// To the node and, by way of Node::answer(), back.
+    /// Sends a request to the node; the answer comes back through Node::answer().
     void send(unsigned node, Network::Doubles doubles, Node::Ask ask);
     void tell(unsigned node, std::uint64_t life, std::function<void()> action);
     template <class... What>
@@ -127,16 +127,16 @@ class Holder {
     Dice dice_;
     SimClock clock_;
     TrueInstant asleep_until_;
-    unsigned node_ = 0;  // the one it goes to first
+    unsigned node_ = 0;  // the node it asks first
     std::uint64_t round_ = 0;
     std::uint64_t requests_ = 0;
-    std::uint64_t open_ = 0;  // the request whose answer it waits for; 0: none
+    std::uint64_t open_ = 0;  // the request that has no answer yet; 0: none
     Asked asking_;
     unsigned tries_ = 0;
     Manner manner_ = Manner::dutiful;
     bool agent_ = false;
     bool registered_ = false;  // as far as it knows
-    bool wants_more_ = false;  // in this round, once it has what it asked for first
+    bool wants_more_ = false;  // in this round, after its first grant
     Priority priority_ = 0;
     std::uint64_t epoch_ = 1;
     std::vector<Held> held_;

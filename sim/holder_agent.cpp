@@ -4,7 +4,7 @@
 
 namespace holdfast::sim {
 
-/// G5: lets go of everything, and comes back with the same priority and the next epoch.
+/// G5: releases everything, and comes back with the same priority and the next epoch.
 void Holder::die(Duration retry_in) {
     ++parts_.work.deaths;
     ++epoch_;

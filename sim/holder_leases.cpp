@@ -4,7 +4,7 @@
 
 namespace holdfast::sim {
 
-/// T3: from when it asked, less the margin.
+/// T3: counts from when it asked, less the margin.
 Duration Holder::believed_until(Duration sent, Duration left, Duration ttl) const {
     return sent + left - std::max<Duration>(ttl / 100, 50ms);
 }
@@ -14,7 +14,7 @@ Holder::Held* Holder::find(const LeaseName& name) {
     return found == held_.end() ? nullptr : &*found;
 }
 
-/// Looks at its clock: what is past its time is lost, whatever is heard of it later.
+/// Reads its clock: a lease past its deadline is lost, whatever arrives later.
 void Holder::expire() {
     for (Held& held : held_)
         if (held.belief == Belief::holds && local_now() >= held.until) {
@@ -40,7 +40,7 @@ void Holder::renew() {
     request.holder = name_;
     Sent sent{{}, local_now(), parts_.events.now()};
     for (const Held& held : held_) {
-        // Now and then it tries what is lost to it: the answer must not be wrong even so.
+        // Sometimes it renews a lost lease: the answer must be right even then.
         if (held.belief == Belief::over && !dice_.chance(0.2)) continue;
         request.leases.push_back({held.name, {}});
         sent.names.push_back(held.name);
@@ -72,7 +72,7 @@ void Holder::on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answer
         if (renewed == nullptr) {
             const Refused& refused = std::get<Refused>(answer.result);
             note("may not renew ", to_string(answer.name), ": ", name_of(refused.code), ' ', refused.detail);
-            // Unknown: what it was told before still holds.
+            // Unknown outcome: the earlier answer still applies.
             if (refused.code == Code::storage_failed || refused.code == Code::unavailable) continue;
             if (held->belief == Belief::holds) parts_.checker.stops_believing(held->name, parts_.events.now());
             held->belief = Belief::over;

@@ -33,17 +33,17 @@ struct Failure {
     std::string text() const;
 };
 
-/// Runs the world of a scenario. If it fails, it is run once more to see how.
+/// Runs the world of a scenario. If it fails, it is run once more with a trace.
 std::optional<Failure> hunt(const Scenario& scenario, Tally& tally);
 
-/// Why this world proves nothing: too little happened in it. Nothing if enough did.
+/// Says what happened too rarely in this world for it to prove anything. Nothing if enough happened.
 std::optional<std::string> too_quiet(const Scenario& scenario, const Outcome& outcome);
 
-/// Makes a failing scenario smaller as long as it breaks the same rule: without most of its faults, holders, nodes and
-/// time. Runs at most so many worlds; `progress` hears of each that still fails.
+/// Bounds of shrink(), which removes faults, holders, nodes and time from a failing scenario as long as it breaks the
+/// same rule. `progress` is called for each smaller scenario that still fails.
 struct ShrinkBounds {
     unsigned max_worlds = 400;
-    std::function<bool()> stopped = {};  ///< true: what it has by now is enough
+    std::function<bool()> stopped = {};  ///< true: stop with the present result
 };
 Failure shrink(const Failure& failure, const ShrinkBounds& bounds,
                const std::function<void(const Scenario&)>& progress);

@@ -9,7 +9,7 @@ std::string at_place(LogIndex index) {
     return " at " + std::to_string(index);
 }
 
-/// A fingerprint of what can be seen of the state. Not of every line of the audit: the number of lines and the last.
+/// A fingerprint of the visible state. Of the audit it covers only the number of lines and the last one.
 class Print {
  public:
     void add(std::uint64_t number) {

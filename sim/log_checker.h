@@ -13,47 +13,46 @@
 
 namespace holdfast::sim {
 
-/// Watches the replicated log on all nodes at once, which nobody in the world can, and says when that cannot be right:
+/// Checks the replicated log on all nodes at once:
 ///
-/// - L1: what one node applies at a place all apply there, each in order: the log does not fork. Whoever leads has all
-/// that was applied anywhere before it began to: nothing that was acknowledged is
-///   forgotten. No two lead in one term.
-/// - L3: what the entries up to a place have made of policy and agents is the same on every node, snapshot or not, and
-///   the bans that a node enforces are those of what it has applied.
-/// - What an admin was told has been done is in the log, and in the audit once.
+/// - L1: all nodes apply the same entry at one index, each in order: the log does not fork. A leader has every entry
+///   that was applied anywhere before it began to lead: no acknowledged entry is lost. No two nodes lead in one term.
+/// - L3: the entries up to an index lead to the same policy and agents on every node, with or without a snapshot, and a
+///   node enforces the bans that it has applied.
+/// - An acknowledged change of an admin is in the log, and in the audit exactly once.
 class LogChecker {
  public:
     using Fail = std::function<void(const std::string& rule, const std::string& what)>;
     LogChecker(unsigned nodes, Fail fail) : fail_(std::move(fail)), nodes_(nodes) {}
 
-    /// A life of a node begins.
+    /// An incarnation of a node begins.
     void starts(unsigned node) { nodes_[node] = {}; }
     void applied(unsigned node, LogIndex index, const std::string& entry);
-    /// How a node stands at the end of a turn.
+    /// The state of a node at the end of a turn.
     void stands(unsigned node, const ReplicatedState::Status& status, const ClusterState& agreed,
                 const Policy& in_force);
 
-    /// An admin was told that it is done. The mark is in the audit of that, and of nothing else.
+    /// An admin's change was acknowledged. Only its audit entry has this mark.
     void acknowledged(const std::string& mark);
-    /// At the end, on any node that has everything.
+    /// Checks the marks at the end, on any node that has the whole log.
     void check_audit(const ClusterState& agreed);
 
     LogIndex highest() const { return entries_.empty() ? 0 : entries_.rbegin()->first; }
 
     struct Counts {
-        std::uint64_t entries = 0;    ///< in the log, that somebody applied
-        std::uint64_t leaders = 0;    ///< terms in which somebody led
-        std::uint64_t installs = 0;   ///< of snapshots, on nodes that lacked what was in them
-        std::uint64_t snapshots = 0;  ///< that a start began with
+        std::uint64_t entries = 0;    ///< of the log that any node applied
+        std::uint64_t leaders = 0;    ///< terms with a leader
+        std::uint64_t installs = 0;   ///< snapshots sent to nodes that had fallen behind
+        std::uint64_t snapshots = 0;  ///< found at a start
         std::uint64_t acknowledged = 0;
     };
     const Counts& counts() const { return counts_; }
 
  private:
     struct Node {
-        LogIndex last = 0;     ///< that it applied in this life
-        LogIndex stands_at{};  ///< as it was seen last
-        LogBallot ballot;      ///< under which it was seen to be, or to become, the leader
+        LogIndex last = 0;     ///< applied in this incarnation
+        LogIndex stands_at{};  ///< as last seen
+        LogBallot ballot;      ///< under which it was, or was becoming, the leader
         LogIndex owes = 0;     ///< it must have committed this before it leads
         bool started = false;  ///< and seen since
         bool leads = false;
@@ -64,8 +63,8 @@ class LogChecker {
 
     Fail fail_;
     std::vector<Node> nodes_;
-    std::map<LogIndex, std::string> entries_;   // as whoever applied it first had it
-    std::map<LogIndex, std::uint64_t> states_;  // what was made of it, likewise
+    std::map<LogIndex, std::string> entries_;   // as first applied by any node
+    std::map<LogIndex, std::uint64_t> states_;  // the resulting state, likewise
     std::map<Token, unsigned> led_;             // by term
     std::set<std::string> marks_;
     Counts counts_;

@@ -1,5 +1,5 @@
-// holdfast-sim: the simulator's program (docs/simulator.md). The same file, in a build with rules that can be switched
-// off, is sim_mutant.
+// holdfast-sim, the simulator's program (docs/simulator.md). sim_mutant is the same file in a build whose rules can be
+// switched off.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -95,7 +95,7 @@ struct CommandLine {
     bool quiet = false;
 };
 
-/// CLI11 itself reads -1 as a huge number.
+/// CLI11 would read -1 as a huge number.
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> take,
                         const std::string& description) {
     const auto read = [take = std::move(take)](const std::string& text) {
@@ -121,20 +121,21 @@ void add_options(CLI::App& app, CommandLine& line) {
     seed->excludes(seeds)->excludes(minutes);
     minutes->excludes(seeds);
     app.add_option("--mutant", session.mutant, "switch this rule off; only in a build made for it")->type_name("NAME");
-    app.add_flag("--shrink", session.shrink, "then find a smaller world that breaks the same rule");
+    app.add_flag("--shrink", session.shrink, "after a failure, find a smaller world that breaks the same rule");
     CLI::Option* exhaustive =
-        app.add_flag("--exhaustive", session.exhaustive, "instead, try every order of events in a very small cluster");
+        app.add_flag("--exhaustive", session.exhaustive, "try every order of events in a very small cluster instead");
     CLI::Option* bound = add_number(
         app, "--bound", [&](std::uint64_t count) { session.max_states = count; },
-        "with --exhaustive: states to visit, for each kind of trouble");
+        "with --exhaustive: states to visit for each kind of fault");
     bound->needs(exhaustive);
     app.add_flag("--json", line.json, "print one JSON object per line");
     app.add_flag("--quiet", line.quiet, "print no progress");
 }
 
 int run(int argc, char** argv) {
-    CLI::App app{"Runs simulated clusters and looks for broken rules.", "holdfast-sim"};
-    app.footer("Exit codes: 0 no rule was broken, 1 one was, 2 usage. docs/simulator.md explains the output.");
+    CLI::App app{"Runs simulated clusters and checks that no rule is broken.", "holdfast-sim"};
+    app.footer(
+        "Exit codes: 0 no rule was broken, 1 a rule was broken, 2 usage. docs/simulator.md explains the output.");
     CommandLine line;
     add_options(app, line);
     try {

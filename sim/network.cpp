@@ -12,7 +12,7 @@ Network::Network(EventQueue& events, const Scenario& scenario)
       late_(scenario.late),
       max_late_(scenario.max_late),
       doubled_(scenario.doubled) {
-    // The luck of a link does not depend on how many others there are.
+    // The random choices of a link do not depend on the number of other links.
     const auto key = [&](Place place) {
         if (place < nodes_) return place;
         return place < nodes_ + holders_ ? 64 + place - nodes_ : 32 + place - nodes_ - holders_;

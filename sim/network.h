@@ -8,8 +8,8 @@
 
 namespace holdfast::sim {
 
-/// Carries messages between nodes, and between holders and nodes: loses some, delays most a little and some for
-/// seconds, doubles some, and so reorders them (Q12). What is under way when a node starts again arrives all the same.
+/// Carries messages between nodes, and between holders and nodes. It loses some, delays most a little and some for
+/// seconds, duplicates some, and so reorders them (Q12). Messages under way survive a restart of a node.
 class Network {
  public:
     using Place = unsigned;  ///< nodes first, then holders, then admins
@@ -20,7 +20,7 @@ class Network {
     Place place_of_holder(unsigned holder) const { return nodes_ + holder; }
     Place place_of_admin(unsigned admin) const { return nodes_ + holders_ + admin; }
 
-    /// `deliver` happens later, or never, or, unless it must not, more than once.
+    /// `deliver` is called later, or never, or, if doubles are allowed, more than once.
     enum class Doubles : std::uint8_t { never, sometimes };
     void carry(Place from, Place to, Doubles doubles, EventQueue::Action deliver);
 

@@ -30,13 +30,13 @@ void Node::close() {
     if (life_) end_life()->bury();
 }
 
-/// A machine that starts shows any time, and its clock runs as far off as is allowed, or anything less (Q7).
+/// A starting machine shows any time, and its clock's rate is off by at most rho (Q7).
 void Node::reset_clock() {
     const auto most = static_cast<std::int64_t>(parts_.scenario.rho * 1e6);
     const std::int64_t ppm = dice_.chance(0.3)   ? most
                              : dice_.chance(0.4) ? -most
                                                  : static_cast<std::int64_t>(dice_.below(2 * most + 1)) - most;
-    // Boot clocks do not go back for who asks on one node, so each starts above whatever the last one showed.
+    // A client of one node must not see its boot clock go back, so each clock starts above the last one's reading.
     const Duration shown = clock_.reading(parts_.events.now());
     clock_ = SimClock{{shown + dice_.between(1min, 72h), ppm}};
     wall_offset_ = dice_.between(-48h, 48h);
@@ -49,7 +49,7 @@ QuorumStore* Node::store() {
 void Node::start() {
     if (life_ || starting_) return;
     starting_ = true;
-    const auto found = std::make_shared<OnDisk>();  // read in its turn, behind what the former life has written
+    const auto found = std::make_shared<OnDisk>();  // read in its turn, after the writes of the former incarnation
     disk_.write(
         [found, incarnation = lives_ + 2](OnDisk& disk) {
             *found = disk;
@@ -114,7 +114,7 @@ void Node::begin_life(const OnDisk& found) {
     parts_.started(parts_.index);
 }
 
-/// Takes the life away without ending it, so that what it still does reaches nobody.
+/// Detaches the incarnation without stopping it, so that nothing it still does has an effect.
 std::unique_ptr<Node::Life> Node::end_life() {
     ++lives_;
     starting_ = false;
@@ -249,7 +249,7 @@ void Node::receive_log(unsigned from, LogMessage message) {
     });
 }
 
-// ---- the lives of the others (Q12) ----
+// ---- the incarnations of the other nodes (Q12) ----
 
 Node::Introduction Node::introduction() const {
     return {peers_->own(), peers_->durable()};

@@ -20,17 +20,17 @@ class ReplicatedState;
 
 namespace holdfast::sim {
 
-/// How long anything may be asked for in these worlds: short, so that much happens in little time.
+/// The longest TTL in these worlds. It is short, so that much happens in little time.
 inline constexpr Duration longest_ttl = 10s;
 
-/// What the members of the simulated cluster agree on.
+/// The settings that the members of the simulated cluster agree on.
 QuorumConfig quorum_config(const Scenario& scenario, unsigned node, BootNumber boot);
 
-/// A node of the cluster: a clock, a disk and, while it lives, the authority, the quorum store and the log that ship.
-/// It does for them what the server does: it tells them the time, carries their messages and keeps what must survive.
+/// A node of the cluster: a clock, a disk and, while it is up, the shipped authority, quorum store and log. It does for
+/// them what the server does: it passes the time, sends their messages and keeps their durable state.
 class Node {
  public:
-    using InLife = std::function<void(const std::function<void()>&)>;  ///< runs it if a life goes on
+    using InLife = std::function<void(const std::function<void()>&)>;  ///< runs it if that incarnation is still up
 
     struct Parts {
         unsigned index = 0;
@@ -41,18 +41,18 @@ class Node {
         LogChecker& log_checker;
         std::function<void(Envelope)> send;
         std::function<void(unsigned to, LogMessage message)> send_log;
-        std::function<void(unsigned node)> started;  ///< it lives, and its peers may come to know of it
+        std::function<void(unsigned node)> started;  ///< it is up, and its peers may meet it
     };
     explicit Node(Parts parts);
     ~Node();
 
-    /// Boot number first, which must be durable before anything is sent (Q2).
+    /// Writes the boot number first, which must be durable before anything is sent (Q2).
     void start();
     void crash(bool reboot);
-    /// Answers who waits, hands its registers to the disk, is gone (Q10), and starts again after `down`.
+    /// Answers waiting requests, saves its registers (Q10), stops, and starts again after `down`.
     void stop(Duration down);
     void pause_for(Duration duration);
-    /// At the end of the world, while all that it may still call is there.
+    /// Call this at the end of the world, while all objects that it may call still exist.
     void close();
 
     bool alive() const { return life_ != nullptr; }
@@ -64,31 +64,31 @@ class Node {
     void receive(Envelope envelope);
     void receive_log(unsigned from, LogMessage message);
 
-    /// Q12, as the door for peers and the server do it. REQUIRES of the first two: it lives.
+    /// Q12, as the peer door and the server do it. REQUIRES for the first two: the node is up.
     struct Introduction {
         LifeMark life;
         std::vector<LifeMark> known;
     };
     Introduction introduction() const;
     bool admits(unsigned peer, const Introduction& theirs) const;
-    void meet(unsigned peer, Introduction theirs);  ///< takes part with it once that is on its disk
+    void meet(unsigned peer, Introduction theirs);  ///< takes part with it once that is on disk
     void part(unsigned peer);
     LifeMark life() const { return peers_ ? peers_->own() : LifeMark{}; }
-    /// That life of a peer, or a former one, may be listened to.
+    /// Whether messages of that incarnation of a peer are accepted.
     bool hears(unsigned peer, LifeMark life) const;
 
-    /// Dies, and has from now on the directory that it had after its last clean stop but one start; false if there was
-    /// none. And gets back what it had.
+    /// Crashes, and replaces the directory by the copy from a clean stop. False if there is no copy.
     bool put_back_copy();
+    /// Crashes, and restores the directory that the copy replaced.
     void give_back();
 
-    /// A request of a client. Lost if the node is down. Its answer must go through answer(), so that a node that has
-    /// died in between does not give it.
+    /// A request of a client; lost if the node is down. The answer must go through answer(), so that a node that has
+    /// crashed in between does not send it.
     using Ask = std::function<void(Authority&, std::uint64_t life)>;
     void ask(Ask work);
     void answer(std::uint64_t life, Network::Place to, EventQueue::Action deliver);
 
-    /// What the node has applied of the log, while it lives.
+    /// The state that the node has applied from the log, while it is up.
     const ReplicatedState* state() const;
 
  private:
@@ -124,15 +124,15 @@ class Node {
     Disk disk_;
     std::unique_ptr<Life> life_;
     BootNumber boot_ = 0;
-    std::optional<PeerLives> peers_;                    // of the life that goes on
+    std::optional<PeerLives> peers_;                    // of the present incarnation
     std::vector<std::optional<LifeMark>> connected_;    // by node
-    std::vector<std::optional<LifeMark>> taking_part_;  // those of them that the store has been told of
+    std::vector<std::optional<LifeMark>> taking_part_;  // those of them that the store knows
     bool writing_lives_ = false;
-    std::optional<OnDisk> copy_;  // as a clean stop left it
-    std::uint64_t lives_ = 0;     // started, stopped or crashed: what was planned before does not happen
+    std::optional<OnDisk> copy_;  // from a clean stop
+    std::uint64_t lives_ = 0;     // raised by each start, stop and crash: events scheduled before are ignored
     bool starting_ = false;
     TrueInstant paused_until_;
-    std::deque<Work> backlog_;  // what came while it was paused
+    std::deque<Work> backlog_;  // work that arrived while it was paused
     TrueInstant wakes_at_ = TrueInstant::max();
 };
 

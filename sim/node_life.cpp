@@ -8,8 +8,8 @@
 namespace holdfast::sim {
 namespace {
 
-constexpr Duration leader_ttl = 5s;                  // short, so that there are many leaders
-constexpr std::size_t entries_before_snapshot = 12;  // likewise snapshots
+constexpr Duration leader_ttl = 5s;                  // short, for many leaders
+constexpr std::size_t entries_before_snapshot = 12;  // likewise, for many snapshots
 
 Policy policy_of_worlds() {
     Policy policy;
@@ -23,7 +23,7 @@ Result<void> fits(const Policy& policy) {
     return Error{"invalid_policy", "longer than the members agreed on"};
 }
 
-/// Writes, and passes the answer on if that life goes on.
+/// Writes, and passes the answer on if that incarnation is still up.
 void write_in_life(Disk& disk, const Node::InLife& in_life, Disk::Change change, Callback<Result<void>> done) {
     auto shared = std::make_shared<Callback<Result<void>>>(std::move(done));
     disk.write(std::move(change),
@@ -93,7 +93,7 @@ Node::Life::Life(Start start)
               .hash_key = {start.seed, start.config.node},
               .seed = start.seed + 1,
               .silent_until = start.silent_until,
-              // After a clean stop it goes on where it was; else all that is known of both is their ceiling.
+              // After a clean stop both continue; otherwise only their ceilings are known.
               .highest_token = start.found.saved ? start.found.saved->highest_token : start.found.ceiling,
               .ballots_from = start.found.saved ? start.found.counter : start.found.ceiling,
               .send = [this, send = start.send](Envelope envelope) {

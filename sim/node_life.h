@@ -6,7 +6,7 @@
 
 namespace holdfast::sim {
 
-/// From one start of a node to its end: the code that ships, wired as the server wires it.
+/// One incarnation of a node: the shipped code, connected as the server connects it.
 struct Node::Life {
  public:
     struct Start {
@@ -18,7 +18,7 @@ struct Node::Life {
         std::uint64_t seed = 0;
         Disk& disk;
         InLife in_life;
-        std::function<void(Callback<>)> post;  ///< runs a function of this life later
+        std::function<void(Callback<>)> post;  ///< runs a function of this incarnation later
         std::function<void(Envelope)> send;
         std::function<void(NodeIndex to, LogMessage message)> send_log;
         std::function<void(LogIndex index, const std::string& entry)> on_applied;
@@ -31,7 +31,7 @@ struct Node::Life {
 
     void advance(Instant now);
     Instant next_due() const { return std::min({store_.next_due(), authority_.next_deadline(), state_->next_due()}); }
-    /// Before the acceptor's share is written down: changes are refused, and another may lead the log.
+    /// Call this before the acceptor's share is saved: refuses changes, and lets another node lead the log.
     void stop();
 
     struct HandOver {
@@ -40,7 +40,7 @@ struct Node::Life {
     };
     HandOver hand_over();
 
-    /// Lets what is under way come to nothing, unheard.
+    /// Drops all requests under way without answers.
     void bury();
 
  private:
@@ -60,7 +60,7 @@ struct Node::Life {
         InLife in_life_;
     };
 
-    /// Likewise its part of the replicated log.
+    /// The node's part of the replicated log, on the same disk.
     class LogOnThisDisk final : public LogDisk {
      public:
         LogOnThisDisk(Disk& disk, InLife in_life) : disk_(disk), in_life_(std::move(in_life)) {}

@@ -18,11 +18,11 @@ struct Weighted {
     Duration least, most;
 };
 
-/// A kind of trouble: how often something goes wrong, and what.
+/// A mix of faults, and how often they happen.
 struct Shape {
     std::string_view name;
-    Duration apart;  ///< between two faults, on average
-    bool uneven;     ///< TTLs are short or as long as can be, nothing in between
+    Duration apart;  ///< average time between two faults
+    bool uneven;     ///< TTLs are the shortest or the longest, nothing in between
     double late;
     Duration max_late;
     double doubled;
@@ -153,7 +153,8 @@ Scenario scenario_of(std::uint64_t seed) {
     Scenario scenario;
     scenario.seed = seed;
     scenario.shape = shape.name;
-    scenario.nodes = dice.chance(shape.doubled > 0.1 ? 0.75 : 0.25) ? 5 : 3;  // in three, a reply and one's own are two
+    // With three nodes, one reply and the own vote are a majority, so a doubled reply makes no difference.
+    scenario.nodes = dice.chance(shape.doubled > 0.1 ? 0.75 : 0.25) ? 5 : 3;
     scenario.holders = static_cast<unsigned>(8 + dice.below(13));
     scenario.resources = static_cast<unsigned>(2 + dice.below(5));
     scenario.files = dice.chance(0.4);
@@ -177,7 +178,7 @@ std::string describe(const Scenario& scenario) {
                        "): " + std::to_string(scenario.nodes) + " nodes, " + std::to_string(scenario.holders) +
                        " holders, " + std::to_string(scenario.admins) + " admins, " +
                        std::to_string(scenario.resources) + " resources" + (scenario.files ? " with trees" : "") +
-                       ", " + seconds_text(scenario.turbulent) + " of trouble, " +
+                       ", " + seconds_text(scenario.turbulent) + " of faults, " +
                        std::to_string(scenario.faults.size()) + " faults\n";
     for (const Fault& fault : scenario.faults)
         text += "  " + describe(fault) + '\n';

@@ -11,18 +11,18 @@ namespace holdfast::sim {
 
 /// The kinds of faults.
 enum class FaultKind : std::uint8_t {
-    crash,      ///< the node's process dies and starts again after `lasts`, with what was durable
-    reboot,     ///< likewise with its machine: its clock starts anew, its wall clock may be wrong
+    crash,      ///< the node's process dies and restarts after `lasts` with its durable state
+    reboot,     ///< likewise its machine: its clock starts anew, its wall clock may be wrong
     stop,       ///< a clean stop, and the start after it
-    pause,      ///< nothing runs on the node, its clock does, and what is sent to it piles up
-    cut,        ///< from `node` to `other`, one way
-    isolate,    ///< the node, from the other nodes, both ways
-    split,      ///< the nodes in the bits of `other` from the rest
-    stall,      ///< the node's disk finishes nothing
-    fail,       ///< the node's disk refuses
-    storm,      ///< every link loses, delays and doubles much
+    pause,      ///< nothing runs on the node but its clock, and messages to it are queued
+    cut,        ///< the link from `node` to `other`, in one direction
+    isolate,    ///< the links between the node and all others, in both directions
+    split,      ///< the links between the nodes in the bits of `other` and the rest
+    stall,      ///< the node's disk finishes no write
+    fail,       ///< the node's disk refuses writes
+    storm,      ///< every link loses, delays and duplicates many messages
     power_cut,  ///< all nodes reboot
-    put_back,   ///< a clean stop; then `other` is cut off, the node gets the copy of before, and all start again
+    put_back,   ///< a clean stop; then `other` is cut off, the node gets an earlier copy, and all restart
 };
 std::string_view to_string(FaultKind kind);
 
@@ -35,23 +35,23 @@ struct Fault {
 };
 std::string describe(const Fault& fault);
 
-/// All that a world is made from. The faults are a list, so that they can be taken out one by one (shrink.h).
+/// The input of a world. The faults are a list, so that shrink() can remove them one by one.
 struct Scenario {
     std::uint64_t seed = 1;
-    std::string_view shape;  ///< what kind of trouble it has most of
+    std::string_view shape;  ///< the prevailing kind of fault
     unsigned nodes = 3;
     unsigned holders = 12;
     unsigned resources = 4;
     unsigned admins = 2;
-    bool files = false;  ///< some of them paths and trees, which overlap
+    bool files = false;  ///< some resources are paths and trees, which overlap
     Duration ttl_least = 1s;
     Duration max_ttl = 10s;
     double rho = 0.01;
     double late = 0.002;        ///< fraction of messages that arrive seconds late
     Duration max_late = 5s;     ///< the longest such delay
     double doubled = 0.01;      ///< fraction delivered twice
-    Duration turbulent = 60s;   ///< the faults end after this
-    std::vector<Fault> faults;  ///< by their time
+    Duration turbulent = 60s;   ///< how long faults happen
+    std::vector<Fault> faults;  ///< by time
 };
 
 /// The scenario of a seed.

@@ -13,7 +13,7 @@ bool is_stopped(const SessionOptions& options) {
     return options.stopped && options.stopped();
 }
 
-/// From a little trouble to all of it, so that a bound that is reached cuts off only the last.
+/// From few faults to all of them, so that a bound that is reached cuts off only the last parts.
 int run_search(const SessionOptions& options, Report& report) {
     struct Part {
         std::string what;

@@ -13,16 +13,16 @@ namespace holdfast::sim {
 struct SessionOptions {
     std::uint64_t seeds = 100;
     std::uint64_t first_seed = 1;
-    std::optional<std::uint64_t> seed;            ///< this one only
-    std::optional<std::chrono::minutes> minutes;  ///< as many seeds as fit
+    std::optional<std::uint64_t> seed;            ///< only this one
+    std::optional<std::chrono::minutes> minutes;  ///< run as many seeds as fit
     std::string mutant;
     bool shrink = false;
     bool exhaustive = false;
     std::uint64_t max_states = 1'000'000;
-    std::function<bool()> stopped = {};  ///< asked now and then: true ends the session, with what it has by now
+    std::function<bool()> stopped = {};  ///< polled: true ends the session with its present results
 };
 
-/// Hears of what happens in a session.
+/// Receives the events of a session.
 class Report {
  public:
     virtual ~Report() = default;
@@ -37,11 +37,11 @@ class Report {
     virtual void refused(const std::string& why) = 0;
 };
 
-/// Runs what the options ask for. Returns the exit code: 0 if no rule was broken, also if it was stopped, 1 if one was,
-/// 2 if it cannot be done.
+/// Runs a session. Returns the exit code: 0 if no rule was broken, even if the session was stopped; 1 if one was
+/// broken; 2 if the options cannot be honoured.
 int run_session(const SessionOptions& options, Report& report);
 
-/// For people: on standard output, the progress on standard error.
+/// Prints text to standard output, and the progress to standard error.
 class TextReport final : public Report {
  public:
     explicit TextReport(bool quiet) : quiet_(quiet) {}

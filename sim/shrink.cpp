@@ -5,7 +5,7 @@
 namespace holdfast::sim {
 namespace {
 
-/// Tries smaller scenarios and keeps those that fail alike.
+/// Tries smaller scenarios and keeps those that break the same rule.
 class Shrinker {
  public:
     Shrinker(const Failure& failure, const ShrinkBounds& bounds, const std::function<void(const Scenario&)>& progress)
@@ -43,7 +43,7 @@ class Shrinker {
         return true;
     }
 
-    /// Chunks first, from half of them down to single ones.
+    /// Removes chunks, from half of the faults down to single ones.
     void drop_faults() {
         for (std::size_t chunk = std::max<std::size_t>(1, best_.faults.size() / 2); chunk > 0; chunk /= 2)
             for (std::size_t at = 0; at < best_.faults.size();) {

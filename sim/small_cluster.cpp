@@ -40,7 +40,7 @@ class SmallCluster::Deaf final : public StoreListener {
     void on_due(std::string_view, const std::vector<std::uint64_t>&) override {}
 };
 
-/// One acquire, or, without a holder, one look.
+/// One acquire or, without a holder, one read.
 class SmallCluster::Ask final : public Update {
  public:
     explicit Ask(std::string holder) : holder_(std::move(holder)) {}
@@ -101,7 +101,7 @@ void SmallCluster::start(unsigned node, Instant silent_until) {
         .hash_key = {1, 2},
         .seed = node,
         .silent_until = silent_until,
-        .highest_token = place.boot > 1 ? Token{1} << 40 : 0,  // the ceiling that its former life wrote (Q11)
+        .highest_token = place.boot > 1 ? Token{1} << 40 : 0,  // the ceiling that its former incarnation wrote (Q11)
         .ballots_from = 0,
         .send = [this, node](Envelope envelope) {
             under_way_.emplace((std::uint64_t{node} << 32) + places_[node].sent++, std::move(envelope));
@@ -164,7 +164,7 @@ void SmallCluster::take(const Step& step) {
         under_way_.erase(step.message);
         return;
     }
-    for (unsigned node = 0; node < nodes; ++node)  // of a crash all hear
+    for (unsigned node = 0; node < nodes; ++node)  // all nodes learn of a crash
         if (node == step.node || step.kind == Step::Kind::crash)
             places_[node].history = after(places_[node].history, step);
     if (step.kind == Step::Kind::deliver) {

@@ -13,17 +13,17 @@
 
 namespace holdfast::sim {
 
-/// One thing that may happen next in a small cluster.
+/// One possible next event in a small cluster.
 struct Step {
     enum class Kind : std::uint8_t { deliver, lose, fire, crash };
     Kind kind = Kind::deliver;
-    unsigned node = 0;          ///< whom it happens to; of a message: who gets it
-    std::uint64_t message = 0;  ///< of `deliver` and `lose`
+    unsigned node = 0;          ///< the node of the event; for a message, its receiver
+    std::uint64_t message = 0;  ///< for `deliver` and `lose`
 };
 
-/// Three nodes, two of which are asked, each by another holder, for the same resource. Nothing happens by itself: every
-/// message that is delivered or lost, every timer and every crash is a step that is asked for. What a node does depends
-/// only on the steps that happened to it, in their order: so the histories of the nodes are the state of the whole.
+/// Three nodes, two of which are asked, by different holders, for the same resource. Nothing happens by itself: every
+/// delivered or lost message, every timer and every crash is a step that the caller takes. A node depends only on its
+/// own steps and their order, so the histories of the nodes are the state of the cluster.
 class SmallCluster {
  public:
     static constexpr unsigned nodes = 3;
@@ -32,21 +32,21 @@ class SmallCluster {
     SmallCluster();
     ~SmallCluster();
 
-    /// Messages under way, by a number that depends on the history of their sender only.
+    /// Messages under way, by a number that depends only on the history of their sender.
     const std::map<std::uint64_t, Envelope>& under_way() const { return under_way_; }
-    bool has_timer(unsigned node) const;  ///< and something to do that it is for
+    bool has_timer(unsigned node) const;  ///< and there is work for it
     bool answered(unsigned asker) const;
     bool granted(unsigned asker) const;
     bool all_answered() const;
 
     void take(const Step& step);
-    /// The state after a step, known without taking it.
+    /// The state after a step, without taking it.
     std::uint64_t state_after(const Step& step) const;
     std::uint64_t state() const;
 
-    /// What is wrong now, if anything.
+    /// The rule that is broken now, if any.
     std::optional<Violation> violation() const;
-    /// Lets a node read the register, with all that is under way lost: what was granted must be there.
+    /// Drops all messages under way and lets a node read the register: a grant must be in it.
     std::optional<Violation> violation_at_end();
 
     std::string describe(const Step& step) const;

@@ -33,17 +33,17 @@ void TextReport::finished(const Tally& tally, Seconds elapsed) {
         per_second(static_cast<double>(tally.seeds), elapsed), per_second(seconds(tally.simulated), elapsed));
     const Work& work = tally.work;
     std::printf(
-        "holders: %llu requests, %llu grants (%llu waited for, %llu told too late), %llu refusals, %llu "
+        "holders: %llu requests, %llu grants (%llu after a wait, %llu answered too late), %llu refusals, %llu "
         "unavailable, %llu renewals, %llu releases, %llu lost, %llu hand-overs\n",
         ULong{work.requests}, ULong{work.grants}, ULong{work.waited}, ULong{work.abandoned}, ULong{work.refusals},
         ULong{work.unavailable}, ULong{work.renewals}, ULong{work.releases}, ULong{work.lost}, ULong{tally.handovers});
     std::printf(
-        "log: %llu entries, %llu leaders, %llu snapshots brought to nodes, %llu found at a start; admins: %llu "
+        "log: %llu entries, %llu leaders, %llu snapshots sent to nodes, %llu found at a start; admins: %llu "
         "changes, %llu done, %llu refused\n",
         ULong{tally.log.entries}, ULong{tally.log.leaders}, ULong{tally.log.installs}, ULong{tally.log.snapshots},
         ULong{tally.admins.changes}, ULong{tally.admins.done}, ULong{tally.admins.unavailable});
-    std::printf("agents: %llu registrations, %llu told to die; %llu requests of banned holders refused\n",
-                ULong{work.agents}, ULong{work.deaths}, ULong{work.banned});
+    std::printf("agents: %llu registrations, %llu DIEs; %llu requests of banned holders refused\n", ULong{work.agents},
+                ULong{work.deaths}, ULong{work.banned});
     const Cluster::Counts& cluster = tally.cluster;
     std::printf(
         "cluster: %llu restarts, %llu clean stops, %llu partitions, %llu messages, %llu of them past a restart, "
@@ -59,14 +59,14 @@ void TextReport::failed(const Failure& failure) {
 
 void TextReport::shrinking(const Scenario& scenario) {
     if (quiet_) return;
-    std::fprintf(stderr, "still fails with %zu faults, %u holders, %u resources, %s of trouble\n",
+    std::fprintf(stderr, "still fails with %zu faults, %u holders, %u resources, %s of faults\n",
                  scenario.faults.size(), scenario.holders, scenario.resources,
                  seconds_text(scenario.turbulent).c_str());
 }
 
 void TextReport::shrunk(const Failure& failure) {
     std::printf("\nshrunk:\n%s", failure.text().c_str());
-    std::printf("(its faults, holders and time are those listed here, not all that the seed has)\n");
+    std::printf("(with only the faults, holders and time listed here, not all that the seed has)\n");
 }
 
 void TextReport::searched(const std::string& what, const Searched& searched, Seconds elapsed) {
@@ -83,7 +83,7 @@ void TextReport::searched(const std::string& what, const Searched& searched, Sec
 }
 
 void TextReport::refused(const std::string& why) {
-    std::fprintf(stderr, "holdfast: %s\n", why.c_str());
+    std::fprintf(stderr, "holdfast-sim: %s\n", why.c_str());
 }
 
 }  // namespace holdfast::sim

@@ -8,7 +8,7 @@
 
 namespace holdfast::sim {
 
-/// The last events of a world, for people. Off, it costs nothing: a world that failed is run again with it on.
+/// The last events of a world, as text. When off it costs nothing; a world that failed is run again with it on.
 class Trace {
  public:
     static constexpr std::size_t kept = 200;
@@ -17,7 +17,7 @@ class Trace {
 
     bool on() const { return on_; }
 
-    /// `who`, and what it did: anything that can be written to a stream, one after the other.
+    /// Notes an event of `who`; `what` is anything that can be written to a stream.
     template <class... Parts>
     void note(TrueInstant at, const std::string& who, const Parts&... what) {
         if (!on_) return;

@@ -5,13 +5,13 @@
 #include "base/assert.h"
 #include "base/time.h"
 
-/// The simulator: the shipped quorum, authority and rules in one process, under a time of its own.
+/// The simulator: the shipped quorum, authority and rules in one process, in simulated time.
 namespace holdfast::core {}
 namespace holdfast::sim {
 using namespace core;  // it speaks of nothing else
 
-/// The time of the simulated world. Nobody in it can read it: nodes and holders have clocks of their own (T1). It is
-/// for the event queue, and for the checkers, who may see what nobody in the world can.
+/// The time of the simulated world. Nodes and holders cannot read it; they have clocks of their own (T1). It is for the
+/// event queue and for the checkers.
 struct TrueClock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;

@@ -5,11 +5,11 @@
 namespace holdfast::sim {
 namespace {
 
-/// A full turn of all that may still be in the way when the faults stop: silence, then the longest lease.
+/// The time until nothing is left of the faults: a silence, then the longest lease.
 constexpr Duration settling = 26s;
-/// In which everybody must have been served. Each in turn, each found out by a recheck of about a second at the worst.
+/// The limit for the last requests. They are granted one after the other, each at worst after a recheck of a second.
 constexpr Duration served_within = 90s;
-/// In which a change of policy must be made, once a leader was lost at the worst, and known to all.
+/// The limit for a change of policy to be made and known to all nodes, at worst after the loss of a leader.
 constexpr Duration agreed_within = 60s;
 
 std::vector<std::string> resources_of(const Scenario& scenario) {
@@ -54,11 +54,11 @@ bool World::run_until(const std::function<bool()>& done, Duration within, const 
     while (!checker_.violation() && !done() && events_.run_next(end)) {
     }
     if (!checker_.violation() && !done())
-        checker_.overdue("not in " + seconds_text(within) + " after all trouble was over: " + what());
+        checker_.overdue("not in " + seconds_text(within) + " after the faults were over: " + what());
     return !checker_.violation();
 }
 
-/// Every node has the log as far as anybody has it, and so the same policy.
+/// Every node has the whole log, and so the same policy.
 bool World::all_agree() const {
     for (unsigned node = 0; node < cluster_->size(); ++node) {
         const ReplicatedState* state = cluster_->node(node).state();

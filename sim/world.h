@@ -22,14 +22,14 @@ struct Outcome {
     std::uint64_t handovers = 0;
     std::uint64_t events = 0;
     Duration simulated{};
-    std::string trace;  ///< the last events, if it was traced
+    std::string trace;  ///< the last events, if tracing was on
 };
 
-/// A cluster, its holders and the trouble of a scenario. The same scenario goes the same way every time.
+/// A cluster, its holders and the faults of a scenario. The same scenario always runs in the same way.
 ///
-/// First everything happens at once; then the faults stop. After all silence and all leases left behind are over, an
-/// admin lifts all bans, and all nodes must come to have the same policy within a bound. Then every holder asks once
-/// more, and must be granted what it asks for within a bound.
+/// First the faults happen; then they stop. When all silence and all abandoned leases are over, an admin lifts all
+/// bans, and all nodes must reach the same policy within a bound. Then every holder makes one more request, which must
+/// be granted within a bound.
 class World {
  public:
     enum class Traced : bool { no, yes };
