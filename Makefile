@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-all test-asan test-tsan sim bench bench-micro bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
+.PHONY: help setup build run test test-all test-asan test-tsan sim soak bench bench-micro bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ else
 	@scripts/build release holdfast_sim_program
 	@build/release/bin/holdfast-sim $(if $(ARGS),$(ARGS),--minutes $(or $(MINUTES),1))
 endif
+
+soak: setup ## the long versions of the tests; MINUTES=30, ARGS='--seed 7 simulator histories'
+	@scripts/build release
+	@scripts/soak --minutes $(or $(MINUTES),30) $(ARGS)
 
 bench: ## beside Redis, etcd, PostgreSQL and ZooKeeper, into docs/benchmarks.md; ARGS=--quick for five minutes
 	@scripts/setup bench

@@ -109,16 +109,18 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<vo
 void add_options(CLI::App& app, CommandLine& line) {
     SessionOptions& session = line.session;
     CLI::Option* seeds = add_number(
-        app, "--seeds", [&](std::uint64_t count) { session.seeds = count; },
-        "number of worlds to run, from seed 1; default 100");
+        app, "--seeds", [&](std::uint64_t count) { session.seeds = count; }, "number of worlds to run; default 100");
     seeds->envname("HOLDFAST_SIM_SEEDS");
+    CLI::Option* first = add_number(
+        app, "--first", [&](std::uint64_t number) { session.first_seed = number; },
+        "seed of the first world; default 1");
     CLI::Option* seed = add_number(
         app, "--seed", [&](std::uint64_t number) { session.seed = number; }, "replay the world of this seed");
     CLI::Option* minutes = add_number(
         app, "--minutes",
         [&](std::uint64_t count) { session.minutes = std::chrono::minutes{std::min(count, max_minutes)}; },
         "run worlds for this many minutes");
-    seed->excludes(seeds)->excludes(minutes);
+    seed->excludes(seeds)->excludes(minutes)->excludes(first);
     minutes->excludes(seeds);
     app.add_option("--mutant", session.mutant, "switch this rule off; only in a build made for it")->type_name("NAME");
     app.add_flag("--shrink", session.shrink, "after a failure, find a smaller world that breaks the same rule");

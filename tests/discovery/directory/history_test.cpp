@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "discovery/directory/directory_desk.h"
+#include "support/seeds.h"
 
 namespace holdfast::core {
 namespace {
@@ -196,7 +197,7 @@ class History {
 TEST(ServiceHistory, is_what_the_obvious_model_says_whatever_happens) {
     std::map<std::string, int> answers;
     int silent = 0;
-    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    for (std::uint64_t seed = first_seed(), end = seed + 30; seed < end; ++seed) {
         History history(seed);
         history.watch();
         for (int i = 0; i < 200; ++i) {

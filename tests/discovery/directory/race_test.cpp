@@ -3,6 +3,7 @@
 
 #include "discovery/directory/directory_desk.h"
 #include "keys/controller/late_store.h"
+#include "support/seeds.h"
 
 namespace holdfast::core {
 namespace {
@@ -50,7 +51,7 @@ TEST(ServiceRace, of_a_hundred_for_one_name_has_one_winner) {
 
 TEST(ServiceRace, has_one_winner_too_where_the_store_answers_late_and_in_any_order) {
     std::set<std::string> winners;
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = first_seed(), end = seed + 20; seed < end; ++seed) {
         DirectoryDesk desk;
         LateStore late(desk.store, seed);
         desk.authority.use(late);
@@ -63,7 +64,7 @@ TEST(ServiceRace, has_one_winner_too_where_the_store_answers_late_and_in_any_ord
 }
 
 TEST(ServiceRace, of_one_identity_with_itself_leaves_the_newest_token_and_tells_the_rest) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = first_seed(), end = seed + 20; seed < end; ++seed) {
         DirectoryDesk desk;
         LateStore late(desk.store, seed);
         desk.authority.use(late);

@@ -4,6 +4,7 @@
 
 #include "keys/controller/controller_desk.h"
 #include "keys/controller/late_store.h"
+#include "support/seeds.h"
 
 namespace holdfast::core {
 namespace {
@@ -48,7 +49,7 @@ TEST(ConnectRace, a_thousand_at_once_start_one_backend_and_all_get_it) {
 }
 
 TEST(ConnectRace, a_thousand_at_once_to_two_controllers_on_a_slow_store_start_one_backend_and_all_get_it) {
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (std::uint64_t seed = first_seed(), end = seed + 50; seed < end; ++seed) {
         ControllerDesk desk(2);
         LateStore late(desk.store, seed);
         desk.authority.use(late);

@@ -7,6 +7,7 @@
 #include "keys/drone/drone_core.h"
 #include "keys/drone/orders_for_tests.h"
 #include "supervise/guardian_rules.h"
+#include "support/seeds.h"
 
 namespace holdfast::drone {
 namespace {
@@ -234,7 +235,7 @@ class Chaos {
 
 TEST(DroneProperty, no_backend_outlives_its_key_or_runs_twice_whatever_is_late_lost_or_repeated) {
     std::size_t launched = 0, ended = 0, killed = 0, renewals = 0;
-    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    for (std::uint64_t seed = first_seed(), end = seed + 2000; seed < end; ++seed) {
         Chaos chaos{seed};
         chaos.run();
         ASSERT_FALSE(HasFailure()) << "seed " << seed;
