@@ -1,4 +1,4 @@
-#include "lease/reassertion.h"
+#include "lease/rules.h"
 
 #include "authority/authority_impl.h"
 

@@ -1,11 +1,11 @@
 #include "lease/manifest.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/code.h"
 #include "base/text.h"
 #include "lease/limits.h"
-#include "lease/resource.h"
 
 namespace holdfast::core {
 namespace {
@@ -21,28 +21,10 @@ bool is_namespace_character(char c) {
 
 }  // namespace
 
-std::string full_name(std::string_view name_space, std::string_view resource) {
-    if (name_space.empty() || name_space == default_namespace) return std::string(resource);
-    std::string name;
-    name.reserve(name_space.size() + resource.size() + 2);
-    name += '@';
-    name += name_space;
-    name += '/';
-    name += resource;
-    return name;
-}
-
-SplitName split_name(std::string_view full_name) {
-    if (full_name.empty() || full_name[0] != '@') return {default_namespace, full_name};
-    const std::size_t slash = full_name.find('/');
-    if (slash == std::string_view::npos) return {default_namespace, full_name};
-    return {full_name.substr(1, slash - 1), full_name.substr(slash + 1)};
-}
-
 Result<void> check_text(TextField field, std::size_t max_bytes) {
     const std::string name(field.name);
     if (field.value.size() > max_bytes)
-        return invalid(name + " is longer than " + std::to_string(max_bytes) + " bytes");
+        return invalid(fmt::format("{} is longer than {} bytes", field.name, max_bytes));
     if (!is_utf8(field.value)) return invalid(name + " is not UTF-8");
     if (has_control_characters(field.value)) return invalid(name + " contains control characters");
     return {};
@@ -71,7 +53,7 @@ Result<void> check_namespace(std::string_view name_space) {
 Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents) {
     if (intents.empty()) return invalid("intents must name at least one resource");
     if (intents.size() > limits::intents_per_manifest)
-        return invalid("intents may name at most " + std::to_string(limits::intents_per_manifest) + " resources");
+        return invalid(fmt::format("intents may name at most {} resources", limits::intents_per_manifest));
     std::vector<Intent> distinct;
     distinct.reserve(intents.size());
     for (Intent& intent : intents) {
