@@ -1,11 +1,13 @@
 #include "keys/drone/drone_core.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 #include <utility>
 
 #include "base/code.h"
 #include "client/deadlines.h"
+#include "lease/resource.h"
 
 namespace holdfast::drone {
 namespace {
@@ -43,6 +45,14 @@ HolderInstant key_end(const Backend& backend) {
 
 }  // namespace
 
+std::string lease_of(const Key& key, std::uint64_t token) {
+    const std::string resource = "KEY:" + key.name;
+    const auto normalised = core::normalised(resource);
+    const bool elsewhere = !key.name_space.empty() && key.name_space != "default";
+    return (elsewhere ? "@" + key.name_space + "/" : "") + (normalised ? *normalised : resource) + "#" +
+           std::to_string(token);
+}
+
 DroneCore::DroneCore(Settings settings, HolderInstant now)
     : settings_(settings), ended_(max_ended_ids), talks_(settings.controllers, ControllerTalk{now}) {}
 
@@ -63,13 +73,13 @@ void DroneCore::take_needs(const std::string& id, Backend& backend, HolderInstan
     if (needs.launch) effects_.push_back(Launch{backend.order(), {deadlines.soft, deadlines.hard}});
     if (needs.deadlines) effects_.push_back(MoveDeadlines{id, *needs.deadlines});
     if (needs.stop_by) {
-        note("backend " + id + " is to stop: " + std::string(to_string(*backend.reason())));
+        note(fmt::format("stopping backend {}: {}", id, to_string(*backend.reason())));
         effects_.push_back(StopBackend{id, *needs.stop_by});
     }
     if (needs.probe) effects_.push_back(Probe{id, backend.port(), backend.order().ready});
     if (!needs.ended) return;
-    const std::string why = backend.message().empty() ? "" : ": " + backend.message();
-    note("backend " + id + " has ended (" + std::string(to_string(*backend.reason())) + ")" + why);
+    note(fmt::format("backend {} has ended ({}){}{}", id, to_string(*backend.reason()),
+                     backend.message().empty() ? "" : ": ", backend.message()));
 }
 
 void DroneCore::renew_due(HolderInstant now) {
@@ -275,7 +285,7 @@ void DroneCore::on_orders(const OrdersAsk& ask, const Result<OrdersAnswer>& answ
 
 void DroneCore::carry_out(const Order& order, HolderInstant now) {
     if (const auto* unclear = std::get_if<UnclearOrder>(&order.what))
-        return warn("an order is unclear: " + unclear->why);
+        return warn("ignored a malformed order: " + unclear->why);
     if (const auto* spawning = std::get_if<SpawnOrder>(&order.what)) return spawn(*spawning, now);
     const auto& ending = std::get<TerminateOrder>(order.what);
     const auto found = backends_.find(ending.backend);
@@ -289,7 +299,7 @@ void DroneCore::spawn(const SpawnOrder& order, HolderInstant now) {
     Backend& backend = backends_.emplace(order.backend, Backend{order, now}).first->second;
     if (stopping_) return backend.refuse(EndReason::terminated, "the drone is stopping");
     if (full) return backend.refuse(EndReason::internal, "the drone is full");
-    note("backend " + order.backend + " for key " + order.key.name + " with token " + std::to_string(order.token));
+    note(fmt::format("backend {} for key {} with token {}", order.backend, order.key.name, order.token));
 }
 
 void DroneCore::on_renewal(const RenewAsk& ask, const RenewAnswer& answer, HolderInstant now) {
