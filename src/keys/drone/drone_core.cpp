@@ -12,7 +12,6 @@
 namespace holdfast::drone {
 namespace {
 
-constexpr std::size_t max_ended_ids = 20'000;
 /// The maximum number of ended backends kept for controllers that do not answer.
 constexpr std::size_t max_unheard = 1'000;
 /// How long a stopping drone waits for its last reports to be answered.
@@ -54,7 +53,7 @@ std::string lease_of(const Key& key, std::uint64_t token) {
 }
 
 DroneCore::DroneCore(Settings settings, HolderInstant now)
-    : settings_(settings), ended_(max_ended_ids), talks_(settings.controllers, ControllerTalk{now}) {}
+    : settings_(settings), talks_(settings.controllers, ControllerTalk{now}) {}
 
 std::vector<Effect> DroneCore::step(HolderInstant now) {
     for (auto& [id, backend] : backends_)
@@ -292,10 +291,16 @@ void DroneCore::carry_out(const Order& order, HolderInstant now) {
     if (found != backends_.end()) found->second.terminate(ending.how, now);
 }
 
-/// Orders are delivered at least once and carried out once.
+/// Orders are delivered at least once and carried out once. That a backend was refused must be remembered as well: its
+/// key is released once the controller hears of that, so a repeated order must not start it. Without room to remember
+/// it the order is ignored: nobody renews the key, and the controller sees it expire.
 void DroneCore::spawn(const SpawnOrder& order, HolderInstant now) {
     if (backends_.contains(order.backend) || ended_.contains(order.backend)) return;
-    const bool full = running() >= settings_.capacity || !ended_.has_room(now);
+    ended_.drop_old(now);
+    if (known() >= settings_.max_known)
+        return warn(fmt::format("ignored the order to start backend {}: {} others have ended too recently",
+                                order.backend, ended_.size()));
+    const bool full = running() >= settings_.capacity;
     Backend& backend = backends_.emplace(order.backend, Backend{order, now}).first->second;
     if (stopping_) return backend.refuse(EndReason::terminated, "the drone is stopping");
     if (full) return backend.refuse(EndReason::internal, "the drone is full");
