@@ -119,7 +119,7 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
 
 void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
     holder = ban_name(std::move(holder));
-    auto audit = impl_->audited(by, "ban " + holder + (ban.reason.empty() ? "" : ": " + ban.reason));
+    auto audit = impl_->audited(by, fmt::format("ban {}{}", holder, ban.reason.empty() ? "" : ": " + ban.reason));
     impl_->book.change(
         std::move(audit),
         [holder = std::move(holder), ban](Policy& policy) -> Result<void> {
@@ -197,8 +197,8 @@ void Authority::put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<
 
 void Authority::lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by) {
     const auto lifted = std::make_shared<std::size_t>(0);
-    auto audit = impl_->audited(
-        by, "allow the service name " + about.name + (about.identity.empty() ? "" : " to " + about.identity));
+    auto audit = impl_->audited(by, fmt::format("allow the service name {}{}", about.name,
+                                                about.identity.empty() ? "" : " to " + about.identity));
     impl_->book.change(
         std::move(audit),
         [about = std::move(about), lifted](Policy& policy) -> Result<void> {

@@ -1,5 +1,7 @@
 #include "authority/admission.h"
 
+#include <fmt/format.h>
+
 namespace holdfast::core {
 namespace {
 
@@ -20,7 +22,7 @@ std::optional<Refused> not_for(const Caller& caller, std::string_view resource) 
 Refused refused_under(const Policy& policy, Code code, std::string_view holder) {
     const auto ban = code == Code::banned ? policy.bans.find(holder) : policy.bans.end();
     if (ban == policy.bans.end() || ban->second.reason.empty()) return refused(code);
-    return {code, std::string(advice_of(code)) + " (the admin's reason: " + ban->second.reason + ")", {}};
+    return {code, fmt::format("{} (the admin's reason: {})", advice_of(code), ban->second.reason), {}};
 }
 
 std::variant<Admission::Terms, Refused> Admission::terms_for(const AcquireRequest& request, Instant now) {

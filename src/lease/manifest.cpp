@@ -31,13 +31,13 @@ Result<void> check_text(TextField field, std::size_t max_bytes) {
 }
 
 Result<void> check_holder(std::string_view holder) {
-    if (holder.empty()) return invalid("holder must say who asks; it is missing or empty");
+    if (holder.empty()) return invalid("holder is missing or empty; it names who asks");
     return check_text({"holder", holder}, limits::holder_bytes);
 }
 
 Result<void> check_resource(std::string_view resource) {
-    if (resource.empty()) return invalid("resource must name something; it is missing or empty");
-    if (resource[0] == '@') return invalid("resource must not start with '@'; say the namespace in its own field");
+    if (resource.empty()) return invalid("resource is missing or empty");
+    if (resource[0] == '@') return invalid("resource must not start with '@'; give the namespace in its own field");
     return check_text({"resource", resource}, limits::resource_bytes);
 }
 
@@ -46,7 +46,7 @@ Result<void> check_namespace(std::string_view name_space) {
     const std::string_view letters = name_space.substr(name_space.starts_with('~') ? 1 : 0);
     const bool well_formed = name_space.size() <= limits::namespace_bytes &&
                              std::all_of(letters.begin(), letters.end(), is_namespace_character);
-    if (!well_formed) return invalid("namespace takes up to 64 of the characters A-Z a-z 0-9 . _ -");
+    if (!well_formed) return invalid("namespace may have at most 64 of the characters A-Z a-z 0-9 . _ -");
     return {};
 }
 

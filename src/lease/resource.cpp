@@ -47,7 +47,7 @@ Result<std::string> normalised_path(std::string_view path) {
         if (!out.empty() && out.back() != '/') out += '/';
         out += part;
     }
-    if (out == "**") return invalid_path("say which tree: FILE:/** or FILE:some/folder/**");
+    if (out == "**") return invalid_path("name the tree: FILE:/** or FILE:some/folder/**");
     return out;
 }
 
