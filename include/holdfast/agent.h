@@ -134,7 +134,8 @@ class HOLDFAST_API Agent {
 
     const std::string& id() const&;
     std::string id() const&&;
-    std::uint64_t epoch() const;    ///< number of this incarnation; 0 before start()
+    /// The number of this incarnation. Before start(): that of the last agent which the client carried, or 0.
+    std::uint64_t epoch() const;
     std::int64_t priority() const;  ///< 0 before start()
 
     /// The intents that this or an earlier incarnation began and did not finish.

@@ -1,5 +1,5 @@
 #pragma once
 
-/// Marks what libholdfast offers; everything else in it is hidden, also inside of what it offers.
+/// Marks the public API of libholdfast. Everything else is hidden, private parts of public classes included.
 #define HOLDFAST_API [[gnu::visibility("default")]]
 #define HOLDFAST_INTERNAL [[gnu::visibility("hidden")]]

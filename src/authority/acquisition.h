@@ -31,7 +31,7 @@ class Rare {
 /// The state of an attempt, besides its request.
 struct Acquisitions::Attempt {
     AcquireRequest asked;
-    Terms terms;
+    Admission::Terms terms;
     Instant began_at;
     std::vector<std::size_t> order;  // indices of the intents, sorted by resource name
     std::vector<HeldLease> held;     // the leases taken so far, by intent

@@ -1,6 +1,7 @@
 #include "authority/acquisitions.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "authority/acquisition.h"
 #include "authority/store_call.h"
@@ -114,9 +115,10 @@ void Acquisitions::try_again(const RequestPtr& request) {
     attempt.standing = {};
     if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
     if (request->ending) return busy(request);
-    auto terms = parts_.admit(attempt.asked);  // each time: the policy may have changed while it waited (R7)
+    auto terms =
+        parts_.admission.terms_for(attempt.asked, now_);  // each time: the policy may have changed while it waited (R7)
     if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
-    attempt.terms = std::get<Terms>(terms);
+    attempt.terms = std::get<Admission::Terms>(terms);
     if (attempt.terms.full && !request->wait_until) {
         ++refused_for_memory_;
         return fail(request, Refused{Code::memory_full, {}, retry_when_full});
@@ -133,11 +135,11 @@ void Acquisitions::count(const RequestPtr& request) {
     const std::size_t most = request->attempt->terms.max_leases;
     const std::size_t asked = request->attempt->order.size();
     if (asked > most)
-        return fail(request,
-                    Refused{Code::invalid_argument,
-                            "this asks for " + std::to_string(asked) + " leases at once, and the policy " +
-                                "allows a holder " + std::to_string(most) + " (leases_per_holder_max); ask for fewer",
-                            {}});
+        return fail(request, Refused{Code::invalid_argument,
+                                     fmt::format("this asks for {} leases at once, and the policy allows a holder {} "
+                                                 "(leases_per_holder_max); ask for fewer",
+                                                 asked, most),
+                                     {}});
     store_->leases_of(request->attempt->asked.holder, Store::Which::active, most,
                       [this, request, most](const Result<std::vector<LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "authority/admission.h"
 #include "authority/agents.h"
 #include "authority/answers.h"
 #include "authority/events.h"
@@ -31,22 +32,11 @@ namespace holdfast::core {
 /// that must not wait, or must not continue to wait, is answered with `die` (G5).
 class Acquisitions {
  public:
-    /// The terms of a grant, as far as they do not depend on a record (S1, R7, G4).
-    struct Terms {
-        Duration ttl{};
-        std::optional<TtlCut> ttl_cut;
-        Duration wait{};
-        Duration hold_max{}, ttl_min{};
-        std::size_t max_leases = 0;  ///< per holder (R6); zero: no limit
-        bool full = false;           ///< no memory for requests that are not queued yet
-    };
-    using Admit = std::function<std::variant<Terms, Refused>(const AcquireRequest&)>;
-
     struct Parts {
         TokenSource& tokens;
         Events& events;
         Agents& agents;
-        Admit admit;
+        Admission& admission;
         std::function<Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
         std::uint64_t first_request = 1;
         std::uint64_t seed = 0;  ///< for the names of sessions that belong to one request

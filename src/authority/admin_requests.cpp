@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "authority/authority_impl.h"
 #include "base/text.h"
 #include "lease/ip_prefix.h"
@@ -7,14 +9,14 @@ namespace holdfast::core {
 namespace {
 
 std::string text_of(const LeaseName& name) {
-    return name.resource + " (token " + std::to_string(name.token) + ")";
+    return fmt::format("{} (token {})", name.resource, name.token);
 }
 
 /// The text of a change for the audit.
 std::string text_of(const PolicyChange& change) {
     std::string text = "change policy:";
     const auto add = [&](const char* setting, const std::string& value) {
-        text += std::string(" ") + setting + "=" + value;
+        text += fmt::format(" {}={}", setting, value);
     };
     const auto add_duration = [&](const char* setting, const std::optional<Duration>& value) {
         if (value) add(setting, format_duration(*value));
@@ -50,7 +52,7 @@ void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Call
             if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
             Lease& lease = std::get<Lease>(*verdict);
             impl_->events.publish_own(EventKind::revoked, revoked->resource, lease, impl_->now);
-            impl_->durable.note(impl_->audited(by, "revoke " + text_of(*revoked) + " of " + lease.holder));
+            impl_->durable.note(impl_->audited(by, fmt::format("revoke {} of {}", text_of(*revoked), lease.holder)));
             reply(std::move(lease));
         });
     impl_->settle_accounts();
@@ -73,7 +75,8 @@ void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Cal
         [this, barred, by, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
             if (const auto* held = std::get_if<HeldLease>(&*answer))
-                impl_->durable.note(impl_->audited(by, "bar " + text_of(*barred) + " of " + held->lease.holder));
+                impl_->durable.note(
+                    impl_->audited(by, fmt::format("bar {} of {}", text_of(*barred), held->lease.holder)));
             reply(std::move(*answer));
         });
     impl_->settle_accounts();
@@ -116,7 +119,7 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
 
 void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
     holder = ban_name(std::move(holder));
-    auto audit = impl_->audited(by, "ban " + holder + (ban.reason.empty() ? "" : ": " + ban.reason));
+    auto audit = impl_->audited(by, fmt::format("ban {}{}", holder, ban.reason.empty() ? "" : ": " + ban.reason));
     impl_->book.change(
         std::move(audit),
         [holder = std::move(holder), ban](Policy& policy) -> Result<void> {
@@ -178,8 +181,8 @@ void Authority::put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<
     const bool reserved = rule.kind == NameRule::Kind::reserved;
     const std::string whom = about.identity.empty() ? "everybody" : about.identity;
     auto audit =
-        impl_->audited(by, (reserved ? "reserve the service name " : "deny the service name ") + about.name +
-                               (reserved ? " for " : " to ") + whom + (rule.reason.empty() ? "" : ": " + rule.reason));
+        impl_->audited(by, fmt::format("{} the service name {} {} {}{}{}", reserved ? "reserve" : "deny", about.name,
+                                       reserved ? "for" : "to", whom, rule.reason.empty() ? "" : ": ", rule.reason));
     impl_->book.change(
         std::move(audit),
         [about = std::move(about), rule](Policy& policy) -> Result<void> {
@@ -194,8 +197,8 @@ void Authority::put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<
 
 void Authority::lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by) {
     const auto lifted = std::make_shared<std::size_t>(0);
-    auto audit = impl_->audited(
-        by, "allow the service name " + about.name + (about.identity.empty() ? "" : " to " + about.identity));
+    auto audit = impl_->audited(by, fmt::format("allow the service name {}{}", about.name,
+                                                about.identity.empty() ? "" : " to " + about.identity));
     impl_->book.change(
         std::move(audit),
         [about = std::move(about), lifted](Policy& policy) -> Result<void> {

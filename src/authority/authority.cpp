@@ -8,11 +8,6 @@
 namespace holdfast::core {
 namespace {
 
-std::optional<TtlCut> cut_from(std::optional<Duration> asked, const GrantedTtl& granted) {
-    if (!granted.cut || !asked) return std::nullopt;
-    return TtlCut{*asked, granted.ttl};
-}
-
 template <class Gathered, class Reply>
 std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> reply) {
     auto gathering = std::make_shared<Gathered>();
@@ -22,13 +17,6 @@ std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> r
     for (std::size_t i = 0; i < names.size(); ++i)
         gathering->answers[i].name = std::move(names[i]);
     return gathering;
-}
-
-/// Refuses a resource that only its service may acquire. Any caller may acquire the leadership of a group.
-std::optional<Refused> not_for(const Caller& caller, std::string_view resource) {
-    const Owner owner = owner_of(resource);
-    if (owner == Owner::nobody || owner == Owner::leaders || owner == caller.acts_for) return std::nullopt;
-    return refused_by(owner);
 }
 
 /// Only the leader knows the session that it leads in (R2).
@@ -64,33 +52,6 @@ Instant Authority::next_deadline() const {
 
 // ---- acquire ----
 
-std::variant<Acquisitions::Terms, Refused> Authority::Impl::admit(const AcquireRequest& request) {
-    if (stopping) return refused(Code::stopping);
-    if (const auto stale = agents.see(request.holder, request.epoch, now)) return refused(*stale);
-    const Agent* agent = agents.find(request.holder);
-    // Anyone may register an agent under the name of a drone or a node; a service's own request must not depend on
-    // that.
-    const bool is_service = request.caller.acts_for != Owner::nobody;
-    if (agent != nullptr && agent->restarting && !is_service) return refused(Code::agent_restarting);
-    const Policy& policy = policy_for(request.caller);
-    for (const Intent& intent : request.intents) {
-        if (const auto refusal = not_for(request.caller, intent.resource)) return *refusal;
-        if (const auto code = bar_to(policy, request.holder, intent.resource))
-            return refused_under(policy, *code, request.holder);
-    }
-    const auto decision = decide_ttl(policy, request.ttl);
-    if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
-    if (now < recovering_until) return Refused{Code::recovering, recovering_why, recovering_until - now};
-    const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
-    return Acquisitions::Terms{.ttl = ttl.ttl,
-                               .ttl_cut = cut_from(request.ttl, ttl),
-                               .wait = std::min(request.wait, policy.wait_max),
-                               .hold_max = policy.hold_max,
-                               .ttl_min = policy.ttl_min,
-                               .max_leases = policy.leases_per_holder_max,
-                               .full = memory_full && !request.caller.node};
-}
-
 Authority::WaitTicket Authority::acquire(AcquireRequest request, Callback<AcquireAnswer> reply) {
     HOLDFAST_ASSERT(!request.intents.empty());
     const WaitTicket ticket = impl_->acquisitions.start(std::move(request), std::move(reply), impl_->now);
@@ -125,7 +86,7 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
         [this, request, &name, i](Record& record, Instant at) {
             auto verdict = core::renew(
                 record, {name.token, request->holder, name.resource, request->ttl, request->leases[i].progress},
-                policy_for(request->caller), at);
+                admission.policy_for(request->caller), at);
             if (const auto* rejected = std::get_if<Rejected>(&verdict))
                 return Ruling<Renewal>{refused_under(policy(), rejected->code, request->holder)};
             Renewed& renewed = std::get<Renewed>(verdict);
@@ -224,6 +185,33 @@ void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> 
             const Lease& lease = std::get<Released>(*verdict).lease;
             impl_->events.publish_own(EventKind::released, asked->name.resource, lease, impl_->now);
             reply(ReleaseAnswer{true, LeaseState::released});
+        });
+    impl_->settle_accounts();
+}
+
+/// S1: while nothing is granted, a holder may reassert a lease that an earlier incarnation granted. No token above the
+/// ceiling found at the start was ever issued.
+void Authority::reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply) {
+    if (impl_->admission.stopping) return reply(refused(Code::stopping));
+    if (is_reserved(reassertion.resource)) return reply(refused(Code::reserved_namespace));
+    const bool may_have_been_issued = reassertion.token > 0 && reassertion.token <= impl_->issued_before;
+    if (!impl_->admission.recovering(impl_->now) || !may_have_been_issued) return reply(refused(Code::unknown_lease));
+    const auto asked = std::make_shared<const Reassertion>(std::move(reassertion));
+    apply_rule(
+        *impl_->store, asked->resource,
+        [this, asked](Record& record, const Neighbours& neighbours, Instant now) {
+            auto verdict = core::reassert(record, neighbours, *asked, impl_->policy(), now);
+            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+                return Ruling<Answer<HeldLease>>{refused(rejected->code)};
+            Lease& lease = std::get<Renewed>(verdict).lease;
+            const Timeline timeline = timeline_of(lease, now);
+            return Ruling<Answer<HeldLease>>{HeldLease{asked->resource, std::move(lease), timeline}, Effect::changed};
+        },
+        [this, asked, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
+            if (!answer) return reply(storage_failure(answer.error()));
+            if (const auto* held = std::get_if<HeldLease>(&*answer))
+                impl_->events.publish_own(EventKind::granted, asked->resource, held->lease, impl_->now);
+            reply(std::move(*answer));
         });
     impl_->settle_accounts();
 }
@@ -328,22 +316,22 @@ Token Authority::token_headroom() const {
 }
 
 Duration Authority::recovering_for() const {
-    return impl_->now < impl_->recovering_until ? impl_->recovering_until - impl_->now : Duration::zero();
+    return std::max(impl_->admission.recovering_until - impl_->now, Duration::zero());
 }
 
 void Authority::recover_until(Instant until, std::string why) {
-    impl_->recovering_until = std::max(impl_->recovering_until, until);
-    impl_->recovering_why = std::move(why);
+    impl_->admission.recovering_until = std::max(impl_->admission.recovering_until, until);
+    impl_->admission.recovering_why = std::move(why);
 }
 const std::string& Authority::recovering_why() const {
-    return impl_->recovering_why;
+    return impl_->admission.recovering_why;
 }
 
 void Authority::set_memory_full(bool full) {
-    impl_->memory_full = full;
+    impl_->admission.memory_full = full;
 }
 bool Authority::memory_full() const {
-    return impl_->memory_full;
+    return impl_->admission.memory_full;
 }
 std::uint64_t Authority::refused_for_memory() const {
     return impl_->refused_for_memory + impl_->acquisitions.refused_for_memory();
@@ -353,11 +341,11 @@ std::size_t Authority::waiter_bytes() const {
 }
 
 void Authority::stop() {
-    impl_->stopping = true;
+    impl_->admission.stopping = true;
     impl_->acquisitions.stop(impl_->now);
 }
 bool Authority::stopping() const {
-    return impl_->stopping;
+    return impl_->admission.stopping;
 }
 
 void Authority::on_expiry_lateness(std::function<void(Duration)> observer) {

@@ -16,7 +16,7 @@
 #include "authority/token_source.h"
 #include "base/callback.h"
 #include "base/result.h"
-#include "lease/reassertion.h"
+#include "lease/rules.h"
 #include "lease/skew_margin.h"
 #include "store/durable.h"
 #include "store/store.h"

@@ -4,19 +4,13 @@
 #include <memory>
 
 #include "authority/acquisitions.h"
+#include "authority/admission.h"
 #include "authority/agents.h"
 #include "authority/authority.h"
 #include "authority/current_policy.h"
 #include "authority/store_call.h"
 
 namespace holdfast::core {
-
-/// A refusal by the policy. For a ban it includes the admin's reason, so that the banned holder sees it.
-inline Refused refused_under(const Policy& policy, Code code, std::string_view holder) {
-    const auto ban = code == Code::banned ? policy.bans.find(holder) : policy.bans.end();
-    if (ban == policy.bans.end() || ban->second.reason.empty()) return refused(code);
-    return {code, std::string(advice_of(code)) + " (the admin's reason: " + ban->second.reason + ")", {}};
-}
 
 /// Collects answers that arrive one by one and replies with all of them, in order.
 template <class T, class Reply>
@@ -51,17 +45,15 @@ struct Authority::Impl {
                   [this](const std::string& id) { acquisitions.nudge(id); }}),
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
           events(parts.teller),
-          recovering_until(parts.recovering_until),
-          recovering_why(std::move(parts.recovering_why)),
           issued_before(parts.tokens_issued),
-          acquisitions({tokens, events, agents, [this](const AcquireRequest& request) { return admit(request); },
-                        [this] { return timestamp(); }, parts.first_request, parts.seed, parts.rho}),
-          single_record(authority) {}
+          acquisitions({tokens, events, agents, admission, [this] { return timestamp(); }, parts.first_request,
+                        parts.seed, parts.rho}),
+          single_record(authority) {
+        admission.recovering_until = parts.recovering_until;
+        admission.recovering_why = std::move(parts.recovering_why);
+    }
 
     const Policy& policy() const { return book.policy(); }
-    /// The nodes' own lease must not depend on a policy that can be changed only through that lease. So the nodes' own
-    /// requests are judged by the default policy (L1).
-    const Policy& policy_for(const Caller& caller) const { return caller.node ? unchanged : policy(); }
 
     /// Keeps the durable ceiling ahead of the tokens (G3). If the disk fails, tokens eventually run out and requests
     /// are refused with `tokens_exhausted`. The reservation is retried after a pause, not on every request.
@@ -89,7 +81,6 @@ struct Authority::Impl {
 
     AuditEntry audited(const Caller& by, std::string what) const { return {by.address, timestamp(), std::move(what)}; }
 
-    std::variant<Acquisitions::Terms, Refused> admit(const AcquireRequest& request);
     void tell_agent(const std::string& id, bool created, Callback<Answer<AgentAnswer>> reply);
     void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<LeaseName> held,
                      Callback<Answer<RestartAnswer>> reply);
@@ -102,22 +93,18 @@ struct Authority::Impl {
     void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
     Durable& durable;
-    const Policy unchanged;
     CurrentPolicy book;
     TokenSource tokens;
     Agents agents;
+    Admission admission{book, agents};
     Duration wall_at_zero;
     Events events;
     Instant now;
     Instant ask_for_tokens_at;
-    Instant recovering_until;
-    std::string recovering_why;
     const Token issued_before;  // no earlier incarnation issued a token above this
     Acquisitions acquisitions;
     SingleRecord single_record;
     Store* store = nullptr;
-    bool stopping = false;
-    bool memory_full = false;
     std::uint64_t refused_for_memory = 0;  // on the fast path
     std::function<void(Duration)> on_lateness;
 };

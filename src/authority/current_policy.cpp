@@ -30,7 +30,7 @@ void CurrentPolicy::saved(const Policy& changed, const Result<void>& outcome, st
     }
     if (outcome.error().code != "conflict") return finish(storage_failure(outcome.error()));
     if (++tries_ < max_tries) return next();
-    finish(Refused{Code::unavailable, "the policy is being changed all the time through other nodes", Duration{1s}});
+    finish(Refused{Code::unavailable, "the policy keeps being changed through other nodes; try again", Duration{1s}});
 }
 
 void CurrentPolicy::take(Policy policy) {

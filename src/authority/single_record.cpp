@@ -139,10 +139,10 @@ Owner RecordTransaction::owner() const {
     return call_.signed_for ? Owner::nobody : owner_of(call_.resource);
 }
 
-/// The checks of Authority::Impl::admit(), in the same order.
+/// The checks of Admission::terms_for(), in the same order.
 std::optional<Code> RecordTransaction::admitted() const {
     const Authority::Impl& impl = call_.authority();
-    if (impl.stopping) return Code::stopping;
+    if (impl.admission.stopping) return Code::stopping;
     const Agent* agent = call_.agent();
     if (agent != nullptr && agent->restarting) return Code::agent_restarting;
     if (const Owner of = owner(); of != Owner::nobody && of != Owner::leaders) return refuse_for(of);
@@ -156,12 +156,12 @@ std::optional<Code> RecordTransaction::acquire(Predicate predicate, std::optiona
     const auto decision = call_.exact && ttl ? decide_exact_ttl(policy(), *ttl) : decide_ttl(policy(), ttl);
     if (const auto* refused_ttl = std::get_if<RefusedTtl>(&decision)) return refuse(refused_ttl->code);
     const GrantedTtl& terms = std::get<GrantedTtl>(decision);
-    if (impl.now < impl.recovering_until) {
-        call_.answer.retry_in = impl.recovering_until - impl.now;
-        call_.answer.detail = impl.recovering_why;
+    if (impl.admission.recovering(impl.now)) {
+        call_.answer.retry_in = impl.admission.recovering_until - impl.now;
+        call_.answer.detail = impl.admission.recovering_why;
         return refuse(Code::recovering);
     }
-    if (impl.memory_full) {
+    if (impl.admission.memory_full) {
         ++impl.refused_for_memory;
         call_.answer.retry_in = retry_when_full;
         return refuse(Code::memory_full);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
+#include "base/assert.h"
 #include "lease/lease.h"
 
 namespace holdfast::core {
@@ -14,17 +16,30 @@ class TokenSource {
     static constexpr Token reserve = Token{1} << 22;  ///< the number of tokens reserved ahead
 
     /// The start of an incarnation: the highest token an earlier one may have issued, or the clock if that is higher.
-    static Token first_after(Token issued, std::int64_t wall_ms);
+    static Token first_after(Token issued, std::int64_t wall_ms) {
+        return std::max(issued, static_cast<Token>(std::max<std::int64_t>(wall_ms, 0)));
+    }
 
     /// Issues tokens above `start`; none before raise().
     explicit TokenSource(Token start) : last_(start), ceiling_(start), asked_(start) {}
 
     /// The next token, higher than all before; nullopt if the ceiling is reached.
-    std::optional<Token> take();
+    std::optional<Token> take() {
+        if (last_ >= ceiling_) return std::nullopt;
+        return ++last_;
+    }
 
     /// The ceiling to reserve now, if half of the last reservation is used and none is under way.
-    std::optional<Token> wants_ceiling();
-    void raise(Token durable_ceiling);
+    std::optional<Token> wants_ceiling() {
+        if (asked_ > ceiling_ || last_ + reserve / 2 < ceiling_) return std::nullopt;
+        asked_ = last_ + reserve;
+        HOLDFAST_ASSERT(asked_ < token_limit);
+        return asked_;
+    }
+    void raise(Token durable_ceiling) {
+        ceiling_ = std::max(ceiling_, durable_ceiling);
+        asked_ = ceiling_;
+    }
     void raise_failed() { asked_ = ceiling_; }
 
     Token last() const { return last_; }

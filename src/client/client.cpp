@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <unistd.h>
 #include <utility>
 
@@ -21,7 +22,7 @@ constexpr std::chrono::milliseconds max_timeout{3'600'000};
 std::string fresh_holder() {
     std::array<char, 65> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    return std::string(host.data()) + "-" + std::to_string(::getpid()) + "-" + random_hex(4);
+    return fmt::format("{}-{}-{}", host.data(), ::getpid(), random_hex(4));
 }
 
 /// A malformed address is reported by the first acquire, since a constructor returns no result.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "base/time.h"
 #include "lease/skew_margin.h"
 #include "lease/timeline.h"
@@ -25,9 +27,20 @@ struct Grounds {
 
 /// Counts from the moment the request was *sent*, no matter when the answer arrived (T3). If the TTL is so short that
 /// the margin cuts into the server's timeline, the other deadlines shrink in proportion, so that their order holds.
-Deadlines deadlines_of(const Grounds& grounds);
+inline Deadlines deadlines_of(const Grounds& grounds) {
+    const auto& timeline = grounds.timeline;
+    const Duration end_in = timeline.expires_in - skew_margin(grounds.ttl);
+    const Duration hard_in = std::min(timeline.hard_terminate_in, end_in - end_in / 8);
+    const Duration soft_in = std::min(timeline.soft_terminate_in, hard_in - hard_in / 8);
+    const Duration renew_in = std::min(timeline.renew_in, soft_in / 2);
+    const HolderInstant from = grounds.sent_at;
+    return {from + renew_in, from + soft_in, from + hard_in, from + end_in};
+}
 
 /// The earlier of each deadline.
-Deadlines earlier_of(const Deadlines& one, const Deadlines& other);
+inline Deadlines earlier_of(const Deadlines& one, const Deadlines& other) {
+    return {std::min(one.renew, other.renew), std::min(one.soft, other.soft), std::min(one.hard, other.hard),
+            std::min(one.end, other.end)};
+}
 
 }  // namespace holdfast

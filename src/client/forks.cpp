@@ -8,10 +8,10 @@ namespace holdfast {
 namespace {
 
 /// A property of the process, hence the only global variable here.
-std::atomic<std::uint32_t> count = 0;
+std::atomic<std::uint32_t> fork_count = 0;
 
 void count_one() {
-    count.fetch_add(1, std::memory_order_relaxed);
+    fork_count.fetch_add(1, std::memory_order_relaxed);
 }
 
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, count_one);
@@ -19,7 +19,7 @@ void count_one() {
 }  // namespace
 
 std::uint32_t forks() noexcept {
-    return count.load(std::memory_order_relaxed);
+    return fork_count.load(std::memory_order_relaxed);
 }
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "client/http_link.h"
-#include "client/server_list.h"
+#include "client/server_address.h"
 
 namespace holdfast {
 

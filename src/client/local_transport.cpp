@@ -23,7 +23,7 @@ Result<std::vector<core::Intent>> manifest_of(const AcquireAsk& ask) {
     for (const auto& [resource, predicate] : ask.intents) {
         if (auto checked = core::check_resource(resource); !checked) return checked.error();
         const auto known = core::parse_predicate(predicate.text());
-        if (!known) return Error{"invalid_argument", "there is no predicate '" + predicate.text() + "'"};
+        if (!known) return Error{"invalid_argument", "unknown predicate '" + predicate.text() + "'"};
         intents.push_back({core::full_name(ask.name_space, resource), *known});
     }
     return core::checked_manifest(std::move(intents));

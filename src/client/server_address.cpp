@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <optional>
 
 #include "base/assert.h"
@@ -17,8 +18,9 @@ constexpr std::size_t max_host_bytes = 253;
 constexpr std::size_t max_servers = 16;
 
 Error wrong(std::string_view url, std::string_view what) {
-    return {"invalid_argument", "'" + std::string(url) + "' is no server address: " + std::string(what) +
-                                    "; write http://HOST:PORT, for example http://127.0.0.1:7400"};
+    return {"invalid_argument",
+            fmt::format("'{}' is not a server address: {}; write http://HOST:PORT, for example http://127.0.0.1:7400",
+                        url, what)};
 }
 
 bool is_host_character(char c) {
@@ -73,7 +75,7 @@ std::string without_blanks(std::string_view text) {
 
 std::string ServerAddress::authority() const {
     const bool bracketed = host.find(':') != std::string::npos;
-    return (bracketed ? "[" + host + "]" : host) + ":" + std::to_string(port);
+    return fmt::format("{}:{}", bracketed ? "[" + host + "]" : host, port);
 }
 
 ServerAddress split_server(std::string_view url) {
@@ -106,7 +108,7 @@ Result<std::string> parse_servers(std::string_view urls) {
         if (std::ranges::find(servers, *server) == servers.end()) servers.push_back(std::move(*server));
     }
     if (servers.size() > max_servers)
-        return Error{"invalid_argument", "more than " + std::to_string(max_servers) + " servers are given"};
+        return Error{"invalid_argument", fmt::format("more than {} servers are given", max_servers)};
     std::string joined;
     for (const std::string& server : servers)
         joined += (joined.empty() ? "" : ",") + server;

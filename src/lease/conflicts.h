@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lease/neighbours.h"
 #include "lease/record.h"
 
 namespace holdfast::core {

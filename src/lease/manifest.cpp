@@ -1,11 +1,11 @@
 #include "lease/manifest.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/code.h"
 #include "base/text.h"
 #include "lease/limits.h"
-#include "lease/resource.h"
 
 namespace holdfast::core {
 namespace {
@@ -21,41 +21,23 @@ bool is_namespace_character(char c) {
 
 }  // namespace
 
-std::string full_name(std::string_view name_space, std::string_view resource) {
-    if (name_space.empty() || name_space == default_namespace) return std::string(resource);
-    std::string name;
-    name.reserve(name_space.size() + resource.size() + 2);
-    name += '@';
-    name += name_space;
-    name += '/';
-    name += resource;
-    return name;
-}
-
-SplitName split_name(std::string_view full_name) {
-    if (full_name.empty() || full_name[0] != '@') return {default_namespace, full_name};
-    const std::size_t slash = full_name.find('/');
-    if (slash == std::string_view::npos) return {default_namespace, full_name};
-    return {full_name.substr(1, slash - 1), full_name.substr(slash + 1)};
-}
-
 Result<void> check_text(TextField field, std::size_t max_bytes) {
     const std::string name(field.name);
     if (field.value.size() > max_bytes)
-        return invalid(name + " is longer than " + std::to_string(max_bytes) + " bytes");
+        return invalid(fmt::format("{} is longer than {} bytes", field.name, max_bytes));
     if (!is_utf8(field.value)) return invalid(name + " is not UTF-8");
     if (has_control_characters(field.value)) return invalid(name + " contains control characters");
     return {};
 }
 
 Result<void> check_holder(std::string_view holder) {
-    if (holder.empty()) return invalid("holder must say who asks; it is missing or empty");
+    if (holder.empty()) return invalid("holder is missing or empty; it names who asks");
     return check_text({"holder", holder}, limits::holder_bytes);
 }
 
 Result<void> check_resource(std::string_view resource) {
-    if (resource.empty()) return invalid("resource must name something; it is missing or empty");
-    if (resource[0] == '@') return invalid("resource must not start with '@'; say the namespace in its own field");
+    if (resource.empty()) return invalid("resource is missing or empty");
+    if (resource[0] == '@') return invalid("resource must not start with '@'; give the namespace in its own field");
     return check_text({"resource", resource}, limits::resource_bytes);
 }
 
@@ -64,14 +46,14 @@ Result<void> check_namespace(std::string_view name_space) {
     const std::string_view letters = name_space.substr(name_space.starts_with('~') ? 1 : 0);
     const bool well_formed = name_space.size() <= limits::namespace_bytes &&
                              std::all_of(letters.begin(), letters.end(), is_namespace_character);
-    if (!well_formed) return invalid("namespace takes up to 64 of the characters A-Z a-z 0-9 . _ -");
+    if (!well_formed) return invalid("namespace may have at most 64 of the characters A-Z a-z 0-9 . _ -");
     return {};
 }
 
 Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents) {
     if (intents.empty()) return invalid("intents must name at least one resource");
     if (intents.size() > limits::intents_per_manifest)
-        return invalid("intents may name at most " + std::to_string(limits::intents_per_manifest) + " resources");
+        return invalid(fmt::format("intents may name at most {} resources", limits::intents_per_manifest));
     std::vector<Intent> distinct;
     distinct.reserve(intents.size());
     for (Intent& intent : intents) {

@@ -1,5 +1,6 @@
 #include "lease/policy.h"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "lease/limits.h"
@@ -18,7 +19,7 @@ Result<NamePattern> NamePattern::compile(std::string text) {
     NamePattern pattern;
     if (text.empty()) return pattern;
     if (text.size() > limits::pattern_bytes)
-        return invalid_policy("name_pattern is longer than " + std::to_string(limits::pattern_bytes) + " bytes");
+        return invalid_policy(fmt::format("name_pattern is longer than {} bytes", limits::pattern_bytes));
     RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(1 << 20);
@@ -47,11 +48,11 @@ Result<void> Policy::check() const {
     if (hold_max > limits::quota_ceiling) return invalid_policy("hold_max_ms must not be above a year");
     if (idle_max < Duration::zero() || idle_max > limits::quota_ceiling)
         return invalid_policy("idle_max_ms must not be above a year");
-    if (bans.size() > limits::bans) return invalid_policy("there are as many bans as there may be; lift some");
+    if (bans.size() > limits::bans) return invalid_policy("the limit on the number of bans is reached; lift some");
     if (approved.size() > limits::approvals)
-        return invalid_policy("there are as many approvals as there may be; take some back");
+        return invalid_policy("the limit on the number of approvals is reached; withdraw some");
     if (name_rules.size() > limits::name_rules)
-        return invalid_policy("there are as many rules about names of services as there may be; lift some");
+        return invalid_policy("the limit on the number of rules for service names is reached; lift some");
     return {};
 }
 

@@ -25,6 +25,11 @@ struct Rank {
 
 /// True if `a` comes before `b` in a queue: by priority, agents before plain requests, agents by id, then by arrival.
 /// The order is total: of two different requests one is always older.
-bool older(const Rank& a, const Rank& b);
+inline bool older(const Rank& a, const Rank& b) {
+    if (a.priority != b.priority) return a.priority < b.priority;
+    if (a.agent != b.agent) return a.agent;
+    if (a.agent && a.holder != b.holder) return a.holder < b.holder;
+    return a.arrival < b.arrival;
+}
 
 }  // namespace holdfast::core

@@ -1,7 +1,6 @@
 #include "lease/resource.h"
 
 #include "base/code.h"
-#include "lease/manifest.h"
 
 namespace holdfast::core {
 namespace {
@@ -48,7 +47,7 @@ Result<std::string> normalised_path(std::string_view path) {
         if (!out.empty() && out.back() != '/') out += '/';
         out += part;
     }
-    if (out == "**") return invalid_path("say which tree: FILE:/** or FILE:some/folder/**");
+    if (out == "**") return invalid_path("name the tree: FILE:/** or FILE:some/folder/**");
     return out;
 }
 
@@ -58,6 +57,24 @@ bool below(std::string_view path, std::string_view root) {
 }
 
 }  // namespace
+
+std::string full_name(std::string_view name_space, std::string_view resource) {
+    if (name_space.empty() || name_space == default_namespace) return std::string(resource);
+    std::string name;
+    name.reserve(name_space.size() + resource.size() + 2);
+    name += '@';
+    name += name_space;
+    name += '/';
+    name += resource;
+    return name;
+}
+
+SplitName split_name(std::string_view full_name) {
+    if (full_name.empty() || full_name[0] != '@') return {default_namespace, full_name};
+    const std::size_t slash = full_name.find('/');
+    if (slash == std::string_view::npos) return {default_namespace, full_name};
+    return {full_name.substr(1, slash - 1), full_name.substr(slash + 1)};
+}
 
 Result<std::string> normalised(std::string_view resource) {
     const std::string_view text = trimmed(resource);

@@ -8,6 +8,27 @@
 
 namespace holdfast::core {
 
+/// A resource in a namespace is `@namespace/resource`; in the default one it is just the resource. So a lease needs
+/// only one name, and the rules ignore namespaces.
+inline constexpr std::string_view default_namespace = "default";
+std::string full_name(std::string_view name_space, std::string_view resource);
+
+/// Services are leases in a namespace of their own (D2), which only the directory changes. Namespaces that begin with
+/// `~` are reserved for the server.
+inline constexpr std::string_view services_prefix = "@~services/";
+inline bool is_reserved(std::string_view full_name) {
+    return full_name.starts_with("@~");
+}
+inline bool is_service(std::string_view full_name) {
+    return full_name.starts_with(services_prefix);
+}
+
+struct SplitName {
+    std::string_view name_space;
+    std::string_view resource;
+};
+SplitName split_name(std::string_view full_name);
+
 /// The normal form of a resource name within its namespace: no surrounding spaces, no `//`, no trailing `/`; in a
 /// `FILE:` path no `/./` either. Error code `invalid_argument` for a `FILE:` path with `..`, or with `**` before its
 /// end: only a file system can resolve those.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "base/time.h"
 #include "lease/lease.h"
 
@@ -17,6 +19,11 @@ struct Timeline {
 };
 
 /// The timeline of an intent's lease: renew at 1/3 of the TTL, stop gently at 2/3, kill at 5/6.
-Timeline timeline_of(const Lease& lease, Instant now);
+inline Timeline timeline_of(const Lease& lease, Instant now) {
+    const Duration ttl = lease.ttl;
+    const Duration left = lease.active(now) ? lease.expires_at - now : Duration::zero();
+    const auto before_end = [&](Duration margin) { return std::max(left - margin, Duration::zero()); };
+    return {before_end(ttl - ttl / 3), before_end(ttl / 3), before_end(ttl / 6), left};
+}
 
 }  // namespace holdfast::core

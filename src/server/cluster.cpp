@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
 #include <map>
 
 #include "base/clock.h"
@@ -165,9 +166,8 @@ struct Cluster::Impl {
 
     void tell_who_this_is() {
         const StateOwner owner = parts.settings.owner();
-        parts.log.info("node " + owner.node + " of the cluster of " + owner.members + ", start " +
-                       std::to_string(config.boot) + "; no lease for longer than " +
-                       format_duration(config.longest_ttl));
+        parts.log.info(fmt::format("node {} of the cluster of {}, start {}; no lease for longer than {}", owner.node,
+                                   owner.members, config.boot, format_duration(config.longest_ttl)));
         if (silent)
             parts.log.warn(
                 "silent: this node has forgotten what it agreed to before an unclean stop, so it takes part "
@@ -229,8 +229,8 @@ struct Cluster::Impl {
     void tell_of_lives_heard_of(const std::vector<core::LifeMark>& lives) {
         for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
             if (lives[peer].boot > known.lives.durable()[peer].boot && lives[peer].boot != peers[peer])
-                parts.log.info("another member has met start " + std::to_string(lives[peer].boot) + " of " +
-                               parts.settings.members.all[peer].id + ": no earlier one takes part any more");
+                parts.log.info(fmt::format("another member has met start {} of {}: no earlier one takes part any more",
+                                           lives[peer].boot, parts.settings.members.all[peer].id));
     }
 
     /// Another member has reported a later incarnation of a connected peer. The peer reconnects as that one, or is
@@ -395,29 +395,33 @@ std::optional<Trouble> Cluster::trouble() {
     if (status.founded && status.voting() >= majority) return std::nullopt;
     for (const PeerStatus& peer : status.peers.peers)
         if (!peer.boot && !peer.last_refusal.empty())
-            return Trouble{"refused", "this node and " + peer.id + " do not talk to each other: " + peer.last_refusal +
-                                          "; the log says what to do (docs/cluster.md)"};
+            return Trouble{"refused",
+                           fmt::format("this node and {} do not talk to each other: {}; the log says what to do "
+                                       "(docs/cluster.md)",
+                                       peer.id, peer.last_refusal)};
     if (const std::string& code = status.peers.last_refusal; status.reachable() == 1 && !code.empty())
-        return Trouble{"refused", "this node and one that connects to it do not talk to each other: " + code +
-                                      "; the log says what to do (docs/cluster.md)"};
+        return Trouble{"refused",
+                       fmt::format("this node and one that connects to it do not talk to each other: {}; the log says "
+                                   "what to do (docs/cluster.md)",
+                                   code)};
     if (!status.founded)
         return Trouble{"not_founded",
                        "the cluster begins once all of its members have met; start those that are missing"};
     if (impl_->lives_refused && impl_->known.lives.to_write())
         return Trouble{"storage_failed",
-                       "the disk does not take the latest starts of other members, so this node takes part in nothing "
-                       "with them: " +
-                           impl_->lives_refused->message + ". Make room, or see to the disk"};
-    const std::string counted = std::to_string(status.voting()) + " of " + std::to_string(members) + " members vote, " +
-                                std::to_string(majority) + " are needed";
+                       fmt::format("the latest starts of other members cannot be saved, so this node takes part in "
+                                   "nothing with them: {}. Free disk space, or check the disk",
+                                   impl_->lives_refused->message)};
+    const std::string counted = fmt::format("{} of {} members vote, {} are needed", status.voting(), members, majority);
     if (status.reachable() >= majority)
         return Trouble{"silent",
                        counted +
-                           ": others are connected, but silent after an unclean stop until no lease can be alive "
-                           "that they have forgotten; wait, and restart nothing",
+                           ": others are connected, but silent after an unclean stop until every lease that they may "
+                           "have forgotten has expired; wait, and restart nothing",
                        impl_->store.decides_in()};
-    return Trouble{"no_majority", counted + ", and this node reaches only " + std::to_string(status.reachable()) +
-                                      "; start the others, or see what parts them"};
+    return Trouble{"no_majority",
+                   fmt::format("{}, and this node reaches only {}; start the others, or check the network between them",
+                               counted, status.reachable())};
 }
 
 void Cluster::add_numbers(MetricNumbers& numbers) {

@@ -1,6 +1,7 @@
 #include "server/cluster_settings.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "doors/peer/cluster_secret.h"
@@ -40,10 +41,10 @@ void ClusterSettings::fit(core::Policy& policy) const {
 
 Result<void> ClusterSettings::check(const core::Policy& policy) const {
     if (policy.ttl_max <= longest_ttl) return {};
-    return Error{"invalid_policy", "ttl_max_ms would be " + format_duration(policy.ttl_max) +
-                                       ", but no member of this cluster grants a lease for longer than its "
-                                       "--longest-ttl, which is " +
-                                       format_duration(longest_ttl)};
+    return Error{"invalid_policy",
+                 fmt::format("ttl_max_ms would be {}, but no member of this cluster grants a lease for longer "
+                             "than its --longest-ttl, which is {}",
+                             format_duration(policy.ttl_max), format_duration(longest_ttl))};
 }
 
 Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions& options) {

@@ -1,6 +1,7 @@
 #include "server/front.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "authority/authority.h"
 #include "base/text.h"
@@ -175,30 +176,32 @@ void Front::finish(const Result<void>& outcome) {
 EngineStore& Front::open(Authority& authority, StoreListener& listener) {
     authority_ = &authority;
     durable_->use(authority);
-    store_ = std::make_unique<EngineStore>(
-        EngineStore::Parts{.engine = guard_,
-                           .listener = listener,
-                           .hash_key = {random_.next(), random_.next()},
-                           .front = number_,
-                           .last_write = WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
-                           .seed = random_.next(),
-                           .last_token = [this] { return tokens_.last(); },
-                           .why_no_token = [this] { return tokens_.trouble() ? tokens_.trouble()->message : ""; },
-                           .on_token_given = [this](Token token) { tokens_.given(token); },
-                           .on_clock_stepped =
-                               [this](Duration ahead) {
-                                   suspect("the engine's clock went ahead by " + format_duration(ahead) +
-                                           ", so leases that it takes for over may be held");
-                               },
-                           .on_vanished =
-                               [this](std::string_view resource) {
-                                   suspect("a lease on `" + std::string(resource) +
-                                           "` is gone from the engine before its end, though nobody ended it: "
-                                           "somebody has deleted records there, or it went back");
-                               },
-                           .clock = parts_.clock,
-                           .clock_offset = parts_.remembered.clock,
-                           .shown_wall_ms = parts_.shown_wall_ms});
+    store_ = std::make_unique<EngineStore>(EngineStore::Parts{
+        .engine = guard_,
+        .listener = listener,
+        .hash_key = {random_.next(), random_.next()},
+        .front = number_,
+        .last_write = WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
+        .seed = random_.next(),
+        .last_token = [this] { return tokens_.last(); },
+        .why_no_token = [this] { return tokens_.trouble() ? tokens_.trouble()->message : ""; },
+        .on_token_given = [this](Token token) { tokens_.given(token); },
+        .on_clock_stepped =
+            [this](Duration ahead) {
+                suspect(fmt::format(
+                    "the engine's clock went ahead by {}, so leases that it considers expired may still be held",
+                    format_duration(ahead)));
+            },
+        .on_vanished =
+            [this](std::string_view resource) {
+                suspect(
+                    fmt::format("a lease on `{}` disappeared from the engine before its end, and nobody ended it: "
+                                "records were deleted there, or the engine lost its latest writes",
+                                resource));
+            },
+        .clock = parts_.clock,
+        .clock_offset = parts_.remembered.clock,
+        .shown_wall_ms = parts_.shown_wall_ms});
     if (reachable_) store_->on_reachable();
     return *store_;
 }
@@ -245,7 +248,7 @@ void Front::on_notice(std::string_view notice) {
 }
 
 void Front::doubt(Duration lasts, const std::string& why) {
-    parts_.warn(why + "; nothing is granted for " + format_duration(lasts));
+    parts_.warn(fmt::format("{}; nothing is granted for {}", why, format_duration(lasts)));
     recovering_until_ = std::max(recovering_until_, now_ + lasts);
     doubting_ = restores_policy_ = true;
     recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";

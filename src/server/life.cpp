@@ -7,6 +7,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -27,11 +28,20 @@
 #include "doors/resp/resp_door.h"
 #include "keys/controller/controller.h"
 #include "server/driver.h"
-#include "server/listen_address.h"
 #include "server/memory_watch.h"
 #include "server/service_manager.h"
+#include "server/start_checks.h"
 
 namespace holdfast {
+
+namespace {
+
+namespace asio = boost::asio;
+
+bool is_ignored(int signal) {
+    struct sigaction now {};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
 
 /// The signals that end a server: SIGTERM, SIGINT, and SIGHUP unless the program was started to ignore it (nohup).
 ///
@@ -39,16 +49,19 @@ namespace holdfast {
 /// once, even while it waits for a disk.
 class Signals {
  public:
-    Signals(boost::asio::io_context& loop, std::function<void()> on_first);
-    ~Signals();
+    Signals(asio::io_context& loop, std::function<void()> on_first) : set_(loop, SIGTERM, SIGINT) {
+        if (!is_ignored(SIGHUP)) set_.add(SIGHUP);
+        ::signal(SIGPIPE, SIG_IGN);
+        set_.async_wait([this, on_first = std::move(on_first)](const boost::system::error_code& failed, int) {
+            if (failed) return;
+            set_.clear();
+            on_first();
+        });
+    }
 
  private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    asio::signal_set set_;
 };
-
-/// Adds the memory and the fds of this process.
-void add_process_numbers(MetricNumbers& numbers);
 
 /// What a server prints on stdout once it serves. The first line is for programs that wait for it. The optional hints
 /// are commands to paste into another terminal in the same directory.
@@ -60,11 +73,6 @@ struct Greeting {
     std::string program{};  ///< command that runs this binary
     bool hints = false;
 };
-std::string to_string(const Greeting& greeting);
-
-/// Path of the running binary, relative if it is below the current directory.
-std::string path_of_this_program();
-
 std::string to_string(const Greeting& greeting) {
     const std::string url = "http://" + greeting.address;
     std::string text = "holdfast " + greeting.version + " serving on " + url + "\n";
@@ -80,6 +88,7 @@ std::string to_string(const Greeting& greeting) {
     return text;
 }
 
+/// Path of the running binary, relative if it is below the current directory.
 std::string path_of_this_program() {
     namespace fs = std::filesystem;
     std::error_code failed;
@@ -92,6 +101,7 @@ std::string path_of_this_program() {
     return relative.has_parent_path() ? relative.string() : "./" + relative.string();
 }
 
+/// Adds the memory and the fds of this process.
 void add_process_numbers(MetricNumbers& numbers) {
     std::ifstream statm("/proc/self/statm");
     double pages = 0, resident = 0;
@@ -110,38 +120,6 @@ void add_process_numbers(MetricNumbers& numbers) {
         numbers.push_back(
             {"holdfast_max_fds", "File descriptors that may be open", static_cast<double>(limit.rlim_cur)});
 }
-
-namespace {
-
-bool is_ignored(int signal) {
-    struct sigaction now {};
-    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
-}  // namespace
-
-struct Signals::Impl {
-    explicit Impl(boost::asio::io_context& loop) : set(loop, SIGTERM, SIGINT) {
-        if (!is_ignored(SIGHUP)) set.add(SIGHUP);
-    }
-
-    boost::asio::signal_set set;
-};
-
-Signals::Signals(boost::asio::io_context& loop, std::function<void()> on_first) : impl_(std::make_unique<Impl>(loop)) {
-    ::signal(SIGPIPE, SIG_IGN);
-    impl_->set.async_wait([this, on_first = std::move(on_first)](const boost::system::error_code& failed, int) {
-        if (failed) return;
-        impl_->set.clear();
-        on_first();
-    });
-}
-
-Signals::~Signals() = default;
-
-namespace {
-
-namespace asio = boost::asio;
 
 HttpDoorOptions door_options(const ServeOptions& options) {
     HttpDoorOptions door;
@@ -306,8 +284,10 @@ struct Life::Impl {
     void on_memory(bool full) {
         authority.set_memory_full(full);
         if (full)
-            parts.log.error("memory_full: the server has reached --max-memory (" + std::to_string(memory.most() >> 20) +
-                            " MiB): renewals, releases and questions are answered, but nothing new is granted");
+            parts.log.error(
+                fmt::format("memory_full: the server has reached --max-memory ({} MiB): renewals, releases and queries "
+                            "are answered, but nothing new is granted",
+                            memory.most() >> 20));
         else
             parts.log.info("there is memory for new leases again");
     }
@@ -332,8 +312,9 @@ struct Life::Impl {
         auto bound = relay_door->listen();
         const bool everywhere = bound && (bound->starts_with("0.0.0.0:") || bound->starts_with("[::]:"));
         if (everywhere && parts.options.relay_address.empty())
-            parts.log.warn("consumers are told that the relay is at " + *bound +
-                           "; say with --relay-address where they can reach it");
+            parts.log.warn(fmt::format(
+                "consumers are told that the relay is at {}; pass --relay-address if they reach it at another address",
+                *bound));
         return bound;
     }
     DoorTurn door_turn() {

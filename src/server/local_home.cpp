@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 
 #include "agreed/cluster_durable.h"
 #include "base/clock.h"
@@ -10,11 +11,32 @@
 #include "base/text.h"
 #include "server/cluster.h"
 #include "server/replicated_file.h"
+#include "server/store_host.h"
 #include "statefile/durable_state.h"
+#include "store/memory/memory_store.h"
 #include "store/quorum/quorum_config.h"
 
 namespace holdfast {
 namespace {
+
+/// The store of a standalone server.
+class MemoryHost final : public StoreHost {
+ public:
+    explicit MemoryHost(core::StoreListener& listener) : store_(listener, HashKey{random_seed(), random_seed()}) {}
+
+    core::DrivenStore& store() override { return store_; }
+
+    void restore(std::string_view resource, const core::Record& record, const core::RegisterBallots&) override {
+        store_.restore(resource, record);
+    }
+    void for_each(const StateDb::TakeUp& save) override {
+        store_.for_each_record(
+            [&](std::string_view resource, const core::Record& record) { save(resource, record, {}); });
+    }
+
+ private:
+    core::MemoryStore store_;
+};
 
 /// Members are declared in dependency order; destruction relies on it.
 class LocalHome final : public Home {
@@ -118,10 +140,11 @@ class LocalHome final : public Home {
         const char* const changes =
             parts.cluster ? "this node stores no change of the policy, which takes a majority of the members' disks"
                           : "the policy cannot be changed";
-        return Trouble{"storage_failed",
-                       disk_failure->message + ". Leases are granted and renewed, but " + changes +
-                           ", and a stop would be an unclean one; see to the disk",
-                       std::nullopt, true};
+        return Trouble{
+            "storage_failed",
+            fmt::format("{}. Leases are granted and renewed, but {}, and a stop would be unclean; check the disk",
+                        disk_failure->message, changes),
+            std::nullopt, true};
     }
     void add_numbers(MetricNumbers& numbers) override {
         host->add_numbers(numbers);
@@ -176,7 +199,7 @@ class LocalHome final : public Home {
     }
 
     std::unique_ptr<StoreHost> make_host(core::StoreListener& listener) {
-        if (!parts.cluster) return make_memory_host(listener);
+        if (!parts.cluster) return std::make_unique<MemoryHost>(listener);
         ReplicatedState& state = this->state();
         auto cluster = std::make_unique<Cluster>(Cluster::Parts{
             .loop = parts.loop,
@@ -227,7 +250,7 @@ class LocalHome final : public Home {
     }
 
     void tell_what_was_found() {
-        if (found.last_stop == LastStop::clean) parts.log.info("took up " + active_leases() + " from a clean stop");
+        if (found.last_stop == LastStop::clean) parts.log.info("restored " + active_leases() + " from a clean stop");
         if (!parts.cluster && recovering_until > parts.started_at)
             parts.log.warn(
                 "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +

@@ -5,18 +5,17 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/printable.h"
 #include "server/cluster_settings.h"
 #include "server/front_home.h"
-#include "server/host_names.h"
 #include "server/life.h"
-#include "server/listen_address.h"
 #include "server/local_home.h"
 #include "server/logger.h"
-#include "server/wall_clock.h"
+#include "server/start_checks.h"
 #include "statefile/state_db.h"
 #include "statefile/state_dir.h"
 
@@ -87,9 +86,9 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
     log.info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
     if ((*db)->found().damaged)
         log.error(
-            "the state file " + directory->file("state.db") +
-            " was altered after it was saved: its checksum is wrong. Nothing that it has of leases is taken up, as "
-            "after an unclean stop; check the disk and the memory of this machine");
+            fmt::format("the state file {} was altered after it was saved: its checksum is wrong. No lease in it is "
+                        "restored, as after an unclean stop; check the disk and the memory of this machine",
+                        directory->file("state.db")));
     boost::asio::io_context loop{1};
     return run_at_home(options, log, loop, clock.now, [&](std::function<void()> tick) {
         return make_local_home({.loop = loop,
@@ -106,8 +105,8 @@ int run_with_state(const ServeOptions& options, const std::optional<ClusterSetti
 int run_as_front(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Logger& log) {
     if (cluster)
         return refuse(options, {"invalid_argument",
-                                "--store and --node do not go together: either the members "
-                                "of a cluster keep the leases, or an engine does"});
+                                "--store and --node exclude each other: either the members of a cluster keep the "
+                                "leases, or an engine does"});
     boost::asio::io_context loop{1};
     auto home = FrontHome::make(
         loop, {.url = options.store, .state_dir = options.state_dir, .new_store = options.new_store}, log);

@@ -46,7 +46,4 @@ class StoreHost {
     virtual void add_numbers(MetricNumbers&) {}
 };
 
-/// The store of a standalone server.
-std::unique_ptr<StoreHost> make_memory_host(core::StoreListener& listener);
-
 }  // namespace holdfast

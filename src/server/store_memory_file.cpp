@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -42,9 +43,9 @@ Result<std::string> StoreMemoryFile::path_in(const std::string& directory, const
     const auto whole = std::filesystem::absolute(directory, failed).lexically_normal();
     if (!failed) std::filesystem::create_directories(whole.parent_path(), failed);
     if (failed || (::mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST))
-        return Error{"state_unusable", "cannot create " + whole.string() + ": " +
-                                           (failed ? failed.message() : std::string(std::strerror(errno))) +
-                                           "; choose a directory you can write with --state-dir"};
+        return Error{"state_unusable",
+                     fmt::format("cannot create {}: {}; choose a directory you can write with --state-dir",
+                                 whole.string(), failed ? failed.message() : std::string(std::strerror(errno)))};
     const std::uint64_t hash = hash_text({}, store);
     return (whole / ("store-" + to_hex({reinterpret_cast<const char*>(&hash), sizeof hash}))).string();
 }

@@ -8,7 +8,6 @@
 
 #include "base/callback.h"
 #include "base/result.h"
-#include "lease/neighbours.h"
 #include "lease/record.h"
 
 namespace holdfast::core {

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "supervise/fd.h"
+#include "supervise/guardian_rules.h"
 #include "supervise/messages.h"
-#include "supervise/work_deadlines.h"
 
 namespace holdfast {
 

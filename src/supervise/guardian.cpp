@@ -1,12 +1,18 @@
 #include "supervise/guardian.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <string>
 #include <sys/prctl.h>
+#include <sys/types.h>
 #include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -15,7 +21,6 @@
 #include "supervise/cgroup.h"
 #include "supervise/fd.h"
 #include "supervise/guardian_rules.h"
-#include "supervise/launch.h"
 #include "supervise/messages.h"
 #include "supervise/processes.h"
 #include "supervise/second_guardian.h"
@@ -26,6 +31,75 @@ namespace {
 
 /// The polling interval where no event is delivered: for a dead leader's group, and for processes just killed.
 constexpr Duration look_again = 10ms;
+
+/// A command to start under guard.
+struct Launch {
+    std::vector<std::string> command;      ///< program and arguments; the program is looked up in PATH
+    std::vector<std::string> environment;  ///< `NAME=value`, on top of this process's own
+    sigset_t mask{};                       ///< signals blocked when the command starts
+    bool foreground = false;               ///< give its group the terminal before it runs
+    bool session = false;                  ///< in a session of its own, not only a group
+    std::string directory{};               ///< its working directory; empty: this process's
+    std::string cgroup{};                  ///< the control group it joins (cgroup.h); empty: none
+};
+
+struct Launched {
+    pid_t leader = 0;  ///< also its process group; zero if it could not be run
+    int error = 0;     ///< errno of exec, or of entering the directory, if it could not be run
+};
+
+void take_terminal() {
+    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal >= 0) tcsetpgrp(terminal, getpgrp());  // SIGTTOU is blocked here, so this is allowed
+}
+
+[[noreturn]] void become(const Launch& what, pid_t guardian, int failure) {
+    if (what.session)
+        setsid();
+    else
+        setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != guardian) _exit(127);  // the guardian died before the line above took effect
+    if (what.foreground) take_terminal();
+    for (const std::string& variable : what.environment)
+        putenv(const_cast<char*>(variable.c_str()));
+    std::vector<char*> arguments;
+    for (const std::string& argument : what.command)
+        arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    Cgroup{what.cgroup}.join();  // on failure, processes are found only by process group and as the guardian's children
+    sigprocmask(SIG_SETMASK, &what.mask, nullptr);
+    const bool here = what.directory.empty() || chdir(what.directory.c_str()) == 0;
+    if (here) execvp(arguments[0], arguments.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = ::write(failure, &error, sizeof error);
+    _exit(127);
+}
+
+/// Starts the command in a process group of its own. It dies with the calling process, which must have one thread.
+/// Returns once the command runs or is known not to.
+Launched launch(const Launch& what) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return {0, errno};
+    Fd reading{ends[0]};
+    Fd writing{ends[1]};
+    const pid_t guardian = getpid();
+    const pid_t leader = fork();
+    if (leader < 0) return {0, errno};
+    if (leader == 0) become(what, guardian, writing.get());
+    // Both processes call it, so that the group exists whichever runs first. Only the leader creates a session, before
+    // exec.
+    if (!what.session) setpgid(leader, leader);
+    writing.close();
+    int error = 0;
+    ssize_t length = 0;
+    do {
+        length = ::read(reading.get(), &error, sizeof error);
+    } while (length < 0 && errno == EINTR);
+    if (length != sizeof error) return {leader, 0};
+    waitpid(leader, nullptr, 0);
+    return {0, error};
+}
 
 class Guardian {
  public:

@@ -1,8 +1,16 @@
 #pragma once
 
-#include "supervise/work_deadlines.h"
+#include "base/time.h"
 
 namespace holdfast {
+
+/// When the work under a lease must stop, on the holder's own clock (T4): asked to at `soft`, dead by `hard`. Keeper
+/// and guardian run on one machine and read the same CLOCK_BOOTTIME, so here, and only here, processes may exchange
+/// instants.
+struct WorkDeadlines {
+    HolderInstant soft;
+    HolderInstant hard;
+};
 
 /// The guardian's decisions, with time as an argument and no system calls. It starts with the deadlines of a lease,
 /// receives the keeper's events, and says when to ask the command to stop and when to kill it.

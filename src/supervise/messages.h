@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "supervise/work_deadlines.h"
+#include "supervise/guardian_rules.h"
 
 namespace holdfast {
 

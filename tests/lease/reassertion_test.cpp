@@ -1,6 +1,6 @@
-#include "lease/reassertion.h"
-
 #include <gtest/gtest.h>
+
+#include "lease/rules.h"
 
 namespace holdfast::core {
 namespace {

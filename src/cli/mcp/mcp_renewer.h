@@ -10,7 +10,7 @@
 #include "cli/cancellation.h"
 #include "cli/mcp/mcp_agent.h"
 #include "cli/mcp/mcp_leases.h"
-#include "client/server_list.h"
+#include "client/server_address.h"
 
 namespace holdfast {
 

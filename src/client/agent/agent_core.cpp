@@ -1,6 +1,7 @@
 #include "client/agent/agent_core.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/clock.h"
@@ -52,7 +53,8 @@ std::optional<Error> Agent::Core::load() {
     if (*loaded) {
         next = std::move(**loaded);
         if (next.id != client->holder)
-            return Error{"invalid_argument", "the digest is of the agent '" + next.id + "', not of this one"};
+            return Error{"invalid_argument",
+                         fmt::format("the digest belongs to the agent '{}', not to this one", next.id)};
         ++next.epoch;
     } else {
         const auto known = register_life(std::nullopt);

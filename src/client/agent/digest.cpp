@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -26,7 +27,7 @@ constexpr std::string_view format = "holdfast-agent ";
 constexpr std::uint64_t version = 1;
 
 Error damaged(std::string_view how) {
-    return {"digest_damaged", "the agent's digest " + std::string(how) + "; move it away to begin without it"};
+    return {"digest_damaged", fmt::format("the agent's digest {}; move it away to begin without it", how)};
 }
 
 /// Detects torn writes and flipped bits, not forgery.
@@ -87,8 +88,9 @@ Result<Digest> parse_digest(std::string_view text) {
     const auto found = parse_number(text.substr(0, blank));
     if (!found) return damaged("is not one");
     if (*found != version)
-        return Error{"digest_version", "the agent's digest is of version " + std::to_string(*found) +
-                                           ", and this program knows only version " + std::to_string(version)};
+        return Error{
+            "digest_version",
+            fmt::format("the agent's digest has version {}, and this program reads only version {}", *found, version)};
     const std::string_view body = text.substr(line_end + 1);
     if (text.substr(blank + 1, line_end - blank - 1) != checksum(body)) return damaged("is not whole");
     return read_body(body);
@@ -98,7 +100,7 @@ namespace {
 
 Error failed(const std::string& what, const std::string& path) {
     const int error = errno;
-    return {"storage_failed", "cannot " + what + " " + path + ": " + std::strerror(error)};
+    return {"storage_failed", fmt::format("cannot {} {}: {}", what, path, std::strerror(error))};
 }
 
 Result<std::string> read_all(const File& file, const std::string& path) {

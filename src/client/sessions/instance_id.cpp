@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -30,7 +31,7 @@ std::string fresh_instance_id() {
     if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') host = {'h', 'o', 's', 't'};
     const auto start = std::chrono::system_clock::now().time_since_epoch();
     const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(start).count();
-    return std::string(host.data()) + "-" + std::to_string(ns) + "-" + random_hex(4);
+    return fmt::format("{}-{}-{}", host.data(), ns, random_hex(4));
 }
 
 bool is_instance_id(std::string_view text) {

@@ -1,5 +1,6 @@
 #include <holdfast/lease_manager.h>
 
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/clock.h"
@@ -48,9 +49,10 @@ std::optional<Failure> problem_of(const LeaseManagerOptions& options) {
     if (const auto address = parse_redis(default_redis(options.redis)); !address)
         return refused(address.error().message);
     if (!options.instance_id.empty() && !is_instance_id(options.instance_id))
-        return refused("'" + options.instance_id + "' is no instance id: it must be HOST-NANOSECONDS-8HEXDIGITS");
+        return refused(
+            fmt::format("'{}' is not an instance id: it must be HOST-NANOSECONDS-8HEXDIGITS", options.instance_id));
     if (const auto problem = problem_with_times(options.timings))
-        return refused("these timings make no sense: " + *problem);
+        return refused("invalid timings: " + *problem);
     return std::nullopt;
 }
 

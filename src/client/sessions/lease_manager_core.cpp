@@ -1,6 +1,7 @@
 #include "client/sessions/lease_manager_core.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <system_error>
 #include <utility>
 
@@ -114,12 +115,13 @@ std::optional<Failure> LeaseManager::Core::problem_with(const std::string& sessi
     if (options.any_session_id ? is_plain_session_id(session) : is_uuid(session)) return std::nullopt;
     const std::string shown = session.substr(0, 64);
     if (options.any_session_id)
-        return refused("invalid_session", "'" + shown +
-                                              "' is no session id: it must have 1 to 256 bytes, no blanks and no "
-                                              "control characters");
-    return refused("invalid_session", "'" + shown +
-                                          "' is no session id: it must be a UUID, as in "
-                                          "123e4567-e89b-12d3-a456-426614174000, unless any id is allowed");
+        return refused("invalid_session",
+                       fmt::format("'{}' is not a session id: it must have 1 to 256 bytes, no blanks and no control "
+                                   "characters",
+                                   shown));
+    return refused("invalid_session", fmt::format("'{}' is not a session id: it must be a UUID, as in "
+                                                  "123e4567-e89b-12d3-a456-426614174000, unless any id is allowed",
+                                                  shown));
 }
 
 std::optional<Failure> LeaseManager::Core::add(const std::vector<std::string>& sessions) {
@@ -131,8 +133,9 @@ std::optional<Failure> LeaseManager::Core::add(const std::vector<std::string>& s
     for (const std::string& session : sessions)
         fresh += leases_.find(session) == nullptr ? 1 : 0;
     if (leases_.size() + fresh > options.sessions_max)
-        return refused("too_many_sessions", "these would be more than the " + std::to_string(options.sessions_max) +
-                                                " sessions that one instance may look after");
+        return refused(
+            "too_many_sessions",
+            fmt::format("these would be more than the {} sessions that one instance may have", options.sessions_max));
     const HolderInstant now = holder_clock_now();
     for (const std::string& session : sessions)
         leases_.want(session, now);

@@ -1,6 +1,7 @@
 #include "keys/controller/connects.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/assert.h"
 #include "keys/controller/key_limits.h"
@@ -71,23 +72,24 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
     // alive is heard from again within a second.
     const Drone* drone = book_.drones.find(lease.holder);
     if (drone != nullptr && drone->hung_up)
-        return Refused{Code::no_drone,
-                       "the drone " + lease.holder +
-                           " that has the backend of this key has closed its connection, and " +
-                           "may be dead; connect again",
-                       retry_for_a_drone};
+        return Refused{
+            Code::no_drone,
+            fmt::format("the drone {} that has the backend of this key has closed its connection, and may be "
+                        "dead; connect again",
+                        lease.holder),
+            retry_for_a_drone};
     // Past the soft deadline its drone terminates a backend (K4), but a suspended drone cannot report that.
     const bool said_so = is_known && known->progress.state > BackendState::ready;
     if (!said_so && book_.now >= key_timeline_of(lease).soft_terminate_at)
-        return Refused{
-            Code::no_drone,
-            "the drone " + lease.holder + " has not renewed this key in time, so its backend ends; connect again",
-            retry_for_a_drone};
+        return Refused{Code::no_drone,
+                       fmt::format("the drone {} has not renewed this key in time, so its backend ends; connect again",
+                                   lease.holder),
+                       retry_for_a_drone};
     if (is_known || may_be_scheduled) return std::nullopt;
     return Refused{Code::no_drone,
-                   "the drone " + lease.holder +
-                       " has the backend of this key, and this server has not heard from it " +
-                       "since it was started; connect again",
+                   fmt::format("the drone {} has the backend of this key, and this server has not heard from it "
+                               "since it was started; connect again",
+                               lease.holder),
                    retry_for_a_drone};
 }
 

@@ -1,13 +1,13 @@
 #include "keys/controller/controller.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "keys/controller/connects.h"
 #include "keys/controller/drone_endpoint.h"
 #include "keys/controller/key_limits.h"
 
 namespace holdfast::core {
-namespace {}  // namespace
 
 struct Controller::Impl {
     explicit Impl(Parts parts)
@@ -187,7 +187,7 @@ std::optional<BackendView> Controller::backend(const std::string& id) const {
 void Controller::why_unknown(const std::string& id, Callback<Refused> reply) const {
     constexpr std::size_t max_keys = 1000;
     const Refused not_told{Code::recovering,
-                           "this server was just started, and the drone has not told it of " + id + " yet",
+                           fmt::format("this server was just started, and the drone has not reported {} to it yet", id),
                            Duration{1s}};
     const KeyState& book = impl_->book;
     if (book.began_at && book.now >= *book.began_at + limits::drone_late) return reply(refused(Code::unknown_backend));

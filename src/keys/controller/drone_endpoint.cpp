@@ -1,6 +1,7 @@
 #include "keys/controller/drone_endpoint.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "keys/controller/key_limits.h"
 
@@ -59,8 +60,9 @@ std::optional<Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& 
     const bool follows = std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end();
     if (!follows && drone.healthy(book_.now))
         return Refused{Code::drone_alive,
-                       "another drone has the id " + drone.id +
-                           " and was heard from lately; this one is taken once that was silent for 45 s",
+                       fmt::format("another drone has the id {} and was heard from recently; this one is accepted once "
+                                   "the other has been silent for 45 s",
+                                   drone.id),
                        limits::heartbeat_every};
     if (follows)
         end_life(drone);

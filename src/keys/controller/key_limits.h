@@ -7,7 +7,8 @@
 
 namespace holdfast::core::limits {
 
-/// Limits of the key system. Exceeding one is answered with an error.
+/// Limits of the key system. Exceeding one is answered with an error, except where only the past is remembered
+/// (earlier_lives, ended_backends): there the oldest is dropped.
 inline constexpr std::size_t key_name_bytes = 1024;
 inline constexpr std::size_t key_tag_bytes = 256;
 inline constexpr std::size_t backend_id_bytes = 128;  ///< a backend's id is the session of its key's lease

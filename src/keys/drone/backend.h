@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "keys/drone/orders.h"
-#include "supervise/work_deadlines.h"
+#include "supervise/guardian_rules.h"
 
 namespace holdfast::drone {
 

@@ -4,11 +4,12 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <future>
 #include <sys/wait.h>
 
-#include "keys/drone/leftovers.h"
-#include "keys/drone/ports.h"
+#include "keys/drone/addresses.h"
+#include "keys/drone/backend_record.h"
 #include "supervise/cgroup.h"
 #include "supervise/processes.h"
 
@@ -172,8 +173,8 @@ void BackendProcesses::hear(const std::string& backend, One& one, HolderInstant 
         } else if (const auto* ended = std::get_if<EndedReport>(&*heard.report)) {
             return over(backend, {backend, ending_of(*ended)});
         } else if (const auto* cannot = std::get_if<CannotRunReport>(&*heard.report)) {
-            return over(backend, {backend, NotStarted{"cannot run '" + one.order.command +
-                                                      "': " + std::strerror(cannot->error)}});
+            return over(backend, {backend, NotStarted{fmt::format("cannot run '{}': {}", one.order.command,
+                                                                  std::strerror(cannot->error))}});
         }
     }
     tell(one);

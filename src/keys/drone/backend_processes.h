@@ -1,22 +1,54 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/eventfd.h>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "client/workers.h"
+#include "keys/drone/backend_log.h"
 #include "keys/drone/backend_record.h"
 #include "keys/drone/drone_core.h"
-#include "keys/drone/inbox.h"
-#include "keys/drone/log_pump.h"
+#include "supervise/fd.h"
 #include "supervise/guarded_command.h"
 
 namespace holdfast::drone {
+
+/// Functions posted by other threads, to be called on the core's thread. The queue is bounded by the number of
+/// requests: every call, start and probe posts once.
+class Inbox {
+ public:
+    Inbox() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+    /// Readable when a function is queued.
+    int fd() const { return bell_.get(); }
+
+    void post(std::function<void()> task) {
+        const std::lock_guard lock{mutex_};
+        tasks_.push_back(std::move(task));
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+    }
+
+    std::vector<std::function<void()>> take() {
+        const std::lock_guard lock{mutex_};
+        std::uint64_t count = 0;
+        [[maybe_unused]] const ssize_t heard = ::read(bell_.get(), &count, sizeof count);
+        return std::exchange(tasks_, {});
+    }
+
+ private:
+    Fd bell_;
+    std::mutex mutex_;
+    std::vector<std::function<void()>> tasks_;
+};
 
 /// The processes of a drone's backends. Each backend has its own guardian, which ends it in time even if this process
 /// is suspended or killed (K4). Starting a backend does disk I/O, so it runs on worker threads; everything else runs on

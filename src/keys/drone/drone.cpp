@@ -1,39 +1,46 @@
 #include "keys/drone/drone.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
+#include <deque>
+#include <fmt/format.h>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <poll.h>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "client/http_connection.h"
 #include "client/http_link.h"
 #include "client/server_address.h"
+#include "keys/drone/addresses.h"
 #include "keys/drone/backend_processes.h"
-#include "keys/drone/caller.h"
 #include "keys/drone/drone_core.h"
 #include "keys/drone/drone_state.h"
 #include "keys/drone/messages.h"
 #include "keys/drone/orders.h"
-#include "keys/drone/own_address.h"
-#include "keys/drone/ports.h"
 #include "supervise/signals.h"
 
 namespace holdfast::drone {
-
-/// True if the backend accepts a connection (tcp), or answers a GET with 2xx or 3xx (http). Blocks for a few seconds at
-/// most.
-bool answers(const std::string& host, std::uint16_t port, const Readiness& ready);
 
 namespace {
 
 constexpr Duration max_connect = 1s;
 constexpr Duration max_answer = 3s;
+/// The longest sleep. Bounded, so that the drone wakes soon after the machine was suspended.
+constexpr Duration max_turn = 1s;
+/// While this process is killing something.
+constexpr Duration restless_turn = 20ms;
+constexpr Duration look_for_connections_every = 1s;
+constexpr Duration call_timeout = 5s;
+constexpr std::size_t probers = 8;
 
-}  // namespace
-
+/// True if the backend accepts a connection (tcp), or answers a GET with 2xx or 3xx (http). Blocks for a few seconds at
+/// most.
 bool answers(const std::string& host, std::uint16_t port, const Readiness& ready) {
     const auto server = parse_server("http://" + address_of(host, port));
     if (!server) return false;
@@ -45,15 +52,81 @@ bool answers(const std::string& host, std::uint16_t port, const Readiness& ready
     return answer && answer->status >= 200 && answer->status < 400;
 }
 
-namespace {
+/// A thread with its own connection that makes one call at a time. Each kind of call has its own Caller, so a call that
+/// hangs does not delay the other kinds.
+class Caller {
+ public:
+    /// Receives the answer and the index of the server that gave it; called on this object's thread.
+    using Done = std::function<void(const Result<HttpResponse>& answer, std::size_t server)>;
 
-/// The longest sleep. Bounded, so that the drone wakes soon after the machine was suspended.
-constexpr Duration max_turn = 1s;
-/// While this process is killing something.
-constexpr Duration restless_turn = 20ms;
-constexpr Duration look_for_connections_every = 1s;
-constexpr Duration call_timeout = 5s;
-constexpr std::size_t probers = 8;
+    /// REQUIRES: the servers were checked with parse_servers().
+    explicit Caller(const std::string& servers);
+    ~Caller() { stop(); }
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+
+    void call(HttpRequest request, Duration timeout, Done done);
+
+    /// Aborts the call in progress and drops the queued ones.
+    void stop();
+
+ private:
+    struct Call {
+        HttpRequest request;
+        Duration timeout{};
+        Done done;
+    };
+
+    void run();
+    std::size_t place() const;
+
+    const std::vector<std::string> servers_;
+    HttpConnection connection_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Call> calls_;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+Caller::Caller(const std::string& servers)
+    : servers_(split_servers(servers)), connection_(servers), thread_([this] { run(); }) {}
+
+void Caller::call(HttpRequest request, Duration timeout, Done done) {
+    const std::lock_guard lock{mutex_};
+    if (stopping_) return;
+    calls_.push_back({std::move(request), timeout, std::move(done)});
+    changed_.notify_one();
+}
+
+void Caller::stop() {
+    {
+        const std::lock_guard lock{mutex_};
+        stopping_ = true;
+        calls_.clear();
+    }
+    connection_.stop();
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void Caller::run() {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        changed_.wait(lock, [this] { return stopping_ || !calls_.empty(); });
+        if (stopping_) return;
+        const Call call = std::move(calls_.front());
+        calls_.pop_front();
+        lock.unlock();
+        call.done(connection_.send(call.request, call.timeout), place());
+        lock.lock();
+    }
+}
+
+std::size_t Caller::place() const {
+    const auto found = std::find(servers_.begin(), servers_.end(), connection_.server());
+    return found == servers_.end() ? 0 : static_cast<std::size_t>(found - servers_.begin());
+}
 
 class Drone {
  public:
@@ -114,8 +187,8 @@ class Drone {
 
     void stop(int signal) {
         const How how = core_.stopping() ? How::hard : How::soft;
-        parts_.listener.info("signal " + std::to_string(signal) + ": " + (how == How::hard ? "killing " : "stopping ") +
-                             std::to_string(core_.running()) + " backend(s)");
+        parts_.listener.info(fmt::format("signal {}: {} {} backend(s)", signal,
+                                         how == How::hard ? "killing" : "stopping", core_.running()));
         core_.stop(how, holder_clock_now());
     }
 
@@ -211,7 +284,8 @@ Result<void> run_drone(const DroneOptions& options, const DroneListener& listene
     const auto state = open_drone_state(options, listener);
     if (!state) return state.error();
     Drone drone{{options, listener, **state, *address, signals}};
-    listener.info("drone " + (*state)->id + " in pool " + options.pool + ", state in " + (*state)->directory.path());
+    listener.info(
+        fmt::format("drone {} in pool {}, state in {}", (*state)->id, options.pool, (*state)->directory.path()));
     if (address->warning) listener.warn(*address->warning);
     listener.ready();
     return drone.run();

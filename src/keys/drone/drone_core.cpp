@@ -1,16 +1,17 @@
 #include "keys/drone/drone_core.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 #include <utility>
 
 #include "base/code.h"
 #include "client/deadlines.h"
+#include "lease/resource.h"
 
 namespace holdfast::drone {
 namespace {
 
-constexpr std::size_t max_ended_ids = 20'000;
 /// The maximum number of ended backends kept for controllers that do not answer.
 constexpr std::size_t max_unheard = 1'000;
 /// How long a stopping drone waits for its last reports to be answered.
@@ -43,8 +44,16 @@ HolderInstant key_end(const Backend& backend) {
 
 }  // namespace
 
+std::string lease_of(const Key& key, std::uint64_t token) {
+    const std::string resource = "KEY:" + key.name;
+    const auto normalised = core::normalised(resource);
+    const bool elsewhere = !key.name_space.empty() && key.name_space != "default";
+    return (elsewhere ? "@" + key.name_space + "/" : "") + (normalised ? *normalised : resource) + "#" +
+           std::to_string(token);
+}
+
 DroneCore::DroneCore(Settings settings, HolderInstant now)
-    : settings_(settings), ended_(max_ended_ids), talks_(settings.controllers, ControllerTalk{now}) {}
+    : settings_(settings), talks_(settings.controllers, ControllerTalk{now}) {}
 
 std::vector<Effect> DroneCore::step(HolderInstant now) {
     for (auto& [id, backend] : backends_)
@@ -63,13 +72,13 @@ void DroneCore::take_needs(const std::string& id, Backend& backend, HolderInstan
     if (needs.launch) effects_.push_back(Launch{backend.order(), {deadlines.soft, deadlines.hard}});
     if (needs.deadlines) effects_.push_back(MoveDeadlines{id, *needs.deadlines});
     if (needs.stop_by) {
-        note("backend " + id + " is to stop: " + std::string(to_string(*backend.reason())));
+        note(fmt::format("stopping backend {}: {}", id, to_string(*backend.reason())));
         effects_.push_back(StopBackend{id, *needs.stop_by});
     }
     if (needs.probe) effects_.push_back(Probe{id, backend.port(), backend.order().ready});
     if (!needs.ended) return;
-    const std::string why = backend.message().empty() ? "" : ": " + backend.message();
-    note("backend " + id + " has ended (" + std::string(to_string(*backend.reason())) + ")" + why);
+    note(fmt::format("backend {} has ended ({}){}{}", id, to_string(*backend.reason()),
+                     backend.message().empty() ? "" : ": ", backend.message()));
 }
 
 void DroneCore::renew_due(HolderInstant now) {
@@ -275,21 +284,27 @@ void DroneCore::on_orders(const OrdersAsk& ask, const Result<OrdersAnswer>& answ
 
 void DroneCore::carry_out(const Order& order, HolderInstant now) {
     if (const auto* unclear = std::get_if<UnclearOrder>(&order.what))
-        return warn("an order is unclear: " + unclear->why);
+        return warn("ignored a malformed order: " + unclear->why);
     if (const auto* spawning = std::get_if<SpawnOrder>(&order.what)) return spawn(*spawning, now);
     const auto& ending = std::get<TerminateOrder>(order.what);
     const auto found = backends_.find(ending.backend);
     if (found != backends_.end()) found->second.terminate(ending.how, now);
 }
 
-/// Orders are delivered at least once and carried out once.
+/// Orders are delivered at least once and carried out once. That a backend was refused must be remembered as well: its
+/// key is released once the controller hears of that, so a repeated order must not start it. Without room to remember
+/// it the order is ignored: nobody renews the key, and the controller sees it expire.
 void DroneCore::spawn(const SpawnOrder& order, HolderInstant now) {
     if (backends_.contains(order.backend) || ended_.contains(order.backend)) return;
-    const bool full = running() >= settings_.capacity || !ended_.has_room(now);
+    ended_.drop_old(now);
+    if (known() >= settings_.max_known)
+        return warn(fmt::format("ignored the order to start backend {}: {} others have ended too recently",
+                                order.backend, ended_.size()));
+    const bool full = running() >= settings_.capacity;
     Backend& backend = backends_.emplace(order.backend, Backend{order, now}).first->second;
     if (stopping_) return backend.refuse(EndReason::terminated, "the drone is stopping");
     if (full) return backend.refuse(EndReason::internal, "the drone is full");
-    note("backend " + order.backend + " for key " + order.key.name + " with token " + std::to_string(order.token));
+    note(fmt::format("backend {} for key {} with token {}", order.backend, order.key.name, order.token));
 }
 
 void DroneCore::on_renewal(const RenewAsk& ask, const RenewAnswer& answer, HolderInstant now) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -17,34 +16,24 @@ namespace holdfast::drone {
 /// Each id is kept until its key must have expired; after that, a repeated order is past its own deadline.
 class EndedIds {
  public:
-    explicit EndedIds(std::size_t most) : most_(most) {}
-
     bool contains(const std::string& id) const { return ids_.contains(id); }
-
-    /// Removes ids that are no longer needed. True if there is room for another.
-    bool has_room(HolderInstant now) {
-        while (!order_.empty() && order_.front().first <= now)
-            drop_first();
-        return ids_.size() < most_;
-    }
-
-    /// REQUIRES: there was room when the backend was started. The size is thus at most the limit plus the number of
-    /// backends that ran at the same time.
-    void add(const std::string& id, HolderInstant until) {
-        if (ids_.insert(id).second) order_.emplace_back(until, id);
-    }
-
     std::size_t size() const { return ids_.size(); }
 
- private:
-    void drop_first() {
-        ids_.erase(order_.front().second);
-        order_.pop_front();
+    void add(const std::string& id, HolderInstant until) {
+        if (ids_.insert(id).second) by_end_.emplace(until, id);
     }
 
-    const std::size_t most_;
+    /// Removes the ids that are no longer needed.
+    void drop_old(HolderInstant now) {
+        while (!by_end_.empty() && by_end_.begin()->first <= now) {
+            ids_.erase(by_end_.begin()->second);
+            by_end_.erase(by_end_.begin());
+        }
+    }
+
+ private:
     std::set<std::string> ids_;
-    std::deque<std::pair<HolderInstant, std::string>> order_;
+    std::set<std::pair<HolderInstant, std::string>> by_end_;
 };
 
 // Effects that the core requests, each once. The result comes back through the function named.
@@ -89,6 +78,8 @@ class DroneCore {
     struct Settings {
         std::size_t controllers = 1;
         std::size_t capacity = 100;
+        /// Backends that are here or whose ids are still needed (EndedIds). Beyond it, orders to start one are ignored.
+        std::size_t max_known = 20'000;
     };
     static constexpr std::size_t max_capacity = core::limits::drone_capacity;
 
@@ -127,6 +118,8 @@ class DroneCore {
     const Backend* find(const std::string& backend) const;
     /// The number of backends that have not ended.
     std::size_t running() const;
+    /// The number of backends that are here or whose ids are still needed.
+    std::size_t known() const { return backends_.size() + ended_.size(); }
 
  private:
     struct Reassertion {

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "keys/controller/key_limits.h"
-#include "keys/drone/leftovers.h"
+#include "keys/drone/backend_record.h"
 #include "keys/drone/messages.h"
 #include "supervise/cgroup.h"
 
@@ -102,7 +102,7 @@ Result<std::unique_ptr<DroneState>> open_drone_state(const DroneOptions& options
                                                          random_hex(life_bytes), writable_cgroup()});
     if (!state->cgroup) listener.info("cgroup v2 cannot be written here: backends are killed by process group");
     if (const std::size_t killed = kill_leftovers(state->records, listener.warn); killed > 0)
-        listener.warn(std::to_string(killed) + " backend(s) of an earlier life were killed");
+        listener.warn(std::to_string(killed) + " backend(s) of an earlier run were killed");
     auto earlier = lives_before(state->directory.file("lives"), state->life);
     if (!earlier) return earlier.error();
     state->earlier_lives = std::move(*earlier);

@@ -155,13 +155,13 @@ class OrderReader {
         Order order{.number = static_cast<std::uint64_t>(reader_.number(order_, "number")), .what = UnclearOrder{}};
         const std::string kind = text(order_, "kind");
         const std::string backend = text(order_, "backend");
-        if (!is_name(backend)) problem("'" + backend + "' is no name of a backend");
+        if (!is_name(backend)) problem("'" + backend + "' is not a valid name of a backend");
         if (kind == "spawn")
             order.what = spawn(backend);
         else if (kind == "terminate")
             order.what = TerminateOrder{backend, text(order_, "how") == "hard" ? How::hard : How::soft};
         else
-            problem("there is no order '" + kind + "'");
+            problem("unknown order '" + kind + "'");
         if (!problem_.empty()) order.what = UnclearOrder{"order " + std::to_string(order.number) + ": " + problem_};
         return order;
     }
@@ -242,7 +242,7 @@ class OrderReader {
             for (const auto& [name, value] : env->get_object()) {
                 const std::string variable{name};
                 if (!value.is_string() || variable.empty() || variable.find('=') != std::string::npos)
-                    return problem("'" + variable + "' is no variable");
+                    return problem("'" + variable + "' is not a valid name of a variable");
                 read.environment.push_back(checked(variable + "=" + std::string(value.get_string())));
             }
         if (read.args.size() > max_words || read.environment.size() > max_words) problem("more than 1000 words");

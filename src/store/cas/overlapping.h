@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "lease/neighbours.h"
+#include "lease/record.h"
 
 namespace holdfast::core {
 

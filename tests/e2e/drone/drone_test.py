@@ -421,7 +421,7 @@ class WhatIsLeftTest(DroneTestCase):
         for pid in (guardian, detached, leader):
             self.assertFalse(lives(pid))
         self.assertLess(self.last_stamp("stamps"), registered, "dead before it says that it is there")
-        again.err.find("1 backend.s. of an earlier life were killed")
+        again.err.find("1 backend.s. of an earlier run were killed")
         self.finish(again)
 
 

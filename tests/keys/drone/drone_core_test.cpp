@@ -9,10 +9,9 @@ namespace {
 
 /// A drone and what it asked for last.
 struct World {
+    explicit World(DroneCore::Settings settings) : core(settings, at(0s)) { step(at(0s)); }
     explicit World(std::size_t controllers = 1, std::size_t capacity = 10)
-        : core({.controllers = controllers, .capacity = capacity}, at(0s)) {
-        step(at(0s));
-    }
+        : World({.controllers = controllers, .capacity = capacity}) {}
 
     void step(HolderInstant now) {
         for (Effect& effect : core.step(now))
@@ -365,6 +364,26 @@ TEST(DroneCore, refuses_more_than_it_has_room_for) {
     EXPECT_TRUE(world.core.find("b-2")->is_terminated()) << "its key is given back with the report";
 }
 
+TEST(DroneCore, ignores_orders_once_it_can_remember_no_more_backends) {
+    World world{{.controllers = 1, .capacity = 1, .max_known = 3}};
+    world.answer_heartbeat(at(0s));
+    world.spawn(spawn_order("b-1"), at(1s));
+    world.answer_heartbeat(at(1s));
+    for (const char* refused : {"b-2", "b-3"}) {
+        world.answer_orders(at(1s), {{world.next_number++, spawn_order(refused)}});
+        world.answer_heartbeat(at(1s));
+    }
+    ASSERT_EQ(world.core.known(), 3U) << "a refused backend is remembered like any other";
+    for (const char* ignored : {"b-4", "b-5", "b-6"})
+        world.answer_orders(at(1s), {{world.next_number++, spawn_order(ignored)}});
+    EXPECT_EQ(world.core.known(), 3U);
+    EXPECT_EQ(world.core.find("b-4"), nullptr) << "nothing is reported of it: its key expires";
+
+    const HolderInstant expired = at(111s);  // past the hard deadline by a TTL
+    world.answer_orders(expired, {{world.next_number++, spawn_order("b-7", expired)}});
+    EXPECT_NE(world.core.find("b-7"), nullptr) << "those that were refused are forgotten";
+}
+
 TEST(DroneCore, stops_everything_gives_keys_back_reports_and_is_finished) {
     World world;
     world.answer_heartbeat(at(0s));
@@ -427,11 +446,12 @@ TEST(DroneCore, reports_an_end_again_until_somebody_answers) {  // K6: that is w
 }
 
 TEST(EndedIds, are_kept_while_an_order_for_them_may_come) {
-    EndedIds ids{2};
-    ids.add("a", at(10s));
+    EndedIds ids;
     ids.add("b", at(20s));
-    EXPECT_FALSE(ids.has_room(at(9s)));
-    EXPECT_TRUE(ids.has_room(at(10s)));
+    ids.add("a", at(10s));
+    ids.drop_old(at(9s));
+    EXPECT_EQ(ids.size(), 2U);
+    ids.drop_old(at(10s));
     EXPECT_FALSE(ids.contains("a"));
     EXPECT_TRUE(ids.contains("b"));
 }

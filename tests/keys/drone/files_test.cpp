@@ -10,12 +10,10 @@
 #include <unistd.h>
 
 #include "keys/controller/key_limits.h"
+#include "keys/drone/addresses.h"
 #include "keys/drone/backend_log.h"
 #include "keys/drone/backend_record.h"
 #include "keys/drone/drone_state.h"
-#include "keys/drone/leftovers.h"
-#include "keys/drone/log_pump.h"
-#include "keys/drone/ports.h"
 #include "supervise/processes.h"
 
 namespace holdfast::drone {

@@ -1,4 +1,4 @@
-#include "keys/drone/own_address.h"
+#include "keys/drone/addresses.h"
 
 #include <gtest/gtest.h>
 
