@@ -10,6 +10,7 @@
 #include "base/code.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/guard/written_path.h"
 #include "cli/mcp/mcp_tool_list.h"
 #include "cli/mcp/mcp_words.h"
 #include "lease/predicate.h"

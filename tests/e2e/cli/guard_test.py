@@ -394,7 +394,7 @@ class GuardTest(RepositoryTest):
         for words in ((), ("check",), ("install",), ("uninstall",)):
             done = self.run_in([BINARY, "guard", *words], cwd=self.scratch, GIT_CEILING_DIRECTORIES=self.scratch)
             self.assertEqual(done.returncode, 1, words)
-            self.assertIn("no git work tree", done.stderr)
+            self.assertIn("not in a git work tree", done.stderr)
 
 
 if __name__ == "__main__":
