@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/default_holder.h"
+#include "cli/options.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
@@ -291,8 +291,8 @@ Result<std::string> GitRepository::hook_path(const std::string& hook) const {
     return std::filesystem::absolute(std::filesystem::path(directory_) / *path).lexically_normal().string();
 }
 
-WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& said, const GitRepository* repository) {
-    WorkTreeIdentity identity = said;
+WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& given, const GitRepository* repository) {
+    WorkTreeIdentity identity = given;
     if (identity.holder.empty() && repository != nullptr) identity.holder = repository->setting("holdfast.holder");
     if (identity.holder.empty()) identity.holder = default_holder();
     if (identity.name_space.empty() && repository != nullptr)

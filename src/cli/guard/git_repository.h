@@ -88,6 +88,6 @@ struct WorkTreeIdentity {
 
 /// The given values (an option or its variable), else `holdfast.holder` and `holdfast.namespace` of git config, else
 /// the default of every command. The repository may be null.
-WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& said, const GitRepository* repository);
+WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& given, const GitRepository* repository);
 
 }  // namespace holdfast

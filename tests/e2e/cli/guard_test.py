@@ -26,7 +26,7 @@ class GuardTest(RepositoryTest):
 
     def claim_as_told(self, text):
         """Runs the command of a refusal as it stands."""
-        [command] = re.findall("to claim what nobody holds: (.*)", text)
+        [command] = re.findall("to claim the files that nobody holds: (.*)", text)
         done = self.run_in(["sh", "-c", command], PATH=os.path.dirname(BINARY) + ":" + os.environ["PATH"],
                            HOLDFAST_SERVER=self.server.url)
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
