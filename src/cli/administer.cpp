@@ -150,7 +150,8 @@ void add_policy(CLI::App& app, Arguments& arguments) {
 void add_bans(CLI::App& app, Arguments& arguments) {
     CLI::App* ban =
         add_command(app, arguments, "ban", "refuse all acquires and renewals of a holder, and hide its services");
-    ban->add_option("HOLDER", arguments.ban.holder, "a holder, an identity, an IP address or a prefix")->required();
+    ban->add_option("HOLDER", arguments.ban.holder, "a holder, an identity, an IP address or an address prefix")
+        ->required();
     add_text(ban, "--reason", arguments.ban.reason, "shown to the holder")->envname("HOLDFAST_BAN_REASON");
     CLI::App* unban = add_command(app, arguments, "unban", "lift a ban");
     unban->add_option("HOLDER", arguments.ban.holder, "as given to ban")->required();

@@ -43,7 +43,7 @@ CLI::Option* add_priority(CLI::App* command, std::string& target, const std::str
 
 CLI::Option* add_epoch(CLI::App* command, std::optional<std::uint64_t>& target) {
     return add_number(command, "--epoch", target,
-                      "the epoch of a registered agent: how often it was started; refused once a later one was seen")
+                      "which start of the registered agent this is; refused once a later one was seen")
         ->envname("HOLDFAST_EPOCH");
 }
 

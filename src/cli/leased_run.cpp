@@ -104,7 +104,7 @@ void AcquireTask::run() {
     else
         acquire(intents);
     const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(done_.get(), &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
 }
 
 void AcquireTask::acquire(const std::vector<Intent>& intents) {

@@ -228,7 +228,7 @@ class Inbox {
  private:
     void ring() const {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
     }
 
     Fd bell_;
@@ -297,7 +297,7 @@ class Own {
 
     void turn() {
         while (const auto signal = signals_.take())
-            hear(*signal);
+            on_signal(*signal);
         if (!stopping_since_ && file_.has_changed(holder_clock_now())) read_again();
         report();
         for (const auto& ended : polls_.attend())
@@ -308,7 +308,7 @@ class Own {
             begin_due();
     }
 
-    void hear(int signal) {
+    void on_signal(int signal) {
         if (signal == SIGPIPE) return;
         if (signal == SIGHUP && file_ && !stopping_since_) return read_again();
         stop();

@@ -103,7 +103,7 @@ class Copier {
         error_.compare_exchange_strong(none, error);
         ::shutdown(socket_.get(), SHUT_RDWR);
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(broken_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(broken_.get(), &one, sizeof one);
     }
 
     const Fd socket_;

@@ -269,8 +269,8 @@ void McpTools::release_all(Duration within) {
     for (const std::string& id : names_of_session(connection, until)) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return;
-        const auto told = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
-        if (!told) return;
+        const auto released = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
+        if (!released) return;
     }
 }
 
@@ -441,7 +441,7 @@ McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases
     });
     for (std::size_t i = 1; i < leases.size(); ++i) {
         for (const std::string& path : leases[i].paths)
-            leases_.call(leases[0].id, path);
+            leases_.remember_path(leases[0].id, path);
         leases_.forget(leases[i].id);
         (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query(leases[i].id));
     }
@@ -460,7 +460,7 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
         const McpLeases::Held lease = keep_one(api, std::move(found->second));
         const auto [first, last] = intents.paths.equal_range(resource);
         for (auto path = first; path != last; ++path)
-            leases_.call(lease.id, path->second);
+            leases_.remember_path(lease.id, path->second);
         json::object one = brief(lease);
         one["holder"] = agent_.holder();
         leases.push_back(std::move(one));
