@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/api.h"
+#include "cli/app_commands.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
@@ -23,7 +25,7 @@ std::string setting_of(const json::value& policy, std::string_view name) {
 }
 
 std::string count_or_any(const json::value& policy, std::string_view name) {
-    return field_of(policy, name).is_null() ? "any" : std::to_string(number_of(policy, name));
+    return field_of(policy, name).is_null() ? "any" : count_of(policy, name);
 }
 
 /// Zero means no limit.
@@ -33,12 +35,7 @@ json::value limit_of(std::int64_t limit) {
 }
 
 int show_policy(const Screen& screen, const Result<Answer>& answer) {
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json()) {
-        screen.show(answer->body);
-        return exit_ok;
-    }
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
     Table table{{"SETTING", "VALUE"}};
     table.add({{"ttl-min"}, {setting_of(answer->body, "ttl_min_ms")}});
     table.add({{"ttl-max"}, {setting_of(answer->body, "ttl_max_ms")}});
@@ -59,7 +56,7 @@ struct Verb {
     std::string done;
 };
 
-/// Applies the verb to each lease; with --json all answers are printed as one object. Returns the worst exit code.
+/// Sends the request for each lease; with --json prints all answers as one object. Returns the worst exit code.
 int to_each(const Arguments& arguments, const Verb& verb) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
@@ -71,7 +68,7 @@ int to_each(const Arguments& arguments, const Verb& verb) {
         results.push_back(answer->body);
         const bool runs_out = field_of(answer->body, "lease").is_object();
         if (answer->ok() && !screen.json())
-            screen.line(printable(lease) + " " + (runs_out ? "barred from renewal" : verb.done));
+            screen.line(fmt::format("{} {}", printable(lease), runs_out ? "barred from renewal" : verb.done));
         if (answer->ok()) continue;
         const int failed = screen.json() ? exit_code_of(*answer) : fail(screen, *answer);
         exit_code = worst_of(exit_code, failed);
@@ -80,7 +77,125 @@ int to_each(const Arguments& arguments, const Verb& verb) {
     return exit_code;
 }
 
+std::string approval_target(const std::string& identity) {
+    return "/v1/approvals/" + percent_encode(identity);
+}
+
+std::string service_rule_target(const std::string& name) {
+    return "/v1/service-rules/" + percent_encode(name);
+}
+
+Table::Row service_rule_row(const json::value& rule) {
+    const bool everybody = field_of(rule, "identity").is_null();
+    return {{text_of(rule, "name"), Colour::bold},
+            {text_of(rule, "rule")},
+            {everybody ? "everybody" : text_of(rule, "identity")},
+            {text_of(rule, "since")},
+            {text_of(rule, "reason")}};
+}
+
+int put_service_rule(const Arguments& arguments, std::string_view kind, const std::string& done) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    json::object body{{"rule", kind}};
+    if (!rule.identity.empty()) body["identity"] = rule.identity;
+    if (!rule.reason.empty()) body["reason"] = rule.reason;
+    return show_done(screen, api.send("PUT", service_rule_target(rule.name), body), done);
+}
+
+CLI::Option* add_optional_text(CLI::App* command, const std::string& name, std::optional<std::string>& target,
+                               const std::string& description) {
+    return command
+        ->add_option_function<std::string>(
+            name, [&target](const std::string& text) { target = text; }, description)
+        ->type_name("TEXT");
+}
+
+void add_policy(CLI::App& app, Arguments& arguments) {
+    CLI::App* policy =
+        add_command(app, arguments, "policy", "the limits for all leases; without a subcommand, show them");
+    policy->require_subcommand(0, 1);
+    add_command(*policy, arguments, "get", "show the policy");
+    CLI::App* set =
+        add_command(*policy, arguments, "set", "change the policy; settings that are not named stay as they are");
+    PolicyOptions& options = arguments.policy;
+    add_duration(set, "--ttl-min", options.ttl_min, "the shortest TTL; a shorter one is refused")
+        ->envname("HOLDFAST_POLICY_TTL_MIN");
+    add_duration(set, "--ttl-max", options.ttl_max, "the longest TTL")->envname("HOLDFAST_POLICY_TTL_MAX");
+    add_duration(set, "--ttl-default", options.ttl_default, "the TTL of requests without one")
+        ->envname("HOLDFAST_POLICY_TTL_DEFAULT");
+    add_optional_text(set, "--ttl-over-max", options.ttl_over_max, "what to do with a TTL above the longest")
+        ->check(CLI::IsMember({"cut", "reject"}))
+        ->envname("HOLDFAST_POLICY_TTL_OVER_MAX");
+    add_duration(set, "--wait-max", options.wait_max, "the longest wait of one request")
+        ->envname("HOLDFAST_POLICY_WAIT_MAX");
+    add_optional_text(set, "--name-pattern", options.name_pattern,
+                      "an RE2 pattern that the whole name of a resource or a service must match; empty: any name")
+        ->envname("HOLDFAST_POLICY_NAME_PATTERN");
+    add_duration(set, "--hold-max", options.hold_max,
+                 "how long one holder may keep one resource, even if it releases and reacquires it; 0s: no limit")
+        ->envname("HOLDFAST_POLICY_HOLD_MAX");
+    add_duration(set, "--idle-max", options.idle_max, "how long the progress of a lease may stand still; 0s: no limit")
+        ->envname("HOLDFAST_POLICY_IDLE_MAX");
+    add_number(set, "--leases-per-holder-max", options.leases_per_holder_max,
+               "how many leases one holder may have; 0: no limit")
+        ->envname("HOLDFAST_POLICY_LEASES_PER_HOLDER_MAX");
+    add_optional_text(set, "--approval", options.approval,
+                      "which publishers may advertise services: auto: all, manual: approved ones")
+        ->check(CLI::IsMember({"auto", "manual"}))
+        ->envname("HOLDFAST_POLICY_APPROVAL");
+}
+
+void add_bans(CLI::App& app, Arguments& arguments) {
+    CLI::App* ban =
+        add_command(app, arguments, "ban", "refuse all acquires and renewals of a holder, and hide its services");
+    ban->add_option("HOLDER", arguments.ban.holder, "a holder, an identity, an IP address or an address prefix")
+        ->required();
+    add_text(ban, "--reason", arguments.ban.reason, "shown to the holder")->envname("HOLDFAST_BAN_REASON");
+    CLI::App* unban = add_command(app, arguments, "unban", "lift a ban");
+    unban->add_option("HOLDER", arguments.ban.holder, "as given to ban")->required();
+    add_command(app, arguments, "bans", "list the bans");
+    const auto add_identity = [&](CLI::App* command) {
+        command
+            ->add_option("IDENTITY", arguments.ban.holder,
+                         "the publisher's identity, as 'holdfast identity show' prints it")
+            ->required();
+    };
+    add_identity(add_command(app, arguments, "approve", "let a publisher advertise services"));
+    add_identity(add_command(app, arguments, "deny", "ban a publisher, and withdraw its approval"));
+    add_command(app, arguments, "approvals", "list the publishers that wait for approval or have it");
+    add_command(app, arguments, "audit", "show what admins did, and who did it");
+}
+
+void add_service_rules(CLI::App& app, Arguments& arguments) {
+    CLI::App* service =
+        add_command(app, arguments, "service", "who may use which service name; without a subcommand, list the rules");
+    service->require_subcommand(0, 1);
+    ServiceRuleOptions& options = arguments.service_rule;
+    const auto add = [&](const std::string& verb, const std::string& description, const std::string& whom) {
+        CLI::App* command = add_command(*service, arguments, verb, description);
+        command->add_option("NAME", options.name, "the name of a service")->required();
+        return command->add_option("--identity", options.identity, whom)->type_name("ID");
+    };
+    const auto add_reason = [&](CLI::App* command) {
+        add_text(command, "--reason", options.reason, "shown to the publisher")->envname("HOLDFAST_SERVICE_REASON");
+    };
+    add_command(*service, arguments, "rules", "list the names that are denied or reserved");
+    add("deny", "deny a name to an identity, or to everybody", "the identity; default: everybody");
+    add_reason(service->get_subcommand("deny"));
+    add("reserve", "reserve a name for an identity", "the identity")->required();
+    add_reason(service->get_subcommand("reserve"));
+    add("allow", "remove rules of deny and reserve", "only rules for this identity; default: all rules for the name");
+}
+
 }  // namespace
+
+void add_admin_commands(CLI::App& app, Arguments& arguments) {
+    add_policy(app, arguments);
+    add_bans(app, arguments);
+    add_service_rules(app, arguments);
+}
 
 int policy_get_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
@@ -106,7 +221,7 @@ int policy_set_command(const Arguments& arguments) {
         body["leases_per_holder_max"] = limit_of(static_cast<std::int64_t>(*policy.leases_per_holder_max));
     if (policy.approval) body["approval"] = *policy.approval;
     if (body.empty()) {
-        screen.complain("say what to change, for example --ttl-max 10m; see 'holdfast policy set --help'");
+        screen.complain("name a setting to change, for example --ttl-max 10m; see 'holdfast policy set --help'");
         return exit_usage;
     }
     return show_policy(screen, api.send("PATCH", "/v1/policy", body));
@@ -129,39 +244,29 @@ int unban_command(const Arguments& arguments) {
 }
 
 int bans_command(const Arguments& arguments) {
-    const Screen screen{arguments.common};
-    Api api{arguments.common};
-    const auto answer = api.get_all("/v1/bans?limit=1000", "bans");
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    Table table{{"HOLDER", "SINCE", "REASON"}};
-    for (const json::value& ban : array_of(answer->body, "bans"))
-        table.add({{text_of(ban, "holder"), Colour::bold}, {text_of(ban, "since")}, {text_of(ban, "reason")}});
-    if (screen.json())
-        screen.show(answer->body);
-    else if (array_of(answer->body, "bans").empty())
-        screen.note("nobody is banned");
-    else
-        screen.show(table);
-    return exit_ok;
+    return show_list(arguments.common, {.target = "/v1/bans?limit=1000",
+                                        .items = "bans",
+                                        .headings = {"HOLDER", "SINCE", "REASON"},
+                                        .row =
+                                            [](const json::value& ban) {
+                                                return Table::Row{{text_of(ban, "holder"), Colour::bold},
+                                                                  {text_of(ban, "since")},
+                                                                  {text_of(ban, "reason")}};
+                                            },
+                                        .none = "nobody is banned"});
 }
 
 int audit_command(const Arguments& arguments) {
-    const Screen screen{arguments.common};
-    Api api{arguments.common};
-    const auto answer = api.get_all("/v1/audit?limit=1000", "audit");
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    Table table{{"AT", "WHO", "WHAT"}};
-    for (const json::value& line : array_of(answer->body, "audit"))
-        table.add({{text_of(line, "at")}, {text_of(line, "who")}, {text_of(line, "what"), Colour::bold}});
-    if (screen.json())
-        screen.show(answer->body);
-    else if (array_of(answer->body, "audit").empty())
-        screen.note("no admin has done anything yet");
-    else
-        screen.show(table);
-    return exit_ok;
+    return show_list(arguments.common, {.target = "/v1/audit?limit=1000",
+                                        .items = "audit",
+                                        .headings = {"AT", "WHO", "WHAT"},
+                                        .row =
+                                            [](const json::value& line) {
+                                                return Table::Row{{text_of(line, "at")},
+                                                                  {text_of(line, "who")},
+                                                                  {text_of(line, "what"), Colour::bold}};
+                                            },
+                                        .none = "no admin has changed anything yet"});
 }
 
 int revoke_command(const Arguments& arguments) {
@@ -170,6 +275,81 @@ int revoke_command(const Arguments& arguments) {
 
 int bar_command(const Arguments& arguments) {
     return to_each(arguments, {"/bar", "barred from renewal"});
+}
+
+int approve_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const std::string& identity = arguments.ban.holder;
+    const auto answer = api.send("PUT", approval_target(identity), json::object{});
+    const bool is_new = answer && flag_of(answer->body, "changed");
+    return show_done(screen, answer, identity + (is_new ? " approved" : " was already approved"));
+}
+
+int deny_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const std::string& identity = arguments.ban.holder;
+    return show_done(screen, api.remove(approval_target(identity)), identity + " denied");
+}
+
+int approvals_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const auto answer = api.get_all("/v1/approvals?limit=1000", "approved");
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
+    const json::array& waiting = array_of(answer->body, "waiting");
+    const json::array& approved = array_of(answer->body, "approved");
+    if (text_of(answer->body, "approval") != "manual")
+        screen.note(
+            "any publisher that is not banned may advertise; 'holdfast policy set --approval manual' requires "
+            "approval");
+    Table table{{"IDENTITY", "STATE", "LAST SEEN", "NAME", "ADDRESS"}};
+    for (const json::value& one : waiting)
+        table.add({{text_of(one, "identity"), Colour::bold},
+                   {"waiting", Colour::yellow},
+                   {text_of(one, "last_seen")},
+                   {text_of(one, "name")},
+                   {text_of(one, "address")}});
+    for (const json::value& one : approved)
+        if (one.is_string())
+            table.add({{one.as_string().c_str(), Colour::bold}, {"approved", Colour::green}, {}, {}, {}});
+    if (waiting.empty() && approved.empty())
+        screen.note("no publisher waits for approval, and none is approved");
+    else
+        screen.show(table);
+    return exit_ok;
+}
+
+int service_rules_command(const Arguments& arguments) {
+    return show_list(arguments.common, {.target = "/v1/service-rules?limit=1000",
+                                        .items = "rules",
+                                        .headings = {"NAME", "RULE", "IDENTITY", "SINCE", "REASON"},
+                                        .row = service_rule_row,
+                                        .none = "any publisher that may advertise may use any name"});
+}
+
+int service_deny_command(const Arguments& arguments) {
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    const std::string whom = rule.identity.empty() ? "everybody" : rule.identity;
+    return put_service_rule(arguments, "denied", fmt::format("{} is denied to {}", rule.name, whom));
+}
+
+int service_reserve_command(const Arguments& arguments) {
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    return put_service_rule(arguments, "reserved", fmt::format("{} is reserved for {}", rule.name, rule.identity));
+}
+
+int service_allow_command(const Arguments& arguments) {
+    const Screen screen{arguments.common};
+    Api api{arguments.common};
+    const ServiceRuleOptions& rule = arguments.service_rule;
+    const auto answer = api.remove(with_query(service_rule_target(rule.name), {{"identity", rule.identity}}));
+    const auto lifted = answer ? number_of(answer->body, "lifted") : 0;
+    return show_done(screen, answer,
+                     lifted == 0   ? "there was no such rule for " + rule.name
+                     : lifted == 1 ? "removed the rule for " + rule.name
+                                   : fmt::format("removed {} rules for {}", lifted, rule.name));
 }
 
 }  // namespace holdfast

@@ -1,4 +1,5 @@
 #include <boost/json/object.hpp>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/api.h"
@@ -13,10 +14,10 @@ namespace json = boost::json;
 Table::Row agent_row(const json::value& agent) {
     const bool restarting = flag_of(agent, "restarting");
     return {{text_of(agent, "id"), Colour::bold},
-            {std::to_string(number_of(agent, "priority"))},
-            {std::to_string(number_of(agent, "epoch"))},
+            {count_of(agent, "priority")},
+            {count_of(agent, "epoch")},
             {restarting ? "restarting" : "-", restarting ? Colour::yellow : Colour::none},
-            {std::to_string(number_of(agent, "deaths"))}};
+            {count_of(agent, "deaths")}};
 }
 
 const std::vector<std::string> headings{"AGENT", "PRIORITY", "EPOCH", "STATE", "DEATHS"};
@@ -26,28 +27,23 @@ std::string describe_wait(const json::value& waiting) {
     std::string text = "waits for ";
     std::string separator;
     for (const json::value& intent : array_of(waiting, "intents")) {
-        text += separator + text_of(intent, "resource") + " (" + text_of(intent, "predicate") + ")";
+        text += fmt::format("{}{} ({})", separator, text_of(intent, "resource"), text_of(intent, "predicate"));
         separator = ", ";
     }
-    text += ", place " + std::to_string(number_of(waiting, "queue_position"));
-    text += ", for another " + format_duration(std::chrono::milliseconds{number_of(waiting, "wait_left_ms")});
-    const std::string conflicts = describe_conflicts({0, waiting});
+    text += fmt::format(", place {}, for another {}", count_of(waiting, "queue_position"),
+                        format_duration(std::chrono::milliseconds{number_of(waiting, "wait_left_ms")}));
+    const std::string conflicts = describe_conflicts(waiting);
     return conflicts.empty() ? text : text + ": " + conflicts;
 }
 
 int show_agent(const Screen& screen, const Result<Answer>& answer) {
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json()) {
-        screen.show(answer->body);
-        return exit_ok;
-    }
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
     const json::value& agent = field_of(answer->body, "agent");
     std::vector<std::string> more = headings;
     more.emplace_back("LEASES");
     Table table{more};
     Table::Row row = agent_row(agent);
-    row.push_back({std::to_string(number_of(agent, "leases"))});
+    row.push_back({count_of(agent, "leases")});
     table.add(std::move(row));
     screen.show(table);
     for (const json::value& waiting : array_of(agent, "waiting"))
@@ -70,21 +66,11 @@ int agent_show_command(const Arguments& arguments) {
 }
 
 int agent_list_command(const Arguments& arguments) {
-    const Screen screen{arguments.common};
-    Api api{arguments.common};
-    const auto answer = api.get_all("/v1/agents?limit=1000", "agents");
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    Table table{headings};
-    for (const json::value& agent : array_of(answer->body, "agents"))
-        table.add(agent_row(agent));
-    if (screen.json())
-        screen.show(answer->body);
-    else if (array_of(answer->body, "agents").empty())
-        screen.note("no agent is registered");
-    else
-        screen.show(table);
-    return exit_ok;
+    return show_list(arguments.common, {.target = "/v1/agents?limit=1000",
+                                        .items = "agents",
+                                        .headings = headings,
+                                        .row = agent_row,
+                                        .none = "no agent is registered"});
 }
 
 int agent_restarting_command(const Arguments& arguments) {
@@ -93,17 +79,11 @@ int agent_restarting_command(const Arguments& arguments) {
     json::object body;
     if (arguments.agent.epoch) body["epoch"] = *arguments.agent.epoch;
     const auto answer = api.send("POST", agent_target(arguments.agent.id) + "/restarting", body);
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json()) {
-        screen.show(answer->body);
-        return exit_ok;
-    }
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
     const auto grace = format_duration(std::chrono::milliseconds{number_of(answer->body, "grace_ms")});
-    screen.line(printable(arguments.agent.id) + " restarts: " + std::to_string(number_of(answer->body, "reserved")) +
-                " lease(s) stay reserved for it for " + grace + " past their expiry");
-    const auto next = number_of(field_of(answer->body, "agent"), "epoch") + 1;
-    screen.note("it comes back with --epoch " + std::to_string(next));
+    screen.line(fmt::format("{} restarts: {} lease(s) stay reserved for it for {} past their expiry",
+                            printable(arguments.agent.id), count_of(answer->body, "reserved"), grace));
+    screen.note(fmt::format("start it again with --epoch {}", number_of(field_of(answer->body, "agent"), "epoch") + 1));
     return exit_ok;
 }
 
@@ -111,14 +91,8 @@ int agent_forget_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const auto answer = api.remove(agent_target(arguments.agent.id));
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    const bool was_there = flag_of(answer->body, "forgotten");
-    if (screen.json())
-        screen.show(answer->body);
-    else
-        screen.line(printable(arguments.agent.id) + (was_there ? " forgotten" : " was not registered"));
-    return exit_ok;
+    const bool was_there = answer && flag_of(answer->body, "forgotten");
+    return show_done(screen, answer, arguments.agent.id + (was_there ? " forgotten" : " was not registered"));
 }
 
 }  // namespace holdfast

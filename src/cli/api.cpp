@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 
 #include "base/code.h"
 #include "base/text.h"
@@ -16,18 +17,34 @@ namespace json = boost::json;
 
 constexpr Duration answer_timeout = 10s;
 
-std::string describe_conflict(const json::value& conflict) {
-    const bool waits = flag_of(conflict, "waiting");
-    const auto left = format_duration(std::chrono::milliseconds{number_of(conflict, "expires_in_ms")});
-    std::string text = text_of(conflict, "holder");
-    if (waits)
-        text += " waits for " + text_of(conflict, "resource") + " already";
-    else if (flag_of(conflict, "reserved"))
-        text += " restarts and has " + text_of(conflict, "resource") + " reserved for another " + left;
-    else
-        text += " holds " + text_of(conflict, "resource") + " for another " + left + " unless renewed";
-    const std::string reason = text_of(conflict, "reason");
-    return reason.empty() ? text : text + " (" + reason + ")";
+std::vector<Conflict> conflicts_in(const json::value& answer) {
+    std::vector<Conflict> conflicts;
+    for (const json::value& conflict : array_of(answer, "conflicts"))
+        conflicts.push_back({.resource = text_of(conflict, "resource"),
+                             .predicate = text_of(conflict, "predicate"),
+                             .holder = text_of(conflict, "holder"),
+                             .reason = text_of(conflict, "reason"),
+                             .expires_in = std::chrono::milliseconds{number_of(conflict, "expires_in_ms")},
+                             .waiting = flag_of(conflict, "waiting"),
+                             .reserved = flag_of(conflict, "reserved")});
+    return conflicts;
+}
+
+std::string describe(const Conflict& conflict) {
+    const std::string left = format_duration(conflict.expires_in);
+    const std::string reason = conflict.reason.empty() ? "" : " (" + conflict.reason + ")";
+    if (conflict.waiting) return fmt::format("{} already waits for {}{}", conflict.holder, conflict.resource, reason);
+    if (conflict.reserved)
+        return fmt::format("{} restarts and has {} reserved for another {}{}", conflict.holder, conflict.resource, left,
+                           reason);
+    return fmt::format("{} holds {} for another {} unless renewed{}", conflict.holder, conflict.resource, left, reason);
+}
+
+std::string describe(const std::vector<Conflict>& conflicts) {
+    std::string text;
+    for (const Conflict& conflict : conflicts)
+        text += (text.empty() ? "" : "; ") + describe(conflict);
+    return text;
 }
 
 }  // namespace
@@ -89,9 +106,19 @@ Result<Answer> Api::call_within(Duration timeout, const HttpRequest& request) {
     json::value body = json::parse(response->body, malformed);
     if (malformed || !body.is_object())
         return Error{says_later(response->status) ? "unreachable" : "not_holdfast",
-                     connection_.server() + " answered, but not as Holdfast does (HTTP " +
-                         std::to_string(response->status) + "); check --server"};
+                     fmt::format("{} answered, but not as Holdfast does (HTTP {}); check --server",
+                                 connection_.server(), response->status)};
     return Answer{response->status, std::move(body)};
+}
+
+std::string with_query(std::string path, const std::vector<std::pair<std::string_view, std::string>>& parameters) {
+    char separator = '?';
+    for (const auto& [name, value] : parameters) {
+        if (value.empty()) continue;
+        path += fmt::format("{}{}={}", separator, name, percent_encode(value));
+        separator = '&';
+    }
+    return path;
 }
 
 std::string lease_target(std::string_view lease) {
@@ -140,54 +167,96 @@ int exit_code_of(const Answer& answer) {
     return exit_code_of(error_code_of(answer), answer.status);
 }
 
-std::string describe_unreachable(std::string_view message) {
-    return std::string(message) + "; start a server with 'holdfast serve' or say where it is with --server";
+bool is_temporary(const Answer& answer) {
+    return answer.status >= 500 && exit_code_of(answer) == exit_not_now;
+}
+
+std::string shown_name(const std::string& name_space, const std::string& name) {
+    return name_space.empty() || name_space == "default" ? name : fmt::format("@{}/{}", name_space, name);
 }
 
 int fail(const Screen& screen, const Error& error) {
+    return fail(screen, error, exit_code_of(error.code));
+}
+
+int fail(const Screen& screen, const Error& error, int exit_code) {
     const bool unreachable = error.code == "unreachable";
     const std::string message = unreachable ? describe_unreachable(error.message) : error.message;
     if (screen.json())
         screen.show(json::value{{"error", {{"code", error.code}, {"message", message}}}});
     else
         screen.complain(message);
-    return exit_code_of(error.code);
-}
-
-std::string describe_conflicts(const Answer& answer) {
-    std::string text;
-    for (const json::value& conflict : array_of(answer.body, "conflicts"))
-        text += (text.empty() ? "" : "; ") + describe_conflict(conflict);
-    return text;
+    return exit_code;
 }
 
 int fail(const Screen& screen, const Answer& answer) {
-    const std::string code = error_code_of(answer);
-    if (screen.json()) {
+    if (screen.json())
         screen.show(answer.body);
-        return exit_code_of(answer);
-    }
-    const std::string conflicts = describe_conflicts(answer);
-    std::string message = conflicts.empty() ? text_of(field_of(answer.body, "error"), "message") : conflicts;
-    if (message.empty()) message = "the server refused with HTTP " + std::to_string(answer.status);
-    const std::chrono::milliseconds retry_in{number_of(answer.body, "retry_in_ms")};
-    if (core::code_in(code) == core::Code::die)
-        message = "told to die, because an older agent is in the way: " + message + "; come back in " +
-                  format_duration(retry_in);
-    else if (conflicts.empty() && retry_in > 0ms)
-        message += " (try again in " + format_duration(retry_in) + ")";
-    screen.complain(message);
+    else
+        screen.complain(describe(failure_of(answer)));
     return exit_code_of(answer);
 }
 
-int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done) {
+std::optional<int> fail_or_show_json(const Screen& screen, const Result<Answer>& answer) {
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json())
-        screen.show(answer->body);
-    else
-        screen.line(printable(done));
+    if (!screen.json()) return std::nullopt;
+    screen.show(answer->body);
     return exit_ok;
+}
+
+int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done) {
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
+    screen.line(printable(done));
+    return exit_ok;
+}
+
+int show_list(const CommonOptions& options, const Listing& listing) {
+    const Screen screen{options};
+    Api api{options};
+    const auto answer = api.get_all(listing.target, listing.items);
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
+    const json::array& items = array_of(answer->body, listing.items);
+    Table table{listing.headings};
+    for (const json::value& item : items)
+        table.add(listing.row(item));
+    if (items.empty())
+        screen.note(listing.none);
+    else
+        screen.show(table);
+    return exit_ok;
+}
+
+Failure failure_of(const Answer& answer) {
+    Failure failure{.outcome = Outcome::refused,
+                    .code = error_code_of(answer),
+                    .message = text_of(field_of(answer.body, "error"), "message"),
+                    .conflicts = conflicts_in(answer.body)};
+    if (core::code_in(failure.code) == core::Code::die) failure.outcome = Outcome::die;
+    if (failure.message.empty()) failure.message = fmt::format("the server refused with HTTP {}", answer.status);
+    if (field_of(answer.body, "retry_in_ms").is_number())
+        failure.retry_in = std::chrono::milliseconds{number_of(answer.body, "retry_in_ms")};
+    return failure;
+}
+
+std::string describe(const Failure& failure) {
+    if (failure.code == "unreachable") return describe_unreachable(failure.message);
+    const std::string conflicts = describe(failure.conflicts);
+    if (failure.outcome == Outcome::die)
+        return fmt::format("told to die, because an older agent is in the way{}{}",
+                           conflicts.empty() ? "" : ": " + conflicts,
+                           failure.retry_in ? "; come back in " + format_duration(*failure.retry_in) : "");
+    if (!conflicts.empty()) return conflicts;
+    if (failure.retry_in.value_or(0ms) <= 0ms) return failure.message;
+    return fmt::format("{} (try again in {})", failure.message, format_duration(*failure.retry_in));
+}
+
+std::string describe_conflicts(const json::value& answer) {
+    return describe(conflicts_in(answer));
+}
+
+std::string describe_unreachable(std::string_view message) {
+    return fmt::format("{}; start a server with 'holdfast serve' or say where it is with --server", message);
 }
 
 std::string agent_target(const std::string& id) {

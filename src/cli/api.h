@@ -1,8 +1,14 @@
 #pragma once
 
+#include <holdfast/outcome.h>
+
 #include <boost/json/value.hpp>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/options.h"
@@ -56,6 +62,9 @@ class Api {
     HttpConnection connection_;
 };
 
+/// The path with those parameters that have a value, which is escaped: `/v1/leases?holder=H&limit=1000`.
+std::string with_query(std::string path, const std::vector<std::pair<std::string_view, std::string>>& parameters);
+
 /// The path of a lease, its name escaped: `/v1/leases/FILE%3Ax%2317`.
 std::string lease_target(std::string_view lease);
 
@@ -63,6 +72,8 @@ std::string lease_target(std::string_view lease);
 std::string error_code_of(const Answer& answer);
 /// REQUIRES: the answer is not ok().
 int exit_code_of(const Answer& answer);
+/// True if the server cannot answer at the moment, whatever the request.
+bool is_temporary(const Answer& answer);
 
 /// Fields of an answer, with a default for a missing field: a newer or older server must not break the display. Null if
 /// the field is missing.
@@ -75,17 +86,40 @@ std::string count_of(const boost::json::value& object, std::string_view field);
 /// An empty array if the field is missing.
 const boost::json::array& array_of(const boost::json::value& object, std::string_view field);
 
+/// `room-1`, or `@team/room-1` outside the default namespace.
+std::string shown_name(const std::string& name_space, const std::string& name);
+
 /// Prints why there is no answer and what to do. Returns the exit code.
 int fail(const Screen& screen, const Error& error);
+/// The same with another exit code than that of the error.
+int fail(const Screen& screen, const Error& error, int exit_code);
 /// Prints the server's refusal. Returns the exit code.
 int fail(const Screen& screen, const Answer& answer);
+
+/// Prints the error or the refusal, or with --json the answer, and returns the exit code. Returns nothing if the answer
+/// is still to be shown to people.
+std::optional<int> fail_or_show_json(const Screen& screen, const Result<Answer>& answer);
 
 /// Prints the result: with --json the answer, otherwise the line `done`. Returns the exit code.
 int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done);
 
-/// The conflicts as text: `bob holds FILE:x for another 41.2s (formatting)`.
-std::string describe_conflicts(const Answer& answer);
+/// A list of the server, as a table.
+struct Listing {
+    std::string target;  ///< with a query
+    std::string items;   ///< the array in the answer
+    std::vector<std::string> headings;
+    std::function<Table::Row(const boost::json::value& item)> row;
+    std::string none;  ///< the note if there are no items
+};
+/// Reads all pages and prints them. Returns the exit code.
+int show_list(const CommonOptions& options, const Listing& listing);
 
+/// A refusal as the failure that it means. REQUIRES: the answer is not ok().
+Failure failure_of(const Answer& answer);
+/// The failure as text: who holds the lease and until when, or what to do about it.
+std::string describe(const Failure& failure);
+/// The `conflicts` of an answer as text: `bob holds FILE:x for another 41.2s unless renewed (formatting)`.
+std::string describe_conflicts(const boost::json::value& answer);
 /// The sentence for a server that does not answer.
 std::string describe_unreachable(std::string_view message);
 

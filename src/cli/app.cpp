@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fmt/format.h>
 #include <iostream>
 #include <iterator>
 #include <unistd.h>
@@ -27,35 +28,6 @@ Iterator find_subcommand(const std::vector<std::string>& arguments) {
     return at;
 }
 
-}  // namespace
-
-Typed make_ready(const std::vector<std::string>& arguments) {
-    Typed typed;
-    const auto subcommand = find_subcommand(arguments);
-    typed.subcommand = static_cast<std::size_t>(subcommand - arguments.begin());
-    const bool is_run = subcommand != arguments.end() && *subcommand == "run";
-    const bool has_command = is_run || (subcommand != arguments.end() &&
-                                        (*subcommand == "own" || *subcommand == "elect" || *subcommand == "backend"));
-    const bool may_wait = is_run || (subcommand != arguments.end() && *subcommand == "acquire");
-    for (auto at = arguments.begin(); at != arguments.end(); ++at) {
-        if (*at == "--") {
-            typed.has_dashes = true;
-            if (has_command) typed.command.assign(std::next(at), arguments.end());
-            if (!has_command) typed.options.insert(typed.options.end(), at, arguments.end());
-            break;
-        }
-        if (may_wait && *at == "--wait") {
-            const bool has_value = std::next(at) != arguments.end() && parse_duration(*std::next(at));
-            typed.options.push_back("--wait=" + (has_value ? *++at : std::string(wait_for_ever)));
-        } else {
-            typed.options.push_back(*at);
-        }
-    }
-    return typed;
-}
-
-namespace {
-
 constexpr const char* common_footer =
     "Every command also takes --server URL, --json, --quiet and --config FILE.\n"
     "Every option can be set in the environment or the config file; see holdfast(1).";
@@ -65,56 +37,54 @@ constexpr const char* exit_footer =
     "now.\n";
 
 constexpr const char* run_footer =
-    "The command finds HOLDFAST_TOKEN, HOLDFAST_LEASE and HOLDFAST_RESOURCE in its environment (one line per "
-    "resource).\n"
-    "It is asked to stop (SIGTERM) at the soft deadline of a lease that could not be renewed, and killed with all it\n"
-    "started at the hard one, before the server may grant the lease to another. When it has ended, processes that it\n"
-    "left behind are stopped too, and only then is the lease released.\n\n"
-    "Three processes see to that: holdfast run itself, a guardian and a second guardian. Any two of them may be "
+    "The environment of the command has HOLDFAST_TOKEN, HOLDFAST_LEASE and HOLDFAST_RESOURCE, with one line per\n"
+    "resource. If a lease cannot be renewed, the command is asked to stop (SIGTERM) at the soft deadline, and killed\n"
+    "with everything it started at the hard deadline, before the server may grant the lease to another holder. When\n"
+    "the command has ended, processes that it left behind are stopped too, and only then is the lease released.\n\n"
+    "Three processes ensure this: holdfast run itself, a guardian and a second guardian. Any two of them may be "
     "killed\n"
-    "or stopped. What is left: if all three are killed at once, the command dies but processes that it started live\n"
-    "on; if all three are stopped, everything lives on. Work that was handed to another service (systemd-run, docker,\n"
-    "at) is not below the command and is not stopped; nor are processes of another user, unless run by root.\n\n"
+    "or stopped. The limits: if all three are killed at once, the command dies, but processes that it started go on;\n"
+    "if all three are stopped, everything goes on. Work that was handed to another service (systemd-run, docker, at)\n"
+    "does not descend from the command and is not stopped; nor are processes of another user, unless run by root.\n\n"
     "Exit codes: the command's own, or 128+n if signal n killed it; 2 usage, 103 not acquired (busy), 104 lost,\n"
-    "105 unreachable, 106 refused by the server, 107 told to die: an older agent is in the way; 108 not now: ask again "
-    "later;\n"
-    "126 the command cannot be run, 127 it was not found.\n";
+    "105 unreachable, 106 refused by the server, 107 told to die: an older agent is in the way, 108 not now: try "
+    "again\n"
+    "later, 126 the command cannot be run, 127 the command was not found.\n";
 
 constexpr const char* own_footer =
-    "The command is run once per interval and owned session; {} in it stands for the session, which it also finds as\n"
-    "HOLDFAST_SESSION in its environment, beside HOLDFAST_INSTANCE. It is asked to stop (SIGTERM) and then killed "
-    "with\n"
-    "all it started before its session can go to another instance.\n\n"
+    "The command is run once per interval for each owned session; {} in it stands for the session, which is also in\n"
+    "HOLDFAST_SESSION of its environment, beside HOLDFAST_INSTANCE. Before the session can go to another instance, "
+    "the\n"
+    "command is asked to stop (SIGTERM), and then killed with everything it started.\n\n"
     "The file of sessions is read again when it has changed, and on SIGHUP.\n\n"
-    "Exit codes: 0 told to stop (SIGTERM, SIGINT), 1 failed, 2 usage, 126 the command cannot be run, 127 it was not\n"
-    "found.\n";
+    "Exit codes: 0 stopped by SIGTERM or SIGINT, 1 failed, 2 usage, 126 the command cannot be run, 127 the command "
+    "was\n"
+    "not found.\n";
 
 constexpr const char* elect_footer =
-    "The command runs while this holder leads, as if by 'holdfast run leader:GROUP --wait', and finds HOLDFAST_GROUP "
-    "and\n"
-    "HOLDFAST_TOKEN in its environment. When the lease is lost the command is stopped before another may lead, and "
-    "this\n"
-    "one stands again. Without a command, shows who leads and every change, until a signal comes.\n\n"
-    "Exit codes: the command's own once it ends by itself, or 128+n if signal n ended it; 2 usage, 105 unreachable, "
-    "106\n"
-    "refused by the server, 108 not now: ask again later; 126 the command cannot be run, 127 it was not found.\n";
+    "The command runs while this holder leads, as with 'holdfast run leader:GROUP --wait'; its environment has\n"
+    "HOLDFAST_GROUP and HOLDFAST_TOKEN. When the lease is lost, the command is stopped before another holder may "
+    "lead,\n"
+    "and this one stands again. Without a command, shows the leader and every change, until a signal arrives.\n\n"
+    "Exit codes: the command's own once it ends by itself, or 128+n if signal n ended it; 2 usage, 105 unreachable,\n"
+    "106 refused by the server, 108 not now: try again later, 126 the command cannot be run, 127 the command was not\n"
+    "found.\n";
 
 constexpr const char* connect_footer =
-    "Two commands, kept apart: --spawn is what a drone starts if nobody serves the key, and what follows -- runs "
+    "There are two commands: --spawn is what a drone starts if the key has no backend; the command after -- runs "
     "here,\n"
-    "in the place of holdfast, once the backend is ready.\n\n"
+    "in place of holdfast, once the backend is ready.\n\n"
     "--spawn is a command line for the drone's shell. $PORT in it is the port to listen on; HOLDFAST_KEY,\n"
-    "HOLDFAST_BACKEND_ID and HOLDFAST_FENCING_TOKEN are there too. Put it in single quotes, so that not your own "
-    "shell\n"
-    "fills them in:\n"
+    "HOLDFAST_BACKEND_ID and HOLDFAST_FENCING_TOKEN are set too. Put it in single quotes, so that your own shell does\n"
+    "not expand them:\n"
     "    holdfast backend connect room-1 --spawn 'room-server --port $PORT' -- curl http://{}/\n"
-    "--spawn-file is the same as JSON, with arguments word by word and no shell: {\"command\": \"room-server\", "
-    "\"args\": []}.\n\n"
-    "The command after -- finds HOLDFAST_ADDRESS, HOLDFAST_BACKEND_ID, HOLDFAST_KEY and HOLDFAST_FENCING_TOKEN in its\n"
-    "environment; {} in it stands for the address. Without a command, the address is printed.\n\n"
+    "--spawn-file is the same as JSON, argument by argument and without a shell:\n"
+    "    {\"command\": \"room-server\", \"args\": []}\n\n"
+    "The environment of the command after -- has HOLDFAST_ADDRESS, HOLDFAST_BACKEND_ID, HOLDFAST_KEY and\n"
+    "HOLDFAST_FENCING_TOKEN; {} in it stands for the address. Without a command, the address is printed.\n\n"
     "Exit codes: 0 ok or the command's own, 1 the backend did not start, 2 usage, 103 not ready in time or held with\n"
-    "another tag, 105 unreachable, 106 refused by the server, 108 not now: ask again later; 126 the command cannot be "
-    "run, 127 it was not found.\n";
+    "another tag, 105 unreachable, 106 refused by the server, 108 not now: try again later, 126 the command cannot be\n"
+    "run, 127 the command was not found.\n";
 
 const char* footer_of(const std::string& command) {
     if (command == "run") return run_footer;
@@ -154,7 +124,7 @@ class ConfigBelowEnvironment : public CLI::ConfigTOML {
     const CLI::App& app_;
 };
 
-/// HOLDFAST_CONFIG, or the user's file, or the machine's.
+/// HOLDFAST_CONFIG, else the user's file, else the machine's.
 std::string default_config() {
     if (const char* given = environment("HOLDFAST_CONFIG")) return given;
     const char* config_home = environment("XDG_CONFIG_HOME");
@@ -190,7 +160,7 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
     app->require_subcommand(1);
     app->fallthrough();
     app->set_version_flag("--version", version());
-    app->set_config("--config", default_config(), "read options from this file (TOML)",
+    app->set_config("--config", default_config(), "read options from this TOML file",
                     environment("HOLDFAST_CONFIG") != nullptr);
     app->config_formatter(std::make_shared<ConfigBelowEnvironment>(*app));
     app->allow_config_extras(CLI::config_extras_mode::error);
@@ -203,29 +173,29 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
 
 [[nodiscard]] int usage_error(const std::string& message, const std::string& command) {
     const std::string help = command.empty() ? "holdfast --help" : "holdfast " + command + " --help";
-    std::cerr << "holdfast: " << printable(message) << "; see '" << help << "'\n";
+    std::cerr << fmt::format("holdfast: {}; see '{}'\n", printable(message), help);
     return exit_usage;
 }
 
 /// Checks that the parser cannot express: conditions on several options.
-std::optional<std::string> what_is_missing(const Arguments& arguments, const Typed& typed) {
+std::optional<std::string> complaint_about(const Arguments& arguments, const Typed& typed) {
     const NamedOptions& named = arguments.named;
     if (arguments.command == "run" && typed.command.empty())
-        return "say what to run: holdfast run RESOURCE... -- COMMAND [ARGUMENT...]";
+        return "give the command to run: holdfast run RESOURCE... -- COMMAND [ARGUMENT...]";
     if (arguments.command == "own" && typed.command.empty())
-        return "say what to poll with: holdfast own --sessions FILE -- COMMAND [ARGUMENT...] {}";
+        return "give the command to poll with: holdfast own --sessions FILE -- COMMAND [ARGUMENT...] {}";
     if (arguments.command == "elect" && typed.command.empty() && typed.has_dashes)
-        return "say what to run after --, or leave the -- out to see who leads";
+        return "give the command to run after --, or leave out the -- to see who leads";
     if (arguments.command.starts_with("backend") && arguments.command != "backend connect" && !typed.command.empty())
         return "only 'holdfast backend connect' takes a command";
     if (!arguments.backend.spawn.empty() && !arguments.backend.spawn_file.empty())
-        return "say what to start with --spawn or with --spawn-file, not both";
+        return "give the command to start with --spawn or --spawn-file, not with both";
     const bool names_leases = arguments.command == "renew" || arguments.command == "release";
-    if (names_leases && named.leases.empty() != named.all) return "name the leases, or say --all";
-    if (arguments.command == "renew" && named.progress && named.all) return "name the leases whose --progress it is";
-    if (arguments.command == "verify" && named.epoch && named.holder.empty()) return "--epoch goes with a --holder";
+    if (names_leases && named.leases.empty() != named.all) return "name the leases, or give --all, but not both";
+    if (arguments.command == "renew" && named.progress && named.all) return "name the leases that have this --progress";
+    if (arguments.command == "verify" && named.epoch && named.holder.empty()) return "--epoch needs a --holder";
     if (arguments.command == "verify" && named.leases.empty() == named.holder.empty())
-        return "name the leases to verify, or a --holder, not both";
+        return "name the leases to verify, or give a --holder, but not both";
     return std::nullopt;
 }
 
@@ -261,10 +231,35 @@ std::string parsed_command(const CLI::App& app) {
 /// Improves the parser's message for a misspelt subcommand, "A subcommand is required".
 std::string what_is_wrong(const CLI::Error& error, const CLI::App& app, const Typed& typed) {
     const bool is_command = app.get_subcommands().empty() && typed.subcommand < typed.options.size();
-    return is_command ? "there is no command '" + typed.options[typed.subcommand] + "'" : error.what();
+    return is_command ? fmt::format("there is no command '{}'", typed.options[typed.subcommand]) : error.what();
 }
 
 }  // namespace
+
+Typed make_ready(const std::vector<std::string>& arguments) {
+    Typed typed;
+    const auto subcommand = find_subcommand(arguments);
+    typed.subcommand = static_cast<std::size_t>(subcommand - arguments.begin());
+    const bool is_run = subcommand != arguments.end() && *subcommand == "run";
+    const bool has_command = is_run || (subcommand != arguments.end() &&
+                                        (*subcommand == "own" || *subcommand == "elect" || *subcommand == "backend"));
+    const bool may_wait = is_run || (subcommand != arguments.end() && *subcommand == "acquire");
+    for (auto at = arguments.begin(); at != arguments.end(); ++at) {
+        if (*at == "--") {
+            typed.has_dashes = true;
+            if (has_command) typed.command.assign(std::next(at), arguments.end());
+            if (!has_command) typed.options.insert(typed.options.end(), at, arguments.end());
+            break;
+        }
+        if (may_wait && *at == "--wait") {
+            const bool has_value = std::next(at) != arguments.end() && parse_duration(*std::next(at));
+            typed.options.push_back("--wait=" + (has_value ? *++at : std::string(wait_for_ever)));
+        } else {
+            typed.options.push_back(*at);
+        }
+    }
+    return typed;
+}
 
 Parsed parse_command_line(const std::vector<std::string>& arguments) {
     Parsed parsed;
@@ -287,7 +282,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
     }
     parsed.arguments.take.command = parsed.arguments.own.command = typed.command;
     parsed.arguments.common.server = default_server(parsed.arguments.common.server);
-    if (const auto missing = what_is_missing(parsed.arguments, typed))
+    if (const auto missing = complaint_about(parsed.arguments, typed))
         parsed.exit = usage_error(*missing, parsed.arguments.command);
     return parsed;
 }

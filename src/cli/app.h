@@ -52,6 +52,12 @@ Parsed parse_command_line(const std::vector<std::string>& arguments);
 /// The commands and options that parse_command_line() accepts.
 CommandShape command_shape();
 
+/// Completion scripts for all commands and options (completion.cpp). In bash and fish the command after `--` is
+/// completed too.
+std::string bash_completion(const CommandShape& root);
+std::string zsh_completion(const CommandShape& root);
+std::string fish_completion(const CommandShape& root);
+
 /// The version of this program.
 const char* version();
 

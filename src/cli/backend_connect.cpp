@@ -3,6 +3,7 @@
 #include <boost/json/parse.hpp>
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -14,25 +15,19 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "cli/api.h"
-#include "cli/backend_view.h"
+#include "cli/app_commands.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
 
 namespace holdfast {
-
-/// The body of `POST /v1/connect` for a command line, without its wait. `spawn` is present only if there is something
-/// to start: --spawn, a line for the drone's shell, or --spawn-file; options override the file. Error
-/// `invalid_argument` for a file that is not a JSON object, or for spawn options without anything to start.
-Result<boost::json::object> connect_body(const BackendArguments& options);
-
 namespace {
 
 namespace json = boost::json;
 
 constexpr std::size_t spawn_file_bytes = 1024 * 1024;
 
-Error wrong(std::string message) {
+Error unusable_spawn(std::string message) {
     return {"invalid_argument", std::move(message)};
 }
 
@@ -40,13 +35,14 @@ Result<json::object> read_spawn(const std::string& path) {
     std::ifstream file;
     if (path != "-") file.open(path, std::ios::binary);
     std::istream& input = path == "-" ? std::cin : file;
-    if (!input) return wrong("cannot read " + path);
+    if (!input) return unusable_spawn(fmt::format("cannot read {}", path));
     std::string text{std::istreambuf_iterator<char>{input}, {}};
-    if (text.size() > spawn_file_bytes) return wrong(path + " is longer than 1 MiB");
+    if (text.size() > spawn_file_bytes) return unusable_spawn(fmt::format("{} is longer than 1 MiB", path));
     boost::system::error_code malformed;
     json::value value = json::parse(text, malformed);
     if (malformed || !value.is_object())
-        return wrong(path + R"( is not a JSON object like {"command": "room-server", "args": ["--verbose"]})");
+        return unusable_spawn(
+            fmt::format(R"({} is not a JSON object like {{"command": "room-server", "args": ["--verbose"]}})", path));
     return std::move(value.as_object());
 }
 
@@ -95,7 +91,7 @@ Result<json::object> spawn_of(const BackendArguments& options) {
     } else if (!options.spawn.empty()) {
         spawn = {{"command", "sh"}, {"args", json::array{"-c", options.spawn}}};
     } else if (describes_something(options)) {
-        return wrong("say what to start with --spawn, or leave out how");
+        return unusable_spawn("these options describe a backend to start: give its command with --spawn");
     } else {
         return spawn;
     }
@@ -103,8 +99,9 @@ Result<json::object> spawn_of(const BackendArguments& options) {
     return spawn;
 }
 
-}  // namespace
-
+/// The body of `POST /v1/connect` for a command line, without its wait. `spawn` is present only if there is something
+/// to start: --spawn, a line for the drone's shell, or --spawn-file; options override the file. Error
+/// `invalid_argument` for a file that is not a JSON object, or for spawn options without anything to start.
 Result<json::object> connect_body(const BackendArguments& options) {
     auto spawn = spawn_of(options);
     if (!spawn) return spawn.error();
@@ -119,13 +116,9 @@ Result<json::object> connect_body(const BackendArguments& options) {
     return body;
 }
 
-namespace {
-
-namespace json = boost::json;
-
-constexpr Duration longest_wait_of_a_request = 20s;
-/// The interval of reading a key whose backend is terminating.
-constexpr Duration look_again_after = 200ms;
+constexpr Duration max_wait_per_request = 20s;
+/// The interval of requests for a key whose backend is terminating.
+constexpr Duration connect_pause = 200ms;
 
 bool is_ready(const json::value& connected) {
     return text_of(connected, "status") == "ready";
@@ -138,9 +131,9 @@ bool is_ending(const json::value& connected) {
 
 /// Requests the backend of a key until one is ready, or the time is over. At most one backend is started: if that one
 /// ends, its end is the result.
-class Connecting {
+class ConnectTask {
  public:
-    Connecting(const Arguments& arguments, json::object body)
+    ConnectTask(const Arguments& arguments, json::object body)
         : screen_(arguments.common),
           api_(arguments.common),
           options_(arguments.backend),
@@ -154,12 +147,12 @@ class Connecting {
  private:
     Duration left() const { return std::max(until_ - holder_clock_now(), HolderInstant::duration::zero()); }
     /// Returns an exit code if there is nothing more to do.
-    std::optional<int> ask();
+    std::optional<int> request();
     bool may_ask_elsewhere();
     std::optional<int> judge();
     void note_spawned();
-    int say_how_it_ended();
-    int say_that_it_is_late();
+    int fail_ended();
+    int fail_late();
 
     Screen screen_;
     Api api_;
@@ -172,22 +165,22 @@ class Connecting {
     std::string spawned_drone_;  ///< its drone
 };
 
-int Connecting::run() {
+int ConnectTask::run() {
     for (;;) {
-        if (const auto done = ask()) return *done;
-        std::this_thread::sleep_for(std::min<Duration>(look_again_after, left()));
+        if (const auto done = request()) return *done;
+        std::this_thread::sleep_for(std::min<Duration>(connect_pause, left()));
     }
 }
 
-std::optional<int> Connecting::ask() {
-    const Duration wait = std::min(left(), longest_wait_of_a_request);
+std::optional<int> ConnectTask::request() {
+    const Duration wait = std::min(left(), max_wait_per_request);
     body_["wait_s"] = std::chrono::ceil<std::chrono::seconds>(wait).count();
     const auto answer = api_.send_and_wait("/v1/connect", body_, wait + 1s);
     if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
         // The key has no backend any more, and there is nothing to start: the backend started by this command is gone.
         if (!spawned_.empty() && core::code_in(error_code_of(*answer)) == core::Code::nothing_to_start)
-            return say_how_it_ended();
+            return fail_ended();
         const bool passing =
             exit_code_of(*answer) == exit_not_now && left() > Duration::zero();  // a drone may come, a server recover
         return passing ? std::nullopt : std::optional{fail(screen_, *answer)};
@@ -199,14 +192,14 @@ std::optional<int> Connecting::ask() {
 
 /// Called after a server did not answer. A request that names its key may be repeated at another server: the key has
 /// one backend, which every server knows (K1). Without time to wait, each server is asked once.
-bool Connecting::may_ask_elsewhere() {
+bool ConnectTask::may_ask_elsewhere() {
     ++unanswered_;
     const bool has_time = left() > Duration::zero() || unanswered_ < api_.connection().servers();
     return api_.has_several_servers() && api_.connection().perhaps_done() && body_.contains("key") && has_time;
 }
 
 /// From now on the key, even a random one, is only read.
-void Connecting::note_spawned() {
+void ConnectTask::note_spawned() {
     body_["key"] = field_of(connected_, "key");
     if (!flag_of(connected_, "spawned")) return;
     spawned_ = text_of(connected_, "backend_id");
@@ -214,33 +207,32 @@ void Connecting::note_spawned() {
     body_.erase("spawn");
 }
 
-std::optional<int> Connecting::judge() {
+std::optional<int> ConnectTask::judge() {
     if (is_ready(connected_)) return exit_ok;
     if (options_.wait == Duration::zero() && !is_ending(connected_)) return exit_ok;
-    if (is_ending(connected_) && text_of(connected_, "backend_id") == spawned_) return say_how_it_ended();
+    if (is_ending(connected_) && text_of(connected_, "backend_id") == spawned_) return fail_ended();
     if (left() > Duration::zero()) return std::nullopt;
-    return say_that_it_is_late();
+    return fail_late();
 }
 
-int Connecting::say_how_it_ended() {
+int ConnectTask::fail_ended() {
     const auto answer = api_.get("/v1/backends/" + percent_encode(spawned_));
     const json::value backend = answer && answer->ok() ? field_of(answer->body, "backend") : json::value();
     const std::string reason = text_of(backend, "reason");
-    std::string text = "the backend " + spawned_ + " ended before it was ready";
+    std::string text = fmt::format("the backend {} ended before it was ready", spawned_);
     if (!reason.empty()) text += ": " + reason;
-    if (field_of(backend, "exit_code").is_number())
-        text += ", exit code " + std::to_string(number_of(backend, "exit_code"));
+    if (field_of(backend, "exit_code").is_number()) text += ", exit code " + count_of(backend, "exit_code");
     if (const std::string message = text_of(backend, "message"); !message.empty()) text += " (" + message + ")";
-    text += "; what it wrote is in logs/" + spawned_ + ".log of the drone " + spawned_drone_;
-    (void)fail(screen_, Error{reason == "start_timed_out" ? reason : "backend_ended", text});
-    return exit_failed;
+    text += fmt::format("; its output is in logs/{}.log of the drone {}", spawned_, spawned_drone_);
+    return fail(screen_, Error{reason == "start_timed_out" ? reason : "backend_ended", text}, exit_failed);
 }
 
-int Connecting::say_that_it_is_late() {
+int ConnectTask::fail_late() {
     const std::string id = text_of(connected_, "backend_id");
-    return fail(screen_, Error{"wait_timeout", "the backend " + id + " is " + text_of(connected_, "status") +
-                                                   " and not ready after " + format_duration(options_.wait) +
-                                                   "; follow it with 'holdfast backend status --watch " + id + "'"});
+    return fail(screen_,
+                Error{"wait_timeout", fmt::format("the backend {0} is {1}, and not ready after {2}; follow it with "
+                                                  "'holdfast backend status --watch {0}'",
+                                                  id, text_of(connected_, "status"), format_duration(options_.wait))});
 }
 
 void set(const char* name, const std::string& value) {
@@ -248,43 +240,107 @@ void set(const char* name, const std::string& value) {
 }
 
 /// Only returns if the command cannot be run.
-int exec(const Screen& screen, std::vector<std::string> command, const json::value& connected) {
+int exec(const Screen& screen, const std::vector<std::string>& given, const json::value& connected) {
     const std::string address = text_of(connected, "address");
+    std::vector<std::string> command = with_value(given, address);
     set("HOLDFAST_ADDRESS", address);
     set("HOLDFAST_BACKEND_ID", text_of(connected, "backend_id"));
     set("HOLDFAST_KEY", text_of(field_of(connected, "key"), "name"));
     set("HOLDFAST_FENCING_TOKEN", std::to_string(number_of(connected, "token")));
-    for (std::string& word : command)
-        for (std::size_t at = word.find("{}"); at != std::string::npos; at = word.find("{}", at + address.size()))
-            word.replace(at, 2, address);
     std::vector<char*> pointers;
     for (std::string& word : command)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);
     ::execvp(pointers[0], pointers.data());
     const int why = errno;
-    screen.complain(Error{"cannot_run", command[0] + ": " + std::strerror(why)});
+    screen.complain(Error{"cannot_run", fmt::format("cannot run '{}': {}", command[0], std::strerror(why))});
     return why == ENOENT ? exit_not_found : exit_cannot_run;
+}
+
+std::string ready_complaint(const std::string& text) {
+    const bool known = text == "tcp" || text == "started" || text.starts_with("http:/");
+    return known ? "" : "--ready must be tcp, started or http:/path";
+}
+
+void add_spawn_options(CLI::App* command, BackendArguments& options) {
+    add_text(command, "--spawn", options.spawn, "the shell command line that a drone starts if the key has no backend")
+        ->type_name("'COMMAND'")
+        ->envname("HOLDFAST_CONNECT_SPAWN");
+    command
+        ->add_option("--spawn-file", options.spawn_file,
+                     "the same as JSON, without a shell, as in docs/http-api.md; -: standard input")
+        ->type_name("FILE")
+        ->envname("HOLDFAST_CONNECT_SPAWN_FILE");
+    add_text(command, "--pool", options.pool, "the pool of drones to start it on; default: default")
+        ->type_name("NAME")
+        ->envname("HOLDFAST_CONNECT_POOL");
+    command->add_option("--env", options.env, "a variable for the backend's environment; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false)
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                const std::size_t equals = text.find('=');
+                return equals != 0 && equals != std::string::npos ? std::string{} : "--env must be NAME=VALUE";
+            },
+            "", "variable"))
+        ->envname("HOLDFAST_CONNECT_ENV");
+    command->add_option("--cwd", options.cwd, "the directory to start it in; default: the drone's own")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_CONNECT_CWD");
+    command->add_option("--port", options.port, "the port it listens on; default: a free one")
+        ->check(CLI::Range(1, 65'535))
+        ->type_name("NUMBER")
+        ->envname("HOLDFAST_CONNECT_PORT");
+    command
+        ->add_option(
+            "--ready", options.ready,
+            "when it is ready: its port accepts connections (tcp), it was started, or a GET succeeds; default: tcp")
+        ->type_name("tcp|started|http:/path")
+        ->check(CLI::Validator([](std::string& text) { return ready_complaint(text); }, "", "readiness"))
+        ->envname("HOLDFAST_CONNECT_READY");
+    add_duration(command, "--max-idle", options.max_idle, "stop it after this time without a connection")
+        ->envname("HOLDFAST_CONNECT_MAX_IDLE");
+    add_duration(command, "--lifetime", options.lifetime, "stop it after this time in any case")
+        ->envname("HOLDFAST_CONNECT_LIFETIME");
+    add_duration(command, "--start-timeout", options.start_timeout,
+                 "how long it may take to become ready; default: 60s")
+        ->envname("HOLDFAST_CONNECT_START_TIMEOUT");
 }
 
 }  // namespace
 
+void add_connect_options(CLI::App* command, BackendArguments& options) {
+    set_usage(command, "holdfast backend connect [KEY] [OPTIONS] [-- COMMAND [ARGUMENT...]]");
+    command->add_option("KEY", options.key,
+                        "the key: what one backend serves, such as a document or a room; default: a random one");
+    add_text(command, "--namespace", options.name_space, "the namespace of the key")->envname("HOLDFAST_NAMESPACE");
+    add_text(command, "--tag", options.tag, "the kind of backend; refused if the key is held with another tag")
+        ->envname("HOLDFAST_CONNECT_TAG");
+    add_spawn_options(command, options);
+    add_duration(command, "--ttl", options.ttl,
+                 "how long the key lasts without renewal, if a backend is started; default: the policy's")
+        ->envname("HOLDFAST_CONNECT_TTL");
+    add_text(command, "--user", options.user, "the user, recorded with the backend")->envname("HOLDFAST_CONNECT_USER");
+    add_duration(command, "--wait", options.wait, "how long to wait until it is ready; 0s: do not wait")
+        ->default_str("30s")
+        ->envname("HOLDFAST_CONNECT_WAIT");
+}
+
 int backend_connect_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     auto body = connect_body(arguments.backend);
-    if (!body) {
-        (void)fail(screen, body.error());
-        return exit_usage;
-    }
-    Connecting connecting{arguments, std::move(*body)};
-    if (const int failed = connecting.run(); failed != exit_ok) return failed;
-    const json::value& connected = connecting.connected();
+    if (!body) return fail(screen, body.error(), exit_usage);
+    ConnectTask task{arguments, std::move(*body)};
+    if (const int failed = task.run(); failed != exit_ok) return failed;
+    const json::value& connected = task.connected();
     if (!arguments.take.command.empty()) return exec(screen, arguments.take.command, connected);
     if (screen.json()) {
         screen.show(connected);
         return exit_ok;
     }
-    if (arguments.backend.key.empty()) screen.note("the key is " + shown_key(field_of(connected, "key")));
+    const json::value& key = field_of(connected, "key");
+    if (arguments.backend.key.empty())
+        screen.note("the key is " + shown_name(text_of(key, "namespace"), text_of(key, "name")));
     const std::string address = text_of(connected, "address");
     if (address.empty()) screen.note("it has no address yet: " + text_of(connected, "backend_id"));
     if (!address.empty()) screen.line(printable(address));

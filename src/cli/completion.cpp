@@ -1,5 +1,4 @@
-#include "cli/completion.h"
-
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -18,11 +17,11 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-/// Inside single quotes, for sh, zsh and fish alike once its quotes are doubled away.
+/// In single quotes, as sh, zsh and fish all read them.
 std::string in_quotes(const std::string& text) {
     std::string safe = "'";
     for (const char c : text)
-        c == '\'' ? safe += "'\\''" : safe += c;
+        safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return safe + "'";
 }
 
@@ -80,40 +79,6 @@ std::string bash_values(const CommandShape& root) {
     }
     return text;
 }
-
-}  // namespace
-
-std::string bash_completion(const CommandShape& root) {
-    std::string text =
-        "# bash completion for holdfast\n"
-        "_holdfast() {\n"
-        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word i\n"
-        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-        "        word=${COMP_WORDS[i]}\n"
-        "        if [[ $word == -- && $path == run ]]; then\n"
-        "            _command_offset $((i + 1)) 2>/dev/null || COMPREPLY=($(compgen -c -- \"$cur\"))\n"
-        "            return\n"
-        "        fi\n"
-        "        case \"$path|$word\" in\n";
-    for (const Place& place : places(root))
-        if (!place.path.empty()) {
-            const std::size_t last = place.path.rfind(' ');
-            const std::string parent = last == std::string::npos ? "" : place.path.substr(0, last);
-            text +=
-                "        " + in_quotes(parent + "|" + place.command.name) + ") path=" + in_quotes(place.path) + " ;;\n";
-        }
-    text += "        esac\n    done\n    case $prev in\n" + bash_values(root) + "    esac\n    case $path in\n";
-    const std::string common = joined(option_names(root));
-    for (const Place& place : places(root)) {
-        const std::string options = place.path.empty() ? common : joined(option_names(place.command)) + " " + common;
-        text += "    " + in_quotes(place.path) + ") if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W " +
-                in_quotes(options) + " -- \"$cur\")); else COMPREPLY=($(compgen -W " +
-                in_quotes(joined(words_after(place.command))) + " -- \"$cur\")); fi ;;\n";
-    }
-    return text + "    esac\n}\ncomplete -F _holdfast holdfast\n";
-}
-
-namespace {
 
 /// `'--ttl[how long]:value:(a b)'`, with zsh's special characters escaped.
 std::string zsh_option(const OptionShape& option) {
@@ -174,6 +139,36 @@ std::string fish_option(const OptionShape& option, const std::string& condition)
 }
 
 }  // namespace
+
+std::string bash_completion(const CommandShape& root) {
+    std::string text =
+        "# bash completion for holdfast\n"
+        "_holdfast() {\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word i\n"
+        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "        word=${COMP_WORDS[i]}\n"
+        "        if [[ $word == -- && $path == run ]]; then\n"
+        "            _command_offset $((i + 1)) 2>/dev/null || COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+        "            return\n"
+        "        fi\n"
+        "        case \"$path|$word\" in\n";
+    for (const Place& place : places(root))
+        if (!place.path.empty()) {
+            const std::size_t last = place.path.rfind(' ');
+            const std::string parent = last == std::string::npos ? "" : place.path.substr(0, last);
+            text +=
+                "        " + in_quotes(parent + "|" + place.command.name) + ") path=" + in_quotes(place.path) + " ;;\n";
+        }
+    text += "        esac\n    done\n    case $prev in\n" + bash_values(root) + "    esac\n    case $path in\n";
+    const std::string common = joined(option_names(root));
+    for (const Place& place : places(root)) {
+        const std::string options = place.path.empty() ? common : joined(option_names(place.command)) + " " + common;
+        text += "    " + in_quotes(place.path) + ") if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W " +
+                in_quotes(options) + " -- \"$cur\")); else COMPREPLY=($(compgen -W " +
+                in_quotes(joined(words_after(place.command))) + " -- \"$cur\")); fi ;;\n";
+    }
+    return text + "    esac\n}\ncomplete -F _holdfast holdfast\n";
+}
 
 std::string zsh_completion(const CommandShape& root) {
     std::string text = "#compdef holdfast\n";

@@ -1,4 +1,5 @@
 #include <boost/json/parse.hpp>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -12,6 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
+/// Below this a service is shown as about to end.
 constexpr auto ends_soon = 10s;
 
 bool is_glob(const std::string& text) {
@@ -40,20 +42,19 @@ std::string state_of(const json::value& service) {
     return flag_of(service, "stale") ? "stale" : "connected";
 }
 
-Table services_table(const json::array& services) {
-    Table table{{"NAME", "IDENTITY", "STATE", "REMAINING", "ADDRESS", "ALPN", "METADATA"}};
-    for (const json::value& service : services) {
-        const bool stale = flag_of(service, "stale");
-        const std::chrono::milliseconds left{number_of(service, "expires_in_ms")};
-        table.add({{text_of(service, "name"), Colour::bold},
-                   {text_of(service, "identity")},
-                   {state_of(service), stale ? Colour::yellow : Colour::green},
-                   {format_duration(left), left < ends_soon ? Colour::yellow : Colour::none},
-                   {text_of(service, "address")},
-                   {joined(array_of(service, "alpn"))},
-                   {metadata_text(service), Colour::dim}});
-    }
-    return table;
+const std::vector<std::string> service_headings{"NAME",    "IDENTITY", "STATE",   "REMAINING",
+                                                "ADDRESS", "ALPN",     "METADATA"};
+
+Table::Row service_row(const json::value& service) {
+    const bool stale = flag_of(service, "stale");
+    const std::chrono::milliseconds left{number_of(service, "expires_in_ms")};
+    return {{text_of(service, "name"), Colour::bold},
+            {text_of(service, "identity")},
+            {state_of(service), stale ? Colour::yellow : Colour::green},
+            {format_duration(left), left < ends_soon ? Colour::yellow : Colour::none},
+            {text_of(service, "address")},
+            {joined(array_of(service, "alpn"))},
+            {metadata_text(service), Colour::dim}};
 }
 
 /// Prints changes of the services, including those made while the stream was interrupted.
@@ -101,25 +102,22 @@ class ServiceWatch {
     void show(std::string_view type, const json::value& service) const {
         if (screen_.json()) return screen_.show(json::value{{"type", type}, {"service", service}});
         const Colour colour = type == "gone" ? Colour::yellow : type == "service" ? Colour::none : Colour::green;
-        std::string word(type);
-        word.append(type.size() < 10 ? 10 - type.size() : 0, ' ');
-        std::string line = coloured(word, colour, screen_.colours()) + "  " + printable(text_of(service, "name")) +
-                           "  " + text_of(service, "identity");
-        if (type != "gone") line += "  " + state_of(service) + "  " + printable(text_of(service, "address"));
-        screen_.line(line);
+        const std::string state =
+            type == "gone" ? "" : fmt::format("  {}  {}", state_of(service), printable(text_of(service, "address")));
+        screen_.line(fmt::format("{}  {}  {}{}", coloured(fmt::format("{:10}", type), colour, screen_.colours()),
+                                 printable(text_of(service, "name")), text_of(service, "identity"), state));
     }
 
     const Screen& screen_;
     std::map<std::string, json::value> known_;
-    std::set<std::string> listed_;  // on this connection
+    std::set<std::string> listed_;  ///< on this connection
     bool listed_once_ = false;
 };
 
 int watch_services(const Arguments& arguments) {
     const Screen screen{arguments.common};
     ServiceWatch watch{screen};
-    const std::string& name = arguments.discover.name;
-    const std::string target = "/v1/service-events" + (name.empty() ? "" : "?name=" + percent_encode(name));
+    const std::string target = with_query("/v1/service-events", {{"name", arguments.discover.name}});
     return EventFollower{arguments.common,
                          target,
                          {[&](const StreamEvent& event) { watch.on_event(event); }, [&] { watch.on_connected(); }}}
@@ -130,30 +128,20 @@ int show_service(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const auto answer = api.get("/v1/services/" + percent_encode(arguments.discover.name));
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json())
-        screen.show(answer->body);
-    else
-        screen.show(services_table(json::array{field_of(answer->body, "service")}));
+    if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
+    Table table{service_headings};
+    table.add(service_row(field_of(answer->body, "service")));
+    screen.show(table);
     return exit_ok;
 }
 
 int list_services(const Arguments& arguments) {
-    const Screen screen{arguments.common};
-    Api api{arguments.common};
     const std::string& glob = arguments.discover.name;
-    const auto answer =
-        api.get_all("/v1/services?limit=1000" + (glob.empty() ? "" : "&name=" + percent_encode(glob)), "services");
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json())
-        screen.show(answer->body);
-    else if (array_of(answer->body, "services").empty())
-        screen.note(glob.empty() ? "no services" : "no services with such a name");
-    else
-        screen.show(services_table(array_of(answer->body, "services")));
-    return exit_ok;
+    return show_list(arguments.common, {.target = with_query("/v1/services", {{"limit", "1000"}, {"name", glob}}),
+                                        .items = "services",
+                                        .headings = service_headings,
+                                        .row = service_row,
+                                        .none = glob.empty() ? "no services" : "no services with such a name"});
 }
 
 }  // namespace

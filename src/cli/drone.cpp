@@ -18,71 +18,13 @@
 namespace holdfast {
 namespace {
 
-const CLI::Validator is_server_list{[](std::string& urls) {
-                                        const auto servers = parse_servers(urls);
-                                        if (servers) urls = *servers;
-                                        return servers ? std::string{} : servers.error().message;
-                                    },
-                                    "", "server"};
+namespace json = boost::json;
 
 const CLI::Validator is_drone_name{
     [](std::string& name) {
-        return drone::is_name(name) ? std::string{} : "a name is 1 to 128 letters, digits, '-', '_' and '.'";
+        return drone::is_name(name) ? std::string{} : "a name has 1 to 128 letters, digits, '-', '_' and '.'";
     },
     "", "name"};
-
-}  // namespace
-
-void add_drone_options(CLI::App* command, DroneArguments& options) {
-    command
-        ->add_option("--controller", options.controllers,
-                     "the servers that order backends, all nodes of a cluster with commas; default --server")
-        ->type_name("URL[,URL...]")
-        ->transform(is_server_list)
-        ->envname("HOLDFAST_CONTROLLER");
-    command->add_option("--pool", options.pool, "which orders it takes")
-        ->type_name("NAME")
-        ->check(is_drone_name & CLI::Validator(
-                                    [](std::string& name) {
-                                        return name.size() <= 64 ? std::string{}
-                                                                 : "a pool's name has at most 64 characters";
-                                    },
-                                    "", "length"))
-        ->capture_default_str()
-        ->envname("HOLDFAST_DRONE_POOL");
-    command->add_option("--id", options.id, "its name; default one that its state directory keeps")
-        ->type_name("NAME")
-        ->check(is_drone_name)
-        ->envname("HOLDFAST_DRONE_ID");
-    command->add_option("--capacity", options.capacity, "backends at one time")
-        ->check(CLI::Range(std::size_t{1}, drone::DroneCore::max_capacity))
-        ->type_name("NUMBER")
-        ->capture_default_str()
-        ->envname("HOLDFAST_DRONE_CAPACITY");
-    command
-        ->add_option("--state-dir", options.state_dir,
-                     "where its logs and its list of backends are kept; default drone/ in your state home")
-        ->type_name("DIR")
-        ->envname("HOLDFAST_DRONE_STATE_DIR");
-    command
-        ->add_option("--address", options.address,
-                     "the host under which its backends are reached; default 127.0.0.1 if all servers are here")
-        ->type_name("HOST")
-        ->envname("HOLDFAST_DRONE_ADDRESS");
-    command->add_option("--log-level", options.log_level, "what to log")
-        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-        ->capture_default_str()
-        ->envname("HOLDFAST_LOG_LEVEL");
-}
-
-void add_drone_drain_options(CLI::App* command, DroneArguments& options) {
-    command->add_option("DRONE", options.named, "which")->required();
-    command->add_flag("--undo", options.undo, "let it take new work again")->envname("HOLDFAST_DRONE_UNDO");
-}
-
-namespace {
-
-namespace json = boost::json;
 
 Table::Row drone_row(const json::value& drone) {
     const bool healthy = flag_of(drone, "healthy");
@@ -97,6 +39,51 @@ Table::Row drone_row(const json::value& drone) {
 }
 
 }  // namespace
+
+void add_drone_options(CLI::App* command, DroneArguments& options) {
+    command
+        ->add_option(
+            "--controller", options.controllers,
+            "the servers that order backends: all nodes of a cluster, separated by commas; default: those of --server")
+        ->type_name("URL[,URL...]")
+        ->transform(server_list())
+        ->envname("HOLDFAST_CONTROLLER");
+    command->add_option("--pool", options.pool, "the pool of drones that this one belongs to")
+        ->type_name("NAME")
+        ->check(is_drone_name & CLI::Validator(
+                                    [](std::string& name) {
+                                        return name.size() <= 64 ? std::string{}
+                                                                 : "a pool's name has at most 64 characters";
+                                    },
+                                    "", "length"))
+        ->capture_default_str()
+        ->envname("HOLDFAST_DRONE_POOL");
+    command
+        ->add_option("--id", options.id, "the name of this drone; default: a random one, kept in its state directory")
+        ->type_name("NAME")
+        ->check(is_drone_name)
+        ->envname("HOLDFAST_DRONE_ID");
+    add_count(command, options.capacity,
+              {"--capacity", "the largest number of backends at one time", drone::DroneCore::max_capacity})
+        ->envname("HOLDFAST_DRONE_CAPACITY");
+    command
+        ->add_option("--state-dir", options.state_dir,
+                     "the directory of its logs and its list of backends; default: drone/ in your state home")
+        ->type_name("DIR")
+        ->envname("HOLDFAST_DRONE_STATE_DIR");
+    command
+        ->add_option(
+            "--address", options.address,
+            "the host at which its backends are reached; default: 127.0.0.1 if all servers are on this machine")
+        ->type_name("HOST")
+        ->envname("HOLDFAST_DRONE_ADDRESS");
+    add_log_level(command, options.log_level);
+}
+
+void add_drone_drain_options(CLI::App* command, DroneArguments& options) {
+    command->add_option("DRONE", options.named, "the name of the drone")->required();
+    command->add_flag("--undo", options.undo, "give it new work again")->envname("HOLDFAST_DRONE_UNDO");
+}
 
 int drone_command(const Arguments& arguments) {
     const DroneArguments& given = arguments.drone;
@@ -119,21 +106,11 @@ int drone_command(const Arguments& arguments) {
 }
 
 int drone_list_command(const Arguments& arguments) {
-    const Screen screen{arguments.common};
-    Api api{arguments.common};
-    const auto answer = api.get_all("/v1/drones?limit=1000", "drones");
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    Table table{{"DRONE", "POOL", "STATE", "BACKENDS", "CAPACITY", "ADDRESS"}};
-    for (const json::value& drone : array_of(answer->body, "drones"))
-        table.add(drone_row(drone));
-    if (screen.json())
-        screen.show(answer->body);
-    else if (array_of(answer->body, "drones").empty())
-        screen.note("no drone is known");
-    else
-        screen.show(table);
-    return exit_ok;
+    return show_list(arguments.common, {.target = "/v1/drones?limit=1000",
+                                        .items = "drones",
+                                        .headings = {"DRONE", "POOL", "STATE", "BACKENDS", "CAPACITY", "ADDRESS"},
+                                        .row = drone_row,
+                                        .none = "no drone is known"});
 }
 
 int drone_drain_command(const Arguments& arguments) {
@@ -143,13 +120,8 @@ int drone_drain_command(const Arguments& arguments) {
     const bool draining = !arguments.drone.undo;
     const auto answer =
         api.send("POST", "/v1/drones/" + percent_encode(id) + "/drain", json::object{{"draining", draining}});
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    if (screen.json())
-        screen.show(answer->body);
-    else
-        screen.line(printable(id) + (draining ? " takes no new work; what it runs goes on" : " takes new work again"));
-    return exit_ok;
+    return show_done(screen, answer,
+                     id + (draining ? " gets no new work; its backends keep running" : " gets new work again"));
 }
 
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <fmt/format.h>
 #include <string>
 #include <string_view>
 #include <sys/wait.h>
@@ -16,57 +17,6 @@
 #include "supervise/supervisor.h"
 
 namespace holdfast {
-
-/// `holdfast elect GROUP` without a command: shows the leader, and every change as it happens, until a signal arrives.
-class LeaderWatch {
- public:
-    explicit LeaderWatch(const Arguments& arguments);
-
-    /// Returns the exit code.
-    int run();
-
- private:
-    /// Reads the leader from the server. Prints nothing if it is known already.
-    Result<Answer> look();
-    void look_again();
-    void on_event(const StreamEvent& event);
-    void show(std::string_view event, const std::string& at) const;
-
-    std::string group_;
-    std::string resource_;
-    Screen screen_;
-    LeaderView view_;
-    EventFollower follower_;
-};
-
-namespace {
-
-/// The parser never sees the command and so cannot describe it.
-class ElectFormatter : public CLI::Formatter {
- public:
-    std::string make_usage(const CLI::App*, std::string) const override {
-        return "Usage: holdfast elect GROUP [OPTIONS] [-- COMMAND [ARGUMENT...]]\n";
-    }
-};
-
-}  // namespace
-
-void add_elect_options(CLI::App* command, Arguments& arguments) {
-    TakeOptions& take = arguments.take;
-    command->formatter(std::make_shared<ElectFormatter>());
-    command->add_option("GROUP", arguments.elect.group, "what there is one leader of; the lease is leader:GROUP")
-        ->required();
-    add_duration(
-        command, "--ttl", take.ttl,
-        "how soon another leads if this machine vanishes, and never before the command is dead; else the policy's "
-        "default")
-        ->envname("HOLDFAST_TTL");
-    command->add_option("--holder", take.holder, "who stands; default user@host")
-        ->type_name("TEXT")
-        ->envname("HOLDFAST_HOLDER");
-    add_leave_daemons(command, take.leave_daemons)->envname("HOLDFAST_LEAVE_DAEMONS");
-}
-
 namespace {
 
 namespace json = boost::json;
@@ -82,42 +32,62 @@ FilterOptions filter_of(const std::string& resource) {
     return filter;
 }
 
-}  // namespace
+/// `holdfast elect GROUP` without a command: shows the leader, and every change as it happens, until a signal arrives.
+class LeaderWatch {
+ public:
+    explicit LeaderWatch(const Arguments& arguments);
+
+    /// Returns the exit code.
+    int run();
+
+ private:
+    /// Reads the leader from the server. Prints nothing if it is known already.
+    Result<Answer> read();
+    void read_again();
+    void on_event(const StreamEvent& event);
+    void show(std::string_view event, const std::string& at) const;
+
+    std::string group_;
+    std::string resource_;
+    Screen screen_;
+    LeaderView view_;
+    EventFollower follower_;
+};
 
 LeaderWatch::LeaderWatch(const Arguments& arguments)
     : group_(arguments.elect.group),
       resource_(core::leader_resource(group_)),
       screen_(arguments.common),
       follower_(arguments.common, events_target(filter_of(resource_)),
-                {[this](const StreamEvent& event) { on_event(event); }, [this] { look_again(); }}) {}
+                {[this](const StreamEvent& event) { on_event(event); }, [this] { read_again(); }}) {}
 
 int LeaderWatch::run() {
-    const auto answer = look();
+    const auto answer = read();
     if (follower_.stopped()) return exit_ok;
     if (!answer) return fail(screen_, answer.error());
     if (!answer->ok()) return fail(screen_, *answer);
     return follower_.run();
 }
 
-Result<Answer> LeaderWatch::look() {
+Result<Answer> LeaderWatch::read() {
     auto answer = follower_.ask().get("/v1/leaders/" + percent_encode(group_));
     if (!answer || !answer->ok()) return answer;
     resource_ = text_of(answer->body, "resource");
     std::optional<LeaderTerm> term;
     if (field_of(answer->body, "leader").is_string()) term = term_of(answer->body, "leader");
-    if (view_.looked(std::move(term))) show("now", format_wall_time(wall_clock_ms()));
+    if (view_.observed(std::move(term))) show("now", format_wall_time(wall_clock_ms()));
     return answer;
 }
 
 /// The stream reports only events from here on; a read finds what happened before it began.
-void LeaderWatch::look_again() {
-    const auto answer = look();
+void LeaderWatch::read_again() {
+    const auto answer = read();
     if (follower_.stopped() || (answer && answer->ok())) return;
-    screen_.note("cannot ask who leads: " + (answer ? error_code_of(*answer) : answer.error().message));
+    screen_.note("cannot find out who leads: " + (answer ? error_code_of(*answer) : answer.error().message));
 }
 
 void LeaderWatch::on_event(const StreamEvent& event) {
-    if (event.type == "missed") return look_again();
+    if (event.type == "missed") return read_again();
     boost::system::error_code malformed;
     const json::value data = json::parse(event.data, malformed);
     if (malformed || text_of(data, "resource") != resource_ || text_of(data, "predicate") != "MUTATES") return;
@@ -137,14 +107,13 @@ void LeaderWatch::show(std::string_view event, const std::string& at) const {
         return screen_.show(line);
     }
     const std::string who = term ? printable(term->leader) : "nobody";
-    std::string line = at + "  " + coloured(who, term ? Colour::green : Colour::yellow, screen_.colours()) + " leads " +
-                       printable(group_);
-    if (term) line += " with token " + std::to_string(term->token);
-    if (!term && event != "now") line += ": " + std::string(event);
-    screen_.line(line);
+    const std::string more = term             ? fmt::format(" with token {}", term->token)
+                             : event != "now" ? fmt::format(": {}", event)
+                                              : "";
+    screen_.line(fmt::format("{}  {} leads {}{}", at,
+                             coloured(who, term ? Colour::green : Colour::yellow, screen_.colours()), printable(group_),
+                             more));
 }
-
-namespace {
 
 TakeOptions candidacy(const Arguments& arguments) {
     TakeOptions take = arguments.take;
@@ -167,18 +136,34 @@ int lead(const Arguments& arguments) {
                         .signals = signals,
                         .environment = {"HOLDFAST_GROUP=" + group},
                         .on_granted = [&](const Lease& lease) {
-                            screen.note("leads " + group + " with token " + std::to_string(lease.token()));
+                            screen.note(fmt::format("leads {} with token {}", group, lease.token()));
                         }}};
         const LeasedRun::Ending ending = term.run();
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
         if (!ending.lost) return ending.exit_code;
         if (ending.told_to_end) return 128 + *ending.told_to_end;
-        screen.note("does not lead " + group + " any more, and the command was stopped; standing again");
+        screen.note(fmt::format("no longer leads {}, and the command was stopped; standing again", group));
     }
 }
 
 }  // namespace
+
+void add_elect_options(CLI::App* command, Arguments& arguments) {
+    TakeOptions& take = arguments.take;
+    set_usage(command, "holdfast elect GROUP [OPTIONS] [-- COMMAND [ARGUMENT...]]");
+    command->add_option("GROUP", arguments.elect.group, "the group that has one leader; the lease is leader:GROUP")
+        ->required();
+    add_duration(
+        command, "--ttl", take.ttl,
+        "how soon another may lead if this machine vanishes, which is never before the command has ended; default: the "
+        "policy's")
+        ->envname("HOLDFAST_TTL");
+    command->add_option("--holder", take.holder, "the candidate; default: user@host")
+        ->type_name("TEXT")
+        ->envname("HOLDFAST_HOLDER");
+    add_leave_daemons(command, take.leave_daemons)->envname("HOLDFAST_LEAVE_DAEMONS");
+}
 
 int elect_command(const Arguments& arguments) {
     if (arguments.take.command.empty()) return LeaderWatch{arguments}.run();

@@ -7,6 +7,12 @@
 #include "cli/exit_codes.h"
 
 namespace holdfast {
+namespace {
+
+constexpr auto min_reconnect_pause = 200ms;
+constexpr auto max_reconnect_pause = 5000ms;
+
+}  // namespace
 
 std::optional<StreamEvent> EventReader::line(std::string_view text) {
     if (text.ends_with('\r')) text.remove_suffix(1);
@@ -33,25 +39,11 @@ void EventReader::restart() {
     id_.clear();
 }
 
-namespace {
-
-constexpr auto reconnect_pause_min = 200ms;
-constexpr auto max_reconnect_pause = 5000ms;
-
-}  // namespace
-
 std::string events_target(const FilterOptions& filter) {
-    std::string query;
-    const auto add = [&](std::string_view name, const std::string& value) {
-        if (value.empty()) return;
-        query += query.empty() ? '?' : '&';
-        query.append(name).append("=").append(percent_encode(value));
-    };
-    if (filter.renewed) add("renewed", "true");
-    add("holder", filter.holder);
-    add("prefix", filter.prefix);
-    add("namespace", filter.name_space);
-    return "/v1/events" + query;
+    return with_query("/v1/events", {{"renewed", filter.renewed ? "true" : ""},
+                                     {"holder", filter.holder},
+                                     {"prefix", filter.prefix},
+                                     {"namespace", filter.name_space}});
 }
 
 EventFollower::EventFollower(const CommonOptions& options, std::string target, Reader reader)
@@ -66,7 +58,7 @@ EventFollower::EventFollower(const CommonOptions& options, std::string target, R
       }) {}
 
 int EventFollower::run() {
-    auto pause = reconnect_pause_min;
+    auto pause = min_reconnect_pause;
     for (;;) {
         const auto answer = follow();
         if (stopped()) return exit_ok;
@@ -77,7 +69,7 @@ int EventFollower::run() {
         const Error error = answer ? Error{"unreachable", "the stream ended"} : answer.error();
         if (!connected_once_) return fail(screen_, error);
         if (connected_) screen_.note(error.message + "; trying to reconnect");
-        if (connected_) pause = reconnect_pause_min;
+        if (connected_) pause = min_reconnect_pause;
         connected_ = false;
         stop_.sleep_for(pause);
         pause = std::min(pause * 2, max_reconnect_pause);

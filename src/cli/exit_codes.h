@@ -1,7 +1,5 @@
 #pragma once
 
-#include <holdfast/outcome.h>
-
 #include <string>
 #include <string_view>
 
@@ -37,8 +35,5 @@ bool says_later(int status);
 
 /// Combines two exit codes. Every other failure takes precedence over `not now`, since a retry would not fix it.
 int worst_of(int one, int other);
-
-/// The failure as text: who holds the lease and until when, or what to do about it.
-std::string describe(const Failure& failure);
 
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/code.h"
@@ -19,14 +20,14 @@ namespace json = boost::json;
 
 /// The wait of one request when waiting for ever; the policy cuts it to its own maximum.
 constexpr Duration wait_slice = 10min;
-/// The interval of retries while a server recovers or restarts.
+/// The pause between retries while a server recovers or restarts.
 constexpr auto retry_pause = 500ms;
 
 /// The same identity as in `mcp` and `guard`, so that they recognize each other's leases in a work tree.
-WorkTreeIdentity identity_here(const WorkTreeIdentity& said) {
-    if (!said.holder.empty() && !said.name_space.empty()) return said;
+WorkTreeIdentity identity_here(const WorkTreeIdentity& given) {
+    if (!given.holder.empty() && !given.name_space.empty()) return given;
     const auto repository = GitRepository::open();
-    return work_tree_identity(said, repository ? &*repository : nullptr);
+    return work_tree_identity(given, repository ? &*repository : nullptr);
 }
 
 /// The holder alone: leases have their namespace in their name.
@@ -77,11 +78,11 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
         const std::string code = error_code_of(*answer);
         const auto known = core::code_in(code);
         const bool pending = known == core::Code::idempotency_in_progress;  // from a call whose connection was lost
-        const bool passes = answer->status >= 500 && exit_code_of(*answer) == exit_not_now;
+        const bool passes = is_temporary(*answer);
         const bool helps = pending || passes || known == core::Code::wait_timeout;
         if (!pending) body["idempotency_key"] = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
-        const std::string conflicts = describe_conflicts(*answer);
+        const std::string conflicts = describe_conflicts(answer->body);
         screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));
         if (known != core::Code::wait_timeout) stop.sleep_for(retry_pause);
     }
@@ -90,7 +91,7 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
 void show_granted(const Screen& screen, const json::value& body) {
     if (screen.json()) return screen.show(body);
     for (const json::value& lease : array_of(body, "leases"))
-        screen.line(printable(text_of(lease, "id")) + " " + std::to_string(number_of(lease, "token")));
+        screen.line(fmt::format("{} {}", printable(text_of(lease, "id")), number_of(lease, "token")));
     const json::array& leases = array_of(body, "leases");
     if (leases.empty()) return;
     const auto left = format_duration(std::chrono::milliseconds{number_of(leases[0], "ttl_ms")});
@@ -98,8 +99,8 @@ void show_granted(const Screen& screen, const json::value& body) {
         return core::owner_of(text_of(lease, "id")) == core::Owner::leaders;
     });
     const std::string session = leads ? " --session " + text_of(leases[0], "session") : "";
-    screen.note("held by " + text_of(leases[0], "holder") + " for " + left +
-                "; keep it with 'holdfast renew', give it back with 'holdfast release" + session + "'");
+    screen.note(fmt::format("held by {} for {}; keep it with 'holdfast renew', give it back with 'holdfast release{}'",
+                            text_of(leases[0], "holder"), left, session));
 }
 
 json::array names(const NamedOptions& named) {
@@ -114,7 +115,7 @@ json::array names(const NamedOptions& named) {
 }
 
 /// Registers the holder as an agent, if a priority is given.
-Result<Answer> enrol(Api& api, const TakeOptions& take) {
+Result<Answer> register_if_agent(Api& api, const TakeOptions& take) {
     if (take.priority.empty()) return Answer{200, json::object{}};
     return register_agent(api, {take.holder, take.priority, take.epoch});
 }
@@ -156,8 +157,8 @@ int show_renewed(const Screen& screen, const json::value& body) {
 std::string holders_of(const json::value& result) {
     std::string text;
     for (const json::value& current : array_of(result, "current"))
-        text += (text.empty() ? "" : ", ") + text_of(current, "holder") + " (" + text_of(current, "predicate") + ", " +
-                remaining_of(current) + ")";
+        text += fmt::format("{}{} ({}, {})", text.empty() ? "" : ", ", text_of(current, "holder"),
+                            text_of(current, "predicate"), remaining_of(current));
     return text.empty() ? "nobody" : text;
 }
 
@@ -171,8 +172,8 @@ int acquire_command(const Arguments& arguments) {
     take.holder = who.holder;
     take.name_space = who.name_space;
     StopOnSignal stop{[&api] { api.connection().stop(); }};
-    const auto enrolled = enrol(api, take);
-    const auto answer = enrolled && enrolled->ok() ? acquire(api, take, screen, stop) : enrolled;
+    const auto registered = register_if_agent(api, take);
+    const auto answer = registered && registered->ok() ? acquire(api, take, screen, stop) : registered;
     if (stop.signal() != 0) return 128 + stop.signal();
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
@@ -214,9 +215,9 @@ int release_command(const Arguments& arguments) {
         for (const json::value& result : array_of(all->body, "results"))
             leases.push_back(text_of(result, "id"));
     }
-    std::string query = "?holder=" + percent_encode(named.holder);
-    if (named.epoch) query += "&epoch=" + std::to_string(*named.epoch);
-    if (!named.session.empty()) query += "&session=" + percent_encode(named.session);
+    const std::string query = with_query("", {{"holder", named.holder},
+                                              {"epoch", named.epoch ? std::to_string(*named.epoch) : ""},
+                                              {"session", named.session}});
     int exit_code = exit_ok;
     json::array results;
     for (const std::string& lease : leases) {
@@ -225,7 +226,8 @@ int release_command(const Arguments& arguments) {
         results.push_back(answer->body);
         if (!answer->ok() && !screen.json()) exit_code = worst_of(exit_code, fail(screen, *answer));
         if (!answer->ok() && screen.json()) exit_code = worst_of(exit_code, exit_code_of(*answer));
-        if (answer->ok() && !screen.json()) screen.line(printable(lease) + " " + text_of(answer->body, "state"));
+        if (answer->ok() && !screen.json())
+            screen.line(fmt::format("{} {}", printable(lease), text_of(answer->body, "state")));
     }
     if (screen.json()) screen.show(results.size() == 1 ? results[0] : json::value{{"results", results}});
     return exit_code;

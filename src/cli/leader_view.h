@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace holdfast {
 
@@ -19,15 +21,31 @@ struct LeaderTerm {
 class LeaderView {
  public:
     /// The result of a read from the server; nothing: there is no leader.
-    bool looked(std::optional<LeaderTerm> term);
-    bool began(LeaderTerm term);
-    bool ended(std::uint64_t token);
+    bool observed(std::optional<LeaderTerm> term) {
+        if (known_ && term == term_) return false;
+        known_ = true;
+        if (term) newest_ = std::max(newest_, term->token);
+        term_ = std::move(term);
+        return true;
+    }
+    bool began(LeaderTerm term) {
+        if (term.token <= newest_) return false;
+        known_ = true;
+        newest_ = term.token;
+        term_ = std::move(term);
+        return true;
+    }
+    bool ended(std::uint64_t token) {
+        if (!term_ || term_->token != token) return false;
+        term_.reset();
+        return true;
+    }
 
     const std::optional<LeaderTerm>& term() const { return term_; }
 
  private:
     bool known_ = false;
-    std::uint64_t newest_ = 0;  // the highest token seen
+    std::uint64_t newest_ = 0;  ///< the highest token seen
     std::optional<LeaderTerm> term_;
 };
 

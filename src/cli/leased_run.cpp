@@ -1,6 +1,7 @@
 #include "cli/leased_run.h"
 
 #include <cstring>
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <sys/wait.h>
@@ -11,8 +12,8 @@
 #include "base/code.h"
 #include "cli/api.h"
 #include "cli/commands.h"
-#include "cli/default_holder.h"
 #include "cli/exit_codes.h"
+#include "cli/options.h"
 #include "supervise/cgroup.h"
 #include "supervise/supervisor.h"
 
@@ -20,8 +21,8 @@ namespace holdfast {
 namespace {
 
 constexpr std::chrono::milliseconds for_ever = 24h * 365;
-/// The interval of attempts to register with an unreachable server.
-constexpr auto enrol_pause = 500ms;
+/// The pause between attempts to register with an unreachable server.
+constexpr auto register_pause = 500ms;
 
 AcquireOptions acquire_options(const TakeOptions& take) {
     AcquireOptions options;
@@ -33,95 +34,12 @@ AcquireOptions acquire_options(const TakeOptions& take) {
     return options;
 }
 
-Failure refusal_of(const Answer& answer) {
-    return {.outcome = Outcome::refused,
-            .code = error_code_of(answer),
-            .message = text_of(field_of(answer.body, "error"), "message"),
-            .retry_in = field_of(answer.body, "retry_in_ms").is_number()
-                            ? std::optional{std::chrono::milliseconds{number_of(answer.body, "retry_in_ms")}}
-                            : std::nullopt};
-}
-
-/// True if the server answered that it cannot at the moment.
-bool passes(const Answer& answer) {
-    return answer.status >= 500 && exit_code_of(answer) == exit_not_now;
-}
-
 bool may_pass(Outcome outcome) {
     return outcome != Outcome::refused && outcome != Outcome::die && outcome != Outcome::cancelled;
 }
 
-}  // namespace
-
-Taking::Taking(const CommonOptions& common, const TakeOptions& take, const Screen& screen)
-    : client_({.server = common.server,
-               .holder = take.holder.empty() ? default_holder() : take.holder,
-               .epoch = take.epoch}),
-      common_(common),
-      take_(take),
-      screen_(screen),
-      done_(eventfd(0, EFD_CLOEXEC)),
-      thread_([this] { run(); }) {}
-
-bool Taking::wait(std::chrono::milliseconds time) const {
-    pollfd waiting{fd(), POLLIN, 0};
-    return ::poll(&waiting, 1, static_cast<int>(time.count())) == 1;
-}
-
-Acquired& Taking::answer() {
-    if (thread_.joinable()) thread_.join();
-    return *answer_;
-}
-
-void Taking::run() {
-    std::vector<Intent> intents;
-    for (const std::string& resource : take_.resources)
-        intents.push_back({resource, take_.predicate});
-    if (auto failure = enrol())
-        answer_.emplace(std::move(*failure));
-    else
-        acquire(intents);
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(done_.get(), &one, sizeof one);
-}
-
-void Taking::acquire(const std::vector<Intent>& intents) {
-    AcquireOptions options = acquire_options(take_);
-    options.stop = stop_.get_token();
-    answer_.emplace(client_.acquire(intents, options));
-    // A first request without a wait reveals the holders to wait for.
-    while (waits() && !*answer_ && may_pass(answer_->outcome())) {
-        screen_.note("waiting: " + describe(answer_->failure()));
-        options.wait = take_.wait_for_ever ? for_ever : std::chrono::ceil<std::chrono::milliseconds>(*take_.wait);
-        answer_.emplace(client_.acquire(intents, options));
-        if (!take_.wait_for_ever) break;
-    }
-}
-
-/// Registers the holder as an agent, if a priority is given; waits for an unreachable server as for a turn.
-std::optional<Failure> Taking::enrol() {
-    if (take_.priority.empty()) return std::nullopt;
-    const HolderInstant start = holder_clock_now();
-    for (bool told = false;;) {
-        Api api{common_};
-        const auto answer = register_agent(api, {client_.holder(), take_.priority, take_.epoch});
-        if (answer && answer->ok()) return std::nullopt;
-        const Failure failure = answer ? refusal_of(*answer)
-                                       : Failure{.outcome = Outcome::unreachable,
-                                                 .code = answer.error().code,
-                                                 .message = answer.error().message};
-        const bool goes_on = take_.wait_for_ever || holder_clock_now() - start < take_.wait.value_or(0s);
-        const bool helps = answer ? passes(*answer) : failure.code == "unreachable";
-        if (!helps || !goes_on) return failure;
-        if (!std::exchange(told, true)) screen_.note("waiting: " + describe(failure));
-        std::this_thread::sleep_for(enrol_pause);
-    }
-}
-
-namespace {
-
-/// An interrupted wait should neither leave a lease behind nor wait for a server that hangs.
-constexpr auto last_answer = 1s;
+/// An interrupted wait must neither leave a lease behind nor hang with the server.
+constexpr auto give_up_timeout = 1s;
 
 int exit_code_for(const Failure& failure) {
     if (failure.outcome == Outcome::lost) return exit_lost;
@@ -152,27 +70,92 @@ std::vector<std::string> environment_of(const Lease& lease) {
 /// None if daemons may keep running: they would stay in the cgroup for ever.
 Cgroup cgroup_of_the_command(const TakeOptions& take) {
     const auto parent = take.leave_daemons ? std::nullopt : writable_cgroup();
-    return Cgroup{parent ? *parent + "/holdfast-run-" + std::to_string(getpid()) : ""};
+    return Cgroup{parent ? fmt::format("{}/holdfast-run-{}", *parent, getpid()) : ""};
 }
 
 }  // namespace
+
+AcquireTask::AcquireTask(const CommonOptions& common, const TakeOptions& take, const Screen& screen)
+    : client_({.server = common.server,
+               .holder = take.holder.empty() ? default_holder() : take.holder,
+               .epoch = take.epoch}),
+      common_(common),
+      take_(take),
+      screen_(screen),
+      done_(eventfd(0, EFD_CLOEXEC)),
+      thread_([this] { run(); }) {}
+
+bool AcquireTask::wait(std::chrono::milliseconds time) const {
+    pollfd waiting{fd(), POLLIN, 0};
+    return ::poll(&waiting, 1, static_cast<int>(time.count())) == 1;
+}
+
+Acquired& AcquireTask::answer() {
+    if (thread_.joinable()) thread_.join();
+    return *answer_;
+}
+
+void AcquireTask::run() {
+    std::vector<Intent> intents;
+    for (const std::string& resource : take_.resources)
+        intents.push_back({resource, take_.predicate});
+    if (auto failure = register_agent_first())
+        answer_.emplace(std::move(*failure));
+    else
+        acquire(intents);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
+}
+
+void AcquireTask::acquire(const std::vector<Intent>& intents) {
+    AcquireOptions options = acquire_options(take_);
+    options.stop = stop_.get_token();
+    answer_.emplace(client_.acquire(intents, options));
+    // A first request without a wait reveals the holders to wait for.
+    while (waits() && !*answer_ && may_pass(answer_->outcome())) {
+        screen_.note("waiting: " + describe(answer_->failure()));
+        options.wait = take_.wait_for_ever ? for_ever : std::chrono::ceil<std::chrono::milliseconds>(*take_.wait);
+        answer_.emplace(client_.acquire(intents, options));
+        if (!take_.wait_for_ever) break;
+    }
+}
+
+/// Registers the holder as an agent, if a priority is given; waits for an unreachable server as for a turn.
+std::optional<Failure> AcquireTask::register_agent_first() {
+    if (take_.priority.empty()) return std::nullopt;
+    const HolderInstant start = holder_clock_now();
+    for (bool noted = false;;) {
+        Api api{common_};
+        const auto answer = register_agent(api, {client_.holder(), take_.priority, take_.epoch});
+        if (answer && answer->ok()) return std::nullopt;
+        const Failure failure = answer ? failure_of(*answer)
+                                       : Failure{.outcome = Outcome::unreachable,
+                                                 .code = answer.error().code,
+                                                 .message = answer.error().message};
+        const bool goes_on = take_.wait_for_ever || holder_clock_now() - start < take_.wait.value_or(0s);
+        const bool helps = answer ? is_temporary(*answer) : failure.code == "unreachable";
+        if (!helps || !goes_on) return failure;
+        if (!std::exchange(noted, true)) screen_.note("waiting: " + describe(failure));
+        std::this_thread::sleep_for(register_pause);
+    }
+}
 
 LeasedRun::Ending LeasedRun::run() {
     // The guardian starts first: it must not inherit connections, and it should be running when the lease is granted.
     auto command = GuardedCommand::prepare({.command = parts_.take.command, .mask = parts_.signals.mask_before()});
     if (!command) return complain(command.error(), exit_failed);
-    Taking taking{parts_.common, parts_.take, parts_.screen};
-    await(taking, *command);
-    if (!taking.answer()) {
-        const Failure& failure = taking.answer().failure();
+    AcquireTask task{parts_.common, parts_.take, parts_.screen};
+    await(task, *command);
+    if (!task.answer()) {
+        const Failure& failure = task.answer().failure();
         parts_.screen.complain({failure.code, describe(failure)}, failure.retry_in);
         return {exit_code_for(failure)};
     }
-    Lease& lease = taking.answer().lease();
+    Lease& lease = task.answer().lease();
     if (parts_.on_granted) parts_.on_granted(lease);
     const Ending ending = work(*command, lease);
     if (!lease.release() && !ending.lost)
-        parts_.screen.note("the server could not be told that the lease is over; it ends by itself");
+        parts_.screen.note("could not release the lease, because the server did not answer; it expires by itself");
     return ending;
 }
 
@@ -181,9 +164,9 @@ LeasedRun::Ending LeasedRun::complain(const Error& error, int exit_code) const {
     return {exit_code};
 }
 
-void LeasedRun::await(Taking& taking, GuardedCommand& command) {
+void LeasedRun::await(AcquireTask& task, GuardedCommand& command) {
     for (;;) {
-        pollfd waiting[]{{taking.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
+        pollfd waiting[]{{task.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
         ::poll(waiting, 2, -1);
         if (waiting[0].revents != 0) return;
         const auto signal = parts_.signals.take();
@@ -191,14 +174,14 @@ void LeasedRun::await(Taking& taking, GuardedCommand& command) {
         if (*signal == SIGTSTP)
             ::raise(SIGSTOP);
         else
-            give_up(taking, command, *signal);
+            give_up(task, command, *signal);
     }
 }
 
-void LeasedRun::give_up(Taking& taking, GuardedCommand& command, int signal) {
+void LeasedRun::give_up(AcquireTask& task, GuardedCommand& command, int signal) {
     command.destroy();
-    taking.give_up();
-    if (taking.wait(last_answer) && taking.answer()) taking.answer().lease().release();
+    task.give_up();
+    if (task.wait(give_up_timeout) && task.answer()) task.answer().lease().release();
     std::_Exit(128 + signal);  // it may still be registering an agent
 }
 
@@ -213,7 +196,7 @@ LeasedRun::Ending LeasedRun::work(GuardedCommand& command, Lease& lease) {
     order.cgroup = cgroup.directory();
     const auto started = command.start(order);
     if (!started) return complain(started.error(), exit_cannot_run);
-    keep_told(command, lease);
+    inform_guardian(command, lease);
     Supervisor supervisor{{command, parts_.signals, terminal, foreground}};
     const auto end = supervisor.run();
     cgroup.remove();  // if no guardian did
@@ -224,13 +207,13 @@ LeasedRun::Ending LeasedRun::work(GuardedCommand& command, Lease& lease) {
 }
 
 /// Every renewal moves the guardian's deadlines; a loss ends the command at once.
-void LeasedRun::keep_told(GuardedCommand& command, Lease& lease) {
-    const auto tell = [this, &command, &lease] {
-        const std::lock_guard in_order{telling_};
+void LeasedRun::inform_guardian(GuardedCommand& command, Lease& lease) {
+    const auto send_deadlines = [this, &command, &lease] {
+        const std::lock_guard in_order{sending_};
         command.renewed(deadlines_of(lease));
     };
-    lease.on_change([this, tell](Outcome outcome) {
-        if (outcome == Outcome::granted) return tell();
+    lease.on_change([this, send_deadlines](Outcome outcome) {
+        if (outcome == Outcome::granted) return send_deadlines();
         parts_.screen.note("a renewal failed; trying again until the lease runs out");
     });
     lease.on_lost([this, &command](const Failure& failure) {
@@ -243,20 +226,20 @@ void LeasedRun::keep_told(GuardedCommand& command, Lease& lease) {
         lost_ = true;
         command.lost();
     });
-    tell();  // for changes before the callbacks were set
+    send_deadlines();  // for changes before the callbacks were set
 }
 
 LeasedRun::Ending LeasedRun::cannot_run(int error) const {
-    const std::string message = "cannot run '" + parts_.take.command[0] + "': " + std::strerror(error);
+    const std::string message = fmt::format("cannot run '{}': {}", parts_.take.command[0], std::strerror(error));
     return complain({"cannot_run", message}, error == ENOENT ? exit_not_found : exit_cannot_run);
 }
 
 LeasedRun::Ending LeasedRun::ended(const EndedReport& report) const {
     if (report.forced || lost_) return {exit_lost, true};
     if (report.left_behind > 0)
-        parts_.screen.note(
-            std::to_string(report.left_behind) + " process(es) left the command's group and " +
-            (parts_.take.leave_daemons ? "go on without the lease" : "were stopped; --leave-daemons lets them go on"));
+        parts_.screen.note(fmt::format(
+            "{} process(es) left the command's group and {}", report.left_behind,
+            parts_.take.leave_daemons ? "go on without the lease" : "were stopped; --leave-daemons lets them go on"));
     return {WIFEXITED(report.status) ? WEXITSTATUS(report.status) : 128 + WTERMSIG(report.status)};
 }
 

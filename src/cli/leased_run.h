@@ -21,13 +21,13 @@ namespace holdfast {
 
 /// Acquires leases for `run` and `elect` on a separate thread, so that a signal can end the wait. Prints whom it waits
 /// for.
-class Taking {
+class AcquireTask {
  public:
     /// REQUIRES: the options and the screen outlive this object.
-    Taking(const CommonOptions& common, const TakeOptions& take, const Screen& screen);
-    ~Taking() { answer(); }
-    Taking(const Taking&) = delete;
-    Taking& operator=(const Taking&) = delete;
+    AcquireTask(const CommonOptions& common, const TakeOptions& take, const Screen& screen);
+    ~AcquireTask() { answer(); }
+    AcquireTask(const AcquireTask&) = delete;
+    AcquireTask& operator=(const AcquireTask&) = delete;
 
     /// Readable when there is an answer.
     int fd() const { return done_.get(); }
@@ -41,7 +41,7 @@ class Taking {
  private:
     void run();
     void acquire(const std::vector<Intent>& intents);
-    std::optional<Failure> enrol();
+    std::optional<Failure> register_agent_first();
     bool waits() const { return take_.wait_for_ever || take_.wait.value_or(0s) > 0s; }
 
     Client client_;
@@ -79,15 +79,15 @@ class LeasedRun {
 
  private:
     Ending complain(const Error& error, int exit_code) const;
-    void await(Taking& taking, GuardedCommand& command);
-    [[noreturn]] static void give_up(Taking& taking, GuardedCommand& command, int signal);
+    void await(AcquireTask& task, GuardedCommand& command);
+    [[noreturn]] static void give_up(AcquireTask& task, GuardedCommand& command, int signal);
     Ending work(GuardedCommand& command, Lease& lease);
-    void keep_told(GuardedCommand& command, Lease& lease);
+    void inform_guardian(GuardedCommand& command, Lease& lease);
     Ending cannot_run(int error) const;
     Ending ended(const EndedReport& report) const;
 
     Parts parts_;
-    std::mutex telling_;
+    std::mutex sending_;
     std::atomic<bool> lost_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -42,13 +43,13 @@ class Store {
         std::string cursor{'0'};
         std::size_t pages = 0;
         do {
-            if (++pages > max_scans || found.size() > max_names) return endless();
+            if (++pages > max_scans || found.size() > max_names) return too_many_keys();
             RespConnection::Batch batch{.commands = 1};
             resp::write_command(batch.bytes, {"SCAN", cursor, "MATCH", std::string(prefix) + "*", "COUNT", "1000"});
             const auto values = ask(batch);
             if (!values) return values.error();
             const resp::Value& page = values->front();
-            if (page.type != Type::array || page.items.size() != 2) return no_sense("SCAN");
+            if (page.type != Type::array || page.items.size() != 2) return malformed_reply("SCAN");
             for (const resp::Value& key : page.items[1].items)
                 if (key.text.starts_with(prefix)) found.insert(key.text.substr(prefix.size()));
             cursor = page.items[0].text;
@@ -83,16 +84,19 @@ class Store {
         auto values = connection_.exchange(batch, timeout);
         if (!values) return values;
         for (const resp::Value& value : *values)
-            if (value.is_error()) return Error{"refused", connection_.address().shown() + " answered: " + value.text};
+            if (value.is_error())
+                return Error{"refused", fmt::format("{} answered: {}", connection_.address().shown(), value.text)};
         return values;
     }
 
-    Error no_sense(std::string_view command) const {
-        return {"refused",
-                connection_.address().shown() + " answered " + std::string(command) + " with something else"};
+    Error malformed_reply(std::string_view command) const {
+        return {"refused", fmt::format("{} sent a malformed reply to {}", connection_.address().shown(), command)};
     }
 
-    Error endless() const { return {"refused", connection_.address().shown() + " has too many keys to look through"}; }
+    Error too_many_keys() const {
+        return {"refused", fmt::format("{} has too many keys to list; name the sessions with --sessions",
+                                       connection_.address().shown())};
+    }
 
     RespConnection connection_;
 };
@@ -114,7 +118,7 @@ struct Picture {
     }
 };
 
-Result<Picture> look(Store& store, const OwnOptions& own) {
+Result<Picture> read_picture(Store& store, const OwnOptions& own) {
     Picture picture;
     if (own.hash == "fnv1a") picture.hash = RendezvousHash::fnv1a;
     const auto nodes = store.scan(node_key_prefix);
@@ -224,7 +228,7 @@ int nodes_command(const Arguments& arguments) {
         return exit_usage;
     }
     Store store{*address};
-    const auto picture = look(store, arguments.own);
+    const auto picture = read_picture(store, arguments.own);
     if (!picture) {
         screen.complain(picture.error());
         const std::string& code = picture.error().code;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "client/server_address.h"
 #include "server/server.h"
 
 namespace holdfast {
@@ -40,7 +41,7 @@ struct NamedOptions {
     std::vector<std::string> leases;
     std::string holder;
     std::optional<Duration> ttl;
-    bool all = false;     ///< every lease of the holder
+    bool all = false;     ///< all leases of the holder
     std::string session;  ///< for `release`
     std::optional<std::uint64_t> epoch;
     std::optional<std::uint64_t> progress;  ///< for `renew`
@@ -171,7 +172,7 @@ struct AdvertiseArguments {
     std::vector<std::string> alpn;
     std::vector<std::pair<std::string, std::string>> metadata;
     std::string address;
-    std::string relay;  ///< checked; empty: relay_place.h
+    std::string relay;  ///< checked; empty: see relays_of()
     Duration ttl{};     ///< zero: the relay's default
     std::string identity;
     std::size_t streams = 1000;
@@ -181,7 +182,7 @@ struct AdvertiseArguments {
 struct ServiceConnectArguments {
     std::string name;
     std::string listen;  ///< HOST:PORT; empty: standard input and output
-    std::string relay;   ///< checked; empty: relay_place.h
+    std::string relay;   ///< checked; empty: see relays_of()
     std::size_t streams = 1000;
 };
 
@@ -216,5 +217,16 @@ struct Arguments {
     std::string identity_file;  ///< for `identity`; empty: the default one
     std::string shell;          ///< for `completion`
 };
+
+/// The default holder: `user@host`. The same user on the same machine is the same holder in every command, so that one
+/// command can renew and release a lease that another acquired.
+std::string default_holder();
+
+/// The command with each `{}` replaced by the value.
+std::vector<std::string> with_value(std::vector<std::string> command, const std::string& value);
+
+/// The addresses of the relays, in the order in which they are tried: the given ones, or by default those on the host
+/// of each server, at the server's port plus three.
+std::vector<ServerAddress> relays_of(const std::string& given, const CommonOptions& common);
 
 }  // namespace holdfast

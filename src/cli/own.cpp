@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +28,18 @@
 #include "supervise/signals.h"
 
 namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+/// A guardian that has not reported this long after everything was killed is taken to be stopped, and is killed too.
+constexpr Duration guardian_patience = 1s;
+/// A deadline that moved by less is not sent.
+constexpr Duration min_move = 1ms;
+/// The limit on one sleep: deadlines move while this thread waits.
+constexpr Duration max_turn = 200ms;
+/// On a stop, the time between asking polls to stop and killing them.
+constexpr Duration kill_after = 10s;
 
 /// The polls in progress: each command runs under its own guardian, which ends it before another instance can own its
 /// session, even if this process is stopped or killed (T3).
@@ -66,7 +79,7 @@ class OwnPolls {
         Poll poll;
         GuardedCommand command;
         HolderInstant end{};  ///< end of ownership, as last sent to the guardian
-        bool lost_told = false;
+        bool loss_sent = false;
         std::optional<HolderInstant> killed_at{};
     };
 
@@ -74,39 +87,22 @@ class OwnPolls {
     void move_deadlines(One& one) const;
     std::optional<Ended> stand_in(const std::string& session, One& one);
     WorkDeadlines deadlines(HolderInstant end) const;
-    std::vector<std::string> command_for(const std::string& session) const;
 
     const Setting setting_;
     std::map<std::string, std::unique_ptr<One>> polls_;
 };
-
-namespace {
-
-/// A guardian that has not reported this long after everything was killed is taken to be stopped, and is killed too.
-constexpr Duration guardian_patience = 1s;
-/// A deadline that moved by less is not sent.
-constexpr Duration worth_telling = 1ms;
-
-}  // namespace
 
 /// A poll is asked to stop a third of the TTL before the end, and must be dead a twelfth before it (T4).
 WorkDeadlines OwnPolls::deadlines(HolderInstant end) const {
     return {end - setting_.ttl / 3, end - setting_.ttl / 12};
 }
 
-std::vector<std::string> OwnPolls::command_for(const std::string& session) const {
-    std::vector<std::string> command = setting_.command;
-    for (std::string& word : command)
-        for (std::size_t at = word.find("{}"); at != std::string::npos; at = word.find("{}", at + session.size()))
-            word.replace(at, 2, session);
-    return command;
-}
-
 Result<void> OwnPolls::start(const std::string& session, Poll poll) {
     const HolderInstant now = holder_clock_now();  // read first: errs on the early side (T3)
     const HolderInstant end = now + poll.remaining();
     if (now >= deadlines(end).soft) return {};
-    auto command = GuardedCommand::prepare({.command = command_for(session), .mask = setting_.mask, .alone = false});
+    auto command = GuardedCommand::prepare(
+        {.command = with_value(setting_.command, session), .mask = setting_.mask, .alone = false});
     if (!command) return command.error();
     const std::vector<std::string> environment{"HOLDFAST_SESSION=" + session, "HOLDFAST_INSTANCE=" + setting_.instance};
     StartOrder order{deadlines(end), false, environment};
@@ -151,8 +147,8 @@ void OwnPolls::move_deadlines(One& one) const {
     const HolderInstant now = holder_clock_now();
     const HolderInstant end = now + one.poll.remaining();
     if (!one.poll.held()) {
-        if (!std::exchange(one.lost_told, true)) one.command.lost();
-    } else if (end > one.end + worth_telling) {
+        if (!std::exchange(one.loss_sent, true)) one.command.lost();
+    } else if (end > one.end + min_move) {
         one.end = end;
         one.command.renewed(deadlines(end));
     }
@@ -187,15 +183,6 @@ void OwnPolls::kill() {
     for (const auto& [session, one] : polls_)
         one->command.kill_command();
 }
-
-namespace {
-
-namespace json = boost::json;
-
-/// The limit on one sleep: deadlines move while this thread waits.
-constexpr Duration max_turn = 200ms;
-/// On a stop, the time between asking polls to stop and killing them.
-constexpr Duration kill_after = 10s;
 
 std::chrono::milliseconds ms(Duration duration) {
     return std::chrono::ceil<std::chrono::milliseconds>(duration);
@@ -241,7 +228,7 @@ class Inbox {
  private:
     void ring() const {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
     }
 
     Fd bell_;
@@ -282,12 +269,13 @@ class Own {
         if (problem) return complain({problem->code, problem->message}, exit_usage);
         for (const std::string& session : *sessions)
             next_poll_[session] = holder_clock_now();
-        say_started(sessions->size());
+        show_started(sessions->size());
         while (!finished()) {
             turn();
             wait();
         }
-        if (!manager_.stop(0ms)) screen_.note("the store could not be told that all is over; it ends by itself");
+        if (!manager_.stop(0ms))
+            screen_.note("could not release the sessions, because the store did not answer; they expire by themselves");
         report();
         return exit_code_;
     }
@@ -298,30 +286,29 @@ class Own {
         return exit_code;
     }
 
-    void say_started(std::size_t sessions) const {
+    void show_started(std::size_t sessions) const {
         if (screen_.json())
             show("started", {{"sessions", sessions}});
         else
-            screen_.note("instance " + manager_.instance_id() + " looks after " + std::to_string(sessions) +
-                         " session(s)");
+            screen_.note(fmt::format("instance {} looks after {} session(s)", manager_.instance_id(), sessions));
     }
 
     bool finished() const { return stopping_since_ && polls_.size() == 0; }
 
     void turn() {
         while (const auto signal = signals_.take())
-            hear(*signal);
-        if (!stopping_since_ && file_.look(holder_clock_now())) read_again();
+            on_signal(*signal);
+        if (!stopping_since_ && file_.has_changed(holder_clock_now())) read_again();
         report();
         for (const auto& ended : polls_.attend())
             on_ended(ended);
         if (stopping_since_)
-            press();
+            end_polls();
         else
             begin_due();
     }
 
-    void hear(int signal) {
+    void on_signal(int signal) {
         if (signal == SIGPIPE) return;
         if (signal == SIGHUP && file_ && !stopping_since_) return read_again();
         stop();
@@ -332,7 +319,7 @@ class Own {
         file_.remember();
         const auto sessions = read_sessions(options_.sessions, options_.any_id);
         if (!sessions) {
-            screen_.complain("the list of sessions stays as it was: " + sessions.error().message);
+            screen_.complain("the list of sessions was not read again: " + sessions.error().message);
             return;
         }
         const std::set<std::string> wanted{sessions->begin(), sessions->end()};
@@ -349,15 +336,15 @@ class Own {
         if (const auto problem = manager_.add(added)) screen_.complain(problem->message);
         for (const std::string& session : added)
             next_poll_[session] = holder_clock_now();
-        say_read_again(added.size(), removed.size());
+        show_read_again(added.size(), removed.size());
     }
 
-    void say_read_again(std::size_t added, std::size_t removed) const {
+    void show_read_again(std::size_t added, std::size_t removed) const {
         if (screen_.json())
             show("sessions", {{"sessions", next_poll_.size()}, {"added", added}, {"removed", removed}});
         else
-            screen_.note("looks after " + std::to_string(next_poll_.size()) + " session(s): " + std::to_string(added) +
-                         " added, " + std::to_string(removed) + " removed");
+            screen_.note(
+                fmt::format("looks after {} session(s): {} added, {} removed", next_poll_.size(), added, removed));
     }
 
     /// Every event carries its time and instance.
@@ -368,23 +355,23 @@ class Own {
         screen_.show(all);
     }
 
-    /// The first signal lets polls finish, the next one asks them to stop at once, the one after that kills them.
+    /// The first signal lets polls finish, the second one asks them to stop at once, the third one kills them.
     void stop() {
         if (asked_at_) killed_ = true;
         if (stopping_since_) hurried_ = true;
         if (!stopping_since_) {
             stopping_since_ = holder_clock_now();
             manager_.retire();
-            screen_.note("told to stop: " + std::to_string(polls_.size()) + " poll(s) in hand");
+            screen_.note(fmt::format("stopping: waiting for {} poll(s) to finish", polls_.size()));
         }
     }
 
-    void press() {
+    void end_polls() {
         const HolderInstant now = holder_clock_now();
         if (!asked_at_ && (hurried_ || now >= *stopping_since_ + options_.grace)) {
             asked_at_ = now;
             polls_.ask_to_stop();
-            screen_.note("asking " + std::to_string(polls_.size()) + " poll(s) to stop");
+            screen_.note(fmt::format("asking {} poll(s) to stop", polls_.size()));
         }
         if (asked_at_ && (killed_ || now >= *asked_at_ + kill_after)) polls_.kill();
     }
@@ -406,7 +393,7 @@ class Own {
         if (!poll) return;
         next_poll_[session] = holder_clock_now() + options_.interval;
         const auto started = polls_.start(session, std::move(poll));
-        if (!started) screen_.complain("cannot poll " + session + ": " + started.error().message);
+        if (!started) screen_.complain(fmt::format("cannot poll {}: {}", session, started.error().message));
     }
 
     void on_ended(const OwnPolls::Ended& ended) {
@@ -417,11 +404,11 @@ class Own {
             event[exited ? "exit_code" : "signal"] = exited ? WEXITSTATUS(ended.status) : WTERMSIG(ended.status);
             show("poll", event);
         } else if (ended.forced) {
-            screen_.note("the poll of " + ended.session + " was stopped, because the session could not be kept");
+            screen_.note(
+                fmt::format("the poll of {} was stopped, because the session could not be kept", ended.session));
         } else if (ended.status != 0) {
-            screen_.note("the poll of " + ended.session + " ended with " +
-                         (exited ? std::to_string(WEXITSTATUS(ended.status))
-                                 : "signal " + std::to_string(WTERMSIG(ended.status))));
+            screen_.note(fmt::format("the poll of {} ended with {} {}", ended.session, exited ? "exit code" : "signal",
+                                     exited ? WEXITSTATUS(ended.status) : WTERMSIG(ended.status)));
         }
     }
 
@@ -429,7 +416,7 @@ class Own {
     void cannot_run(int error) {
         if (exit_code_ != exit_ok) return;
         exit_code_ = error == ENOENT ? exit_not_found : exit_cannot_run;
-        screen_.complain({"cannot_run", "cannot run '" + options_.command[0] + "': " + std::strerror(error)});
+        screen_.complain({"cannot_run", fmt::format("cannot run '{}': {}", options_.command[0], std::strerror(error))});
         stop();
     }
 
@@ -439,7 +426,7 @@ class Own {
             if (trouble)
                 screen_.note(trouble->message);
             else
-                screen_.note("the store answers");
+                screen_.note("the store answers again");
         }
         if (!screen_.json()) return;
         for (const auto& change : changes)

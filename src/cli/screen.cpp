@@ -22,7 +22,7 @@ void write_error(const std::string& line) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-void say(std::string_view text) {
+void print_to_stderr(std::string_view text) {
     write_error("holdfast: " + printable(text) + "\n");
 }
 
@@ -47,15 +47,15 @@ void Screen::text(std::string_view text) const {
 }
 
 void Screen::note(std::string_view text) const {
-    if (!quiet_) say(text);
+    if (!quiet_) print_to_stderr(text);
 }
 
 void Screen::complain(std::string_view text) const {
-    say(text);
+    print_to_stderr(text);
 }
 
 void Screen::complain(const Error& error, std::optional<std::chrono::milliseconds> retry_in) const {
-    if (!json_) return say(error.message);
+    if (!json_) return print_to_stderr(error.message);
     boost::json::object object{{"error", {{"code", error.code}, {"message", error.message}}}};
     if (retry_in) object["retry_in_ms"] = retry_in->count();
     write_error(printable_json(boost::json::serialize(object)) + "\n");

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fmt/format.h>
 #include <poll.h>
 #include <string_view>
 #include <sys/eventfd.h>
@@ -13,9 +14,9 @@
 
 #include "base/code.h"
 #include "base/result.h"
+#include "cli/app_commands.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/relay_place.h"
 #include "cli/screen.h"
 #include "cli/stop_on_signal.h"
 #include "discovery/publisher/dial.h"
@@ -25,18 +26,19 @@
 
 namespace holdfast {
 
-/// Copies standard input to the socket and the socket to standard output until both have ended. The end of standard
-/// input is passed on, and the answer is still copied. Error `stream_broken` if one of them broke.
-Result<void> copy_standard_streams(Fd socket);
-
 namespace {
+
+namespace json = boost::json;
 
 using Buffer = std::array<char, 64 * 1024>;
 
+/// Copies standard input to the socket and the socket to standard output until both have ended. The end of standard
+/// input is passed on, and the answer is still copied.
 class Copier {
  public:
     explicit Copier(Fd socket) : socket_(std::move(socket)), broken_(eventfd(0, EFD_CLOEXEC)) {}
 
+    /// The error is `stream_broken` if one of them broke.
     Result<void> run() {
         std::signal(SIGPIPE, SIG_IGN);
         {
@@ -44,7 +46,7 @@ class Copier {
             receive_output();
         }
         if (error_ == 0) return {};
-        return Error{"stream_broken", std::string("the stream broke: ") + std::strerror(error_)};
+        return Error{"stream_broken", fmt::format("the stream broke: {}", std::strerror(error_))};
     }
 
  private:
@@ -101,7 +103,7 @@ class Copier {
         error_.compare_exchange_strong(none, error);
         ::shutdown(socket_.get(), SHUT_RDWR);
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(broken_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(broken_.get(), &one, sizeof one);
     }
 
     const Fd socket_;
@@ -109,28 +111,18 @@ class Copier {
     std::atomic<int> error_ = 0;
 };
 
-}  // namespace
-
-Result<void> copy_standard_streams(Fd socket) {
-    return Copier{std::move(socket)}.run();
-}
-
-namespace {
-
-namespace json = boost::json;
-
 constexpr Duration connect_timeout = 15s;
 
 /// What the user can do about the error.
-std::string_view advice(std::string_view code) {
+std::string_view advice_on(std::string_view code) {
     if (code == "unreachable") return "; start a server with 'holdfast serve' or say where its relay is with --relay";
-    if (core::code_in(code) == core::Code::unknown_service) return "; 'holdfast discover' shows those that there are";
+    if (core::code_in(code) == core::Code::unknown_service) return "; 'holdfast discover' lists the services";
     return "";
 }
 
 int fail_to_connect(const Screen& screen, const Error& error) {
-    screen.complain(Error{error.code, error.message + std::string(advice(error.code))});  // stdout is the stream's
-    return error.code == "refused" ? exit_not_now : exit_code_of(error.code);  // by its publisher, which is still there
+    screen.complain(Error{error.code, error.message + std::string(advice_on(error.code))});  // stdout is the stream's
+    return error.code == "refused" ? exit_not_now : exit_code_of(error.code);  // refused by a publisher that is there
 }
 
 /// Lets programs without relay support connect to a service: each connection to a local port becomes a stream.
@@ -138,7 +130,7 @@ class Gateway {
  public:
     Gateway(const Arguments& arguments, const Screen& screen)
         : given_(arguments.service_connect),
-          relays_(relay_places(given_.relay, arguments.common)),
+          relays_(relays_of(given_.relay, arguments.common)),
           screen_(screen),
           listener_(loop_, [this](discovery::Socket local) { accept(std::move(local)); }) {}
 
@@ -152,7 +144,7 @@ class Gateway {
         if (screen_.json())
             screen_.show(json::object{{"listening", address}, {"service", given_.name}});
         else
-            screen_.note(given_.name + " is at " + address);
+            screen_.note(fmt::format("{} is reached at {}", given_.name, address));
         const StopOnSignal stop{[this] { loop_.stop(); }};
         loop_.run();
         return exit_ok;
@@ -160,7 +152,7 @@ class Gateway {
 
  private:
     void accept(discovery::Socket local) {
-        if (streams_ >= given_.streams) return turn_away(local, "too many streams");
+        if (streams_ >= given_.streams) return refuse(local, "too many streams");
         ++streams_;
         const auto kept = std::make_shared<discovery::Socket>(std::move(local));
         discovery::dial_service(
@@ -170,27 +162,27 @@ class Gateway {
                     return discovery::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
                 --streams_;
                 const auto& failed = std::get<discovery::StreamFailed>(result);
-                turn_away(*kept, failed.message.empty() ? failed.code : failed.message);
+                refuse(*kept, failed.message.empty() ? failed.code : failed.message);
             },
-            [this](const ServerAddress& relay) { ask_last(relay); });
+            [this](const ServerAddress& relay) { try_last(relay); });
     }
 
     /// Moves a failed relay to the end, so that the next stream need not wait for it.
-    void ask_last(const ServerAddress& relay) {
+    void try_last(const ServerAddress& relay) {
         if (relays_.front().authority() == relay.authority())
             std::rotate(relays_.begin(), relays_.begin() + 1, relays_.end());
     }
 
     /// Reset, not closed: an orderly close would look like an empty answer.
-    void turn_away(discovery::Socket& local, const std::string& why) {
-        screen_.note("somebody who wants " + given_.name + " was turned away: " + why);
+    void refuse(discovery::Socket& local, const std::string& why) {
+        screen_.note(fmt::format("a connection to {} was refused: {}", given_.name, why));
         boost::system::error_code ignored;
         local.set_option(boost::asio::socket_base::linger(true, 0), ignored);
         local.close(ignored);
     }
 
     const ServiceConnectArguments& given_;
-    std::vector<ServerAddress> relays_;  // in the order in which they are asked
+    std::vector<ServerAddress> relays_;  ///< in the order in which they are tried
     const Screen& screen_;
     boost::asio::io_context loop_{1};
     Listener listener_;
@@ -199,14 +191,35 @@ class Gateway {
 
 }  // namespace
 
+void add_service_connect_options(CLI::App* command, ServiceConnectArguments& options) {
+    const CLI::Validator is_listen{
+        [](std::string& text) {
+            if (parse_number(text)) text = "127.0.0.1:" + text;
+            const std::size_t colon = text.rfind(':');
+            const auto port = parse_number(text.substr(colon == std::string::npos ? 0 : colon + 1));
+            const bool good = colon != std::string::npos && colon > 0 && port && *port <= 65535;
+            return good ? std::string{} : fmt::format("'{}' is not [HOST:]PORT", text);
+        },
+        "", "address to listen on"};
+    command->add_option("NAME", options.name, "the name of the service")->required();
+    command
+        ->add_option("--listen", options.listen,
+                     "open a stream for each connection to this address; default: one stream, on standard input and "
+                     "output")
+        ->type_name("[HOST:]PORT")
+        ->transform(is_listen)
+        ->envname("HOLDFAST_CONNECT_LISTEN");
+    add_relay(command, options.relay);
+    add_streams(command, options.streams)->envname("HOLDFAST_CONNECT_STREAMS");
+}
+
 int connect_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const ServiceConnectArguments& given = arguments.service_connect;
     if (!given.listen.empty()) return Gateway{arguments, screen}.run();
-    const auto opened =
-        discovery::open_service(relay_places(given.relay, arguments.common), given.name, connect_timeout);
+    const auto opened = discovery::open_service(relays_of(given.relay, arguments.common), given.name, connect_timeout);
     if (!opened) return fail_to_connect(screen, opened.error());
-    if (const auto copied = copy_standard_streams(Fd{*opened}); !copied) {
+    if (const auto copied = Copier{Fd{*opened}}.run(); !copied) {
         screen.complain(copied.error());
         return exit_failed;
     }

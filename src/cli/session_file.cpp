@@ -1,6 +1,7 @@
 #include "cli/session_file.h"
 
 #include <cstring>
+#include <fmt/format.h>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -12,13 +13,17 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t sessions_max = 100'000;
-constexpr Duration look_every = 200ms;
-constexpr Duration quiet_before_reading = 1s;
+constexpr std::size_t max_sessions = 100'000;
+constexpr Duration check_every = 200ms;
+constexpr Duration stable_before_reading = 1s;
 constexpr const char* blanks = " \t\r";
 
-Error wrong(const std::string& path, std::size_t line, const std::string& what) {
-    return {"invalid_argument", (path == "-" ? "standard input" : path) + ":" + std::to_string(line) + ": " + what};
+Error malformed_line(const std::string& path, std::size_t line, const std::string& what) {
+    return {"invalid_argument", fmt::format("{}:{}: {}", path == "-" ? "standard input" : path, line, what)};
+}
+
+Error unreadable(const std::string& path) {
+    return {"invalid_argument", fmt::format("cannot read {}: {}", path, std::strerror(errno))};
 }
 
 Result<std::vector<std::string>> read(std::istream& input, const std::string& path, bool any_id) {
@@ -30,15 +35,15 @@ Result<std::vector<std::string>> read(std::istream& input, const std::string& pa
         line.erase(line.find_last_not_of(blanks) + 1);
         if (line.empty() || line.starts_with('#')) continue;
         if (!(any_id ? is_plain_session_id(line) : is_uuid(line)))
-            return wrong(path, number,
-                         "'" + printable(line.substr(0, 64)) + "' is no " +
-                             (any_id ? "session id" : "UUID; say --any-id if it need not be one"));
+            return malformed_line(path, number,
+                                  fmt::format("'{}' is not {}", printable(line.substr(0, 64)),
+                                              any_id ? "a session id" : "a UUID; --any-id allows other session ids"));
         if (!seen.insert(line).second) continue;
-        if (sessions.size() == sessions_max)
-            return wrong(path, number, "there are more than " + std::to_string(sessions_max) + " sessions");
+        if (sessions.size() == max_sessions)
+            return malformed_line(path, number, fmt::format("there are more than {} sessions", max_sessions));
         sessions.push_back(line);
     }
-    if (input.bad()) return Error{"invalid_argument", "cannot read " + path + ": " + std::strerror(errno)};
+    if (input.bad()) return unreadable(path);
     return sessions;
 }
 
@@ -56,16 +61,16 @@ void SessionFile::remember() {
     known_ = seen_ = mark();
 }
 
-bool SessionFile::look(HolderInstant now) {
-    if (path_ == "-" || now < next_look_) return false;
-    next_look_ = now + look_every;
+bool SessionFile::has_changed(HolderInstant now) {
+    if (path_ == "-" || now < next_check_) return false;
+    next_check_ = now + check_every;
     const auto found = mark();
     if (!found) return false;
     if (found != seen_) {
         seen_ = found;
         seen_since_ = now;
     }
-    if (seen_ == known_ || now < seen_since_ + quiet_before_reading) return false;
+    if (seen_ == known_ || now < seen_since_ + stable_before_reading) return false;
     known_ = seen_;
     return true;
 }
@@ -73,7 +78,7 @@ bool SessionFile::look(HolderInstant now) {
 Result<std::vector<std::string>> read_sessions(const std::string& path, bool any_id) {
     if (path == "-") return read(std::cin, path, any_id);
     std::ifstream file{path};
-    if (!file) return Error{"invalid_argument", "cannot read " + path + ": " + std::strerror(errno)};
+    if (!file) return unreadable(path);
     return read(file, path, any_id);
 }
 

@@ -26,7 +26,7 @@ class SessionFile {
     void remember();
     /// True once for each change, when the file has been stable for a second, since its writer may not be done. A
     /// missing file does not count as changed.
-    bool look(HolderInstant now);
+    bool has_changed(HolderInstant now);
 
  private:
     struct Mark {
@@ -42,7 +42,7 @@ class SessionFile {
     std::optional<Mark> known_;  ///< at the last read
     std::optional<Mark> seen_;   ///< at the last check
     HolderInstant seen_since_{};
-    HolderInstant next_look_{};
+    HolderInstant next_check_{};
 };
 
 }  // namespace holdfast

@@ -23,7 +23,7 @@ class StopOnSignal {
           thread_([this] { wait(); }) {}
     ~StopOnSignal() {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(end_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(end_.get(), &one, sizeof one);
         thread_.join();
     }
     StopOnSignal(const StopOnSignal&) = delete;

@@ -1,5 +1,3 @@
-#include "cli/completion.h"
-
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <set>
 #include <spawn.h>
@@ -13,13 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/default_holder.h"
+#include "cli/options.h"
 #include "supervise/fd.h"
 
 namespace holdfast {
 namespace {
 
-/// About the size of the output for a commit of a million files.
+/// Enough for a commit of a million files.
 constexpr std::size_t max_output = 256U << 20;
 /// `git merge` sets one for each head that it merges: GITHEAD_<commit>=<name>.
 constexpr std::string_view merged_variable = "GITHEAD_";
@@ -44,7 +45,7 @@ Result<pid_t> start(std::vector<std::string>& words, int output) {
     arguments.push_back(nullptr);
     pid_t child = 0;
     const int failed = posix_spawnp(&child, "git", &plan.actions, nullptr, arguments.data(), environ);
-    if (failed != 0) return Error{"no_git", std::string("cannot run git: ") + std::strerror(failed)};
+    if (failed != 0) return Error{"no_git", fmt::format("cannot run git: {}", std::strerror(failed))};
     return child;
 }
 
@@ -71,7 +72,7 @@ int exit_status_of(pid_t child) {
 /// Runs git and returns its output. Its standard error is not shown: the error names the command.
 Result<std::string> run_git(std::vector<std::string> words) {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"no_git", "no descriptor is left to run git"};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"no_git", "cannot run git: no file descriptor is left"};
     Fd reading{ends[0]};
     Fd writing{ends[1]};
     const auto child = start(words, writing.get());
@@ -83,9 +84,37 @@ Result<std::string> run_git(std::vector<std::string> words) {
     std::string asked;
     for (const std::string& word : words)
         asked += (asked.empty() ? "" : " ") + word;
-    if (!text) return Error{"git_failed", "'" + asked + "' printed too much"};
-    if (status != 0) return Error{"git_failed", "'" + asked + "' failed with " + std::to_string(status)};
+    if (!text) return Error{"git_failed", fmt::format("'{}' printed more than 256 MiB", asked)};
+    if (status != 0) return Error{"git_failed", fmt::format("'{}' failed with exit code {}", asked, status)};
     return *text;
+}
+
+/// Takes the text up to the next NUL.
+std::optional<std::string_view> take_field(std::string_view& rest) {
+    const std::size_t end = rest.find('\0');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view field = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    return field;
+}
+
+/// The letter at the end of `:100644 100644 3b18e51 9daeafb M`.
+std::optional<FileChange> change_of(std::string_view summary) {
+    const std::size_t blank = summary.rfind(' ');
+    if (!summary.starts_with(':') || blank == std::string_view::npos || blank + 1 == summary.size())
+        return std::nullopt;
+    switch (summary[blank + 1]) {
+        case 'A':
+            return FileChange::added;
+        case 'D':
+            return FileChange::deleted;
+        case 'M':
+        case 'T':
+        case 'U':
+            return FileChange::modified;
+        default:
+            return std::nullopt;
+    }
 }
 
 /// Keeps the files that are also in `others`.
@@ -98,11 +127,29 @@ void keep_common(std::vector<TouchedFile>& files, const std::vector<TouchedFile>
 
 }  // namespace
 
+const char* to_string(FileChange change) {
+    if (change == FileChange::added) return "added";
+    return change == FileChange::deleted ? "deleted" : "modified";
+}
+
+Result<std::vector<TouchedFile>> read_raw_diff(std::string_view output) {
+    std::vector<TouchedFile> files;
+    while (!output.empty()) {
+        const auto summary = take_field(output);
+        const auto path = summary ? take_field(output) : std::nullopt;
+        const auto change = path ? change_of(*summary) : std::nullopt;
+        if (!change || path->empty())
+            return Error{"git_failed", "git printed a list of changes that holdfast cannot read"};
+        files.push_back({std::string(*path), *change});
+    }
+    return files;
+}
+
 Result<GitRepository> GitRepository::open_for_hook() {
     GitRepository repository{""};
     const auto found = repository.ask_line({"rev-parse", "--git-dir"});
     if (!found && found.error().code == "no_git") return found.error();
-    if (!found) return Error{"no_repository", "this directory is in no git repository"};
+    if (!found) return Error{"no_repository", "this directory is not in a git repository"};
     if (auto root = repository.ask_line({"rev-parse", "--show-toplevel"})) repository.root_ = std::move(*root);
     return repository;
 }
@@ -112,7 +159,8 @@ Result<GitRepository> GitRepository::open(const std::string& directory) {
     auto root = repository.ask_line({"rev-parse", "--show-toplevel"});
     if (!root && root.error().code == "no_git") return root.error();
     if (!root || root->empty())
-        return Error{"no_repository", (directory.empty() ? "this directory" : directory) + " is in no git work tree"};
+        return Error{"no_repository",
+                     fmt::format("{} is not in a git work tree", directory.empty() ? "this directory" : directory)};
     repository.root_ = std::move(*root);
     return repository;
 }
@@ -243,8 +291,8 @@ Result<std::string> GitRepository::hook_path(const std::string& hook) const {
     return std::filesystem::absolute(std::filesystem::path(directory_) / *path).lexically_normal().string();
 }
 
-WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& said, const GitRepository* repository) {
-    WorkTreeIdentity identity = said;
+WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& given, const GitRepository* repository) {
+    WorkTreeIdentity identity = given;
     if (identity.holder.empty() && repository != nullptr) identity.holder = repository->setting("holdfast.holder");
     if (identity.holder.empty()) identity.holder = default_holder();
     if (identity.name_space.empty() && repository != nullptr)

@@ -2,12 +2,28 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/guard/git_diff.h"
 
 namespace holdfast {
+
+enum class FileChange { added, modified, deleted };
+const char* to_string(FileChange change);
+
+/// A file that a commit touches.
+struct TouchedFile {
+    std::string path;  ///< any bytes, from the root of the work tree
+    FileChange change = FileChange::modified;
+
+    bool operator==(const TouchedFile&) const = default;
+};
+
+/// Parses the output of `git diff-index --raw -z --no-renames`, in its order. A rename is a deletion and an addition:
+/// git guesses renames from contents, and a guess must not decide who may commit. A change of mode or type is a
+/// modification, as is a submodule that points elsewhere. The error is `git_failed`.
+Result<std::vector<TouchedFile>> read_raw_diff(std::string_view output);
 
 /// A git repository with a work tree, accessed through the git command, so that all of git's own settings apply:
 /// GIT_DIR, GIT_INDEX_FILE, linked work trees, core.hooksPath.
@@ -72,6 +88,6 @@ struct WorkTreeIdentity {
 
 /// The given values (an option or its variable), else `holdfast.holder` and `holdfast.namespace` of git config, else
 /// the default of every command. The repository may be null.
-WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& said, const GitRepository* repository);
+WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& given, const GitRepository* repository);
 
 }  // namespace holdfast

@@ -2,6 +2,7 @@
 #include <array>
 #include <boost/json/value.hpp>
 #include <filesystem>
+#include <fmt/format.h>
 #include <iostream>
 #include <optional>
 #include <system_error>
@@ -40,14 +41,14 @@ std::vector<SeenLease> seen_leases(const json::value& body, const std::string& n
 }
 
 std::string describe(const SeenLease& lease) {
-    std::string text = lease.holder + " holds " + lease.resource + " (" + std::string(to_string(lease.predicate)) +
-                       ") for another " + format_duration(lease.expires_in) + " unless renewed";
-    return lease.reason.empty() ? text : text + ": " + lease.reason;
+    return fmt::format("{} holds {} ({}) for another {} unless renewed{}", lease.holder, lease.resource,
+                       to_string(lease.predicate), format_duration(lease.expires_in),
+                       lease.reason.empty() ? "" : ": " + lease.reason);
 }
 
 std::string describe(const Finding& finding, const std::string& committer) {
-    std::string text = std::string(shown_path(finding.resource)) + " (" + to_string(finding.change) + "): ";
-    if (finding.others.empty()) return text + committer + " holds no lease that allows it";
+    std::string text = fmt::format("{} ({}): ", shown_path(finding.resource), to_string(finding.change));
+    if (finding.others.empty()) return fmt::format("{}{} holds no lease that allows it", text, committer);
     std::string separator;
     for (const SeenLease& lease : finding.others) {
         text += separator + describe(lease);
@@ -71,19 +72,19 @@ json::value to_json(const Finding& finding) {
             {"conflicts", std::move(others)}};
 }
 
-/// The first words of a refusal, and the state in which git leaves the repository.
-struct HookWords {
+/// What is refused, and the state in which git leaves the repository.
+struct RefusalText {
     std::string what;
     std::string afterwards;
 };
 
-HookWords words_for(const std::string& hook) {
+RefusalText words_for(const std::string& hook) {
     if (hook == "pre-push") return {"this push is refused:", ""};
     if (hook != "reference-transaction") return {"this commit is refused:", ""};
     return {
         "this change of a branch is refused:",
-        "git may have changed files before it asked. When it is claimed, go on with '--continue' or do it again; or "
-        "undo it with '--abort', or 'git reset --merge'"};
+        "git may already have changed files. Claim them and continue with '--continue', or repeat the git command; or "
+        "undo the change with '--abort' or 'git reset --merge'"};
 }
 
 /// Reads git's input to a hook; returns nothing if it exceeds the limit.
@@ -122,7 +123,7 @@ class Check {
     /// Each commit is checked once: when it first enters a branch, or else when it is pushed.
     int check_commits(bool pushed) {
         const auto input = read_input();
-        if (!input) return show_failure({"git_failed", "git said more than any push has to say"});
+        if (!input) return show_failure({"git_failed", "git passed more than 32 MiB of refs to the hook"});
         CheckedCommits checked = checked_commits(repository_);
         const auto found = pushed ? new_in_push(repository_, checked, read_pushed(*input))
                                   : new_in_branches(repository_, checked, read_transaction(*input));
@@ -136,7 +137,8 @@ class Check {
         if (files.empty()) return allow(0);
         Api api{arguments_.common};
         const auto answer = api.get_all(
-            "/v1/leases?prefix=FILE%3A%2F&limit=1000&namespace=" + percent_encode(identity_.name_space), "leases");
+            with_query("/v1/leases", {{"prefix", "FILE:/"}, {"limit", "1000"}, {"namespace", identity_.name_space}}),
+            "leases");
         if (!answer) return no_answer(answer.error(), files.size());
         if (!answer->ok()) return fail(screen_, *answer);
         const GuardRules rules{identity_.holder, seen_leases(answer->body, identity_.name_space)};
@@ -144,10 +146,7 @@ class Check {
         return findings.empty() ? allow(files.size()) : refuse(findings, files.size());
     }
 
-    int show_failure(const Error& error) const {
-        fail(screen_, error);
-        return exit_failed;
-    }
+    int show_failure(const Error& error) const { return fail(screen_, error, exit_failed); }
 
     int allow(std::size_t files) const {
         if (screen_.json()) screen_.show(summary(true, files, {}));
@@ -160,7 +159,7 @@ class Check {
         if (error.code != "unreachable" || !offline_is_fine) {
             const int exit_code = fail(screen_, error);
             if (error.code == "unreachable")
-                screen_.note("to commit without a server, say 'git config holdfast.allowOffline true'");
+                screen_.note("to commit without a server, run 'git config holdfast.allowOffline true'");
             return exit_code;
         }
         screen_.note("committing unchecked: " + error.message);
@@ -186,13 +185,12 @@ class Check {
             screen_.complain("  " + describe(findings[i], identity_.holder));
             if (findings[i].others.empty()) missing += " " + shell_word(findings[i].resource);
         }
-        if (findings.size() > max_shown)
-            screen_.complain("  and " + std::to_string(findings.size() - max_shown) + " more");
+        if (findings.size() > max_shown) screen_.complain(fmt::format("  and {} more", findings.size() - max_shown));
         if (!words_.afterwards.empty()) screen_.note(words_.afterwards);
         if (missing.empty()) return;
         const std::vector<Finding> shown{
             findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(std::min(findings.size(), max_shown))};
-        screen_.note("to claim what nobody holds: " + claim_command(claim_advice(shown), missing));
+        screen_.note("to claim the files that nobody holds: " + claim_command(claim_advice(shown), missing));
     }
 
     std::string claim_command(const ClaimAdvice& advice, const std::string& resources) const {
@@ -225,16 +223,13 @@ class Check {
     const Screen& screen_;
     const GitRepository& repository_;
     const WorkTreeIdentity identity_;
-    const HookWords words_;
+    const RefusalText words_;
     bool unchecked_ = false;
 };
 
 /// Prints what was done to the hook, or the error.
 int show(const Screen& screen, const Result<std::string>& done) {
-    if (!done) {
-        fail(screen, done.error());
-        return exit_failed;
-    }
+    if (!done) return fail(screen, done.error(), exit_failed);
     if (screen.json())
         screen.show(json::value{{"done", *done}});
     else
@@ -285,8 +280,9 @@ int guard_install_command(const Arguments& arguments) {
             const std::string hooks = repository.setting("core.hooksPath");
             if (!hooks.empty() && !hooks.starts_with('/') && !hooks.starts_with('~'))
                 Screen{arguments.common}.note(
-                    "core.hooksPath is relative, so each work tree (git worktree) has hooks "
-                    "of its own: install the guard in each of them");
+                    "core.hooksPath is relative, so each work tree (git worktree) has its own hooks: install the guard "
+                    "in "
+                    "each work tree");
         });
 }
 

@@ -1,6 +1,7 @@
 #include "cli/guard/guard_hook.h"
 
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <system_error>
 
@@ -18,7 +19,7 @@ std::string script(const std::string& name, const std::string& program, bool cha
     const bool transaction = name == "reference-transaction";
     const bool reads = transaction || name == "pre-push";
     const std::string feed = reads ? "printf %s \"$input\" | " : "";
-    std::string text = "#!/bin/sh\n" + std::string(mark) + "; take it away with 'holdfast guard uninstall'.\n";
+    std::string text = "#!/bin/sh\n" + std::string(mark) + "; remove it with 'holdfast guard uninstall'.\n";
     if (reads) text += "input=$(cat; echo .)\ninput=${input%.}\n";
     if (chain) {
         text += "before=\"$0" + std::string(aside_ending) + "\"\n";
@@ -28,8 +29,9 @@ std::string script(const std::string& name, const std::string& program, bool cha
         text +=
             "[ \"$1\" = prepared ] || exit 0\n"
             "case $input in *' refs/heads/'*) ;; *) exit 0 ;; esac\n";
-    return text + "holdfast=" + shell_word(program) + "\n[ -x \"$holdfast\" ] || holdfast=holdfast\n" + feed +
-           "\"$holdfast\" guard check --hook " + name + "\n";
+    return text + fmt::format(
+                      "holdfast={}\n[ -x \"$holdfast\" ] || holdfast=holdfast\n{}\"$holdfast\" guard check --hook {}\n",
+                      shell_word(program), feed, name);
 }
 
 bool exists(const std::string& path) {
@@ -45,7 +47,7 @@ bool is_ours(const std::string& path) {
 }
 
 Error failed(const std::string& what, const std::error_code& why) {
-    return {"storage_failed", "cannot " + what + ": " + why.message()};
+    return {"storage_failed", fmt::format("cannot {}: {}", what, why.message())};
 }
 
 /// Writes atomically: git must never run half a hook.
@@ -53,7 +55,7 @@ Result<void> write_hook(const std::string& path, const std::string& text) {
     const std::string fresh = path + ".new";
     std::error_code why;
     fs::create_directories(fs::path(path).parent_path(), why);
-    if (why) return failed("make the folder of " + path, why);
+    if (why) return failed("create the directory of " + path, why);
     std::ofstream file{fresh, std::ios::binary | std::ios::trunc};
     file << text;
     file.close();
@@ -80,26 +82,27 @@ Result<std::string> GuardHook::install(const std::string& program, bool replace)
     const bool another = exists(path_) && !is_ours(path_);
     std::error_code why;
     if (another && exists(aside()))
-        return Error{"hook_exists", "both " + path_ + " and " + aside() + " are there; take one of them away first"};
+        return Error{"hook_exists", fmt::format("both {} and {} exist; remove one of them first", path_, aside())};
     if (another) fs::rename(path_, aside(), why);
-    if (why) return failed("put " + path_ + " aside", why);
+    if (why) return failed("rename " + path_, why);
     if (const auto written = write_hook(path_, script(name_, program, !replace)); !written) return written.error();
     const std::string done = "installed " + path_;
     if (!exists(aside())) return done;
-    return done + "; the hook that was there is now " + aside() + (replace ? " and does not run" : " and runs first");
+    return fmt::format("{}; the hook that was there is now {} and {}", done, aside(),
+                       replace ? "does not run" : "runs first");
 }
 
 Result<std::string> GuardHook::uninstall() const {
     if (!exists(path_)) return "there was no hook at " + path_;
-    if (!is_ours(path_)) return path_ + " is another hook; it stays";
+    if (!is_ours(path_)) return path_ + " was not installed by holdfast, and stays";
     std::error_code why;
     const bool back = exists(aside());
     if (back)
         fs::rename(aside(), path_, why);
     else
         fs::remove(path_, why);
-    if (why) return failed("take away " + path_, why);
-    return back ? "put back the hook that was at " + path_ : "took away " + path_;
+    if (why) return failed("remove " + path_, why);
+    return back ? "restored the earlier hook at " + path_ : "removed " + path_;
 }
 
 }  // namespace holdfast

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/guard/git_diff.h"
+#include "cli/guard/git_repository.h"
 #include "lease/predicate.h"
 
 namespace holdfast {

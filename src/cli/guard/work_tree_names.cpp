@@ -48,9 +48,24 @@ std::string escaped_part(std::string_view part) {
     return text;
 }
 
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// The text in NFC and further changed by `option`; unchanged if it is not UTF-8.
+std::string composed(std::string_view text, utf8proc_option_t option) {
+    utf8proc_uint8_t* mapped = nullptr;
+    const auto length =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                     &mapped, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | option));
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(mapped, &std::free);
+    if (length < 0) return std::string(text);
+    return {reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length)};
+}
+
 std::string escaped(std::string_view written) {
-    const std::string composed = to_nfc(written);
-    std::string_view path = composed;
+    const std::string composed_path = to_nfc(written);
+    std::string_view path = composed_path;
     std::string text;
     while (!path.empty()) {
         const std::size_t slash = path.find('/');
@@ -78,16 +93,15 @@ std::string_view shown_path(std::string_view resource) {
 }
 
 std::string to_nfc(std::string_view text) {
-    const bool is_ascii =
-        std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-    if (is_ascii) return std::string(text);
-    utf8proc_uint8_t* mapped = nullptr;
-    const auto length =
-        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-                     &mapped, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(mapped, &std::free);
-    if (length < 0) return std::string(text);
-    return {reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length)};
+    return is_ascii(text) ? std::string(text) : composed(text, UTF8PROC_STABLE);
+}
+
+std::string folded(std::string_view text) {
+    if (!is_ascii(text)) return composed(text, UTF8PROC_CASEFOLD);
+    std::string lower{text};
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return lower;
 }
 
 }  // namespace holdfast

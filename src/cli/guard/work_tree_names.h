@@ -24,5 +24,7 @@ std::string_view shown_path(std::string_view resource);
 
 /// The text in Unicode NFC; unchanged if it is not UTF-8.
 std::string to_nfc(std::string_view text);
+/// The same with its case folded, to compare names.
+std::string folded(std::string_view text);
 
 }  // namespace holdfast

@@ -35,11 +35,4 @@ struct ResolvedPath {
 /// REQUIRES: the root is absolute.
 Result<ResolvedPath> resolve_path(const WorkTreeFiles& files, const std::string& root, const std::string& path);
 
-/// True if the text is the name of a file's resource, or a file's URL: `FILE:/src/main.c`, `file:///tmp/x`.
-bool names_a_file(std::string_view text);
-
-/// True if a resource has no kind (such as `SYMBOL:parse_config`), and has the form of a file's path or is the path of
-/// an existing file. As a resource name it would protect nothing.
-bool looks_like_a_path(const WorkTreeFiles& files, const std::string& root, const std::string& resource);
-
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #include <csignal>
 #include <filesystem>
+#include <fmt/format.h>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
@@ -10,8 +11,8 @@
 #include "cli/guard/git_repository.h"
 #include "cli/mcp/mcp_renewer.h"
 #include "cli/mcp/mcp_server.h"
-#include "cli/mcp/mcp_tool_list.h"
 #include "cli/mcp/mcp_tools.h"
+#include "cli/mcp/mcp_words.h"
 #include "cli/screen.h"
 #include "cli/stop_on_signal.h"
 
@@ -25,7 +26,7 @@ Result<std::string> root_of(const McpOptions& options, const std::optional<GitRe
     if (options.root.empty()) return repository ? repository->root() : std::string{};
     std::error_code why;
     const auto root = std::filesystem::canonical(options.root, why);
-    if (why) return Error{"invalid_argument", "--root " + options.root + ": " + why.message()};
+    if (why) return Error{"invalid_argument", fmt::format("--root {}: {}", options.root, why.message())};
     return root.string();
 }
 
@@ -42,19 +43,20 @@ int mcp_command(const Arguments& arguments) {
         return exit_usage;
     }
     const auto identity = work_tree_identity({options.holder, options.name_space}, repository ? &*repository : nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // the write reports a host that is gone
+    std::signal(SIGPIPE, SIG_IGN);  // a failed write shows that the host is gone
 
     McpAgent agent{{identity.holder, identity.name_space, options.priority}};
     McpLeases leases{Random{random_seed()}};
     std::optional<McpRenewer> renewer;
     const auto servers = std::make_shared<ServerList>(arguments.common.server);
-    McpTools tools{{servers, *root}, agent, leases, [&renewer] { renewer->look_again(); }};
+    McpTools tools{{servers, *root}, agent, leases, [&renewer] { renewer->leases_added(); }};
     const McpProtocol protocol{{version(), mcp_instructions(identity.holder, *root), mcp_tool_list()}};
     McpServer server{{STDIN_FILENO, STDOUT_FILENO}, protocol, tools};
     {
         const StopOnSignal stop{[&server] { server.stop(); }};
         renewer.emplace(servers, agent, leases);
-        screen.note("speaking MCP as " + identity.holder + " to " + arguments.common.server);
+        screen.note(
+            fmt::format("serving MCP for the holder {}, with leases of {}", identity.holder, arguments.common.server));
         server.run();
         renewer->stop();
         tools.release_all(release_within);

@@ -8,18 +8,6 @@ namespace holdfast {
 
 namespace json = boost::json;
 
-namespace {
-
-/// The limit of docs/http-api.md for times given by a client.
-constexpr std::uint64_t max_priority = 9'000'000'000'000'000;
-
-}  // namespace
-
-bool is_priority(const std::string& text) {
-    const auto number = parse_number(text);
-    return text == "now" || (number && *number <= max_priority);
-}
-
 McpAgent::McpAgent(Config config) : config_(std::move(config)), session_("mcp-" + random_hex(8)) {}
 
 Result<Answer> McpAgent::enroll(Api& api) {
@@ -29,7 +17,7 @@ Result<Answer> McpAgent::enroll(Api& api) {
         return epoch_.has_value();
     };
     if (config_.priority.empty() || is_enrolled()) return Answer{200, json::object{}};
-    const std::string target = "/v1/agents/" + percent_encode(config_.holder);
+    const std::string target = agent_target(config_.holder);
     auto before = api.get(target);
     if (!before) return before;
     json::object body;

@@ -42,7 +42,4 @@ class McpAgent {
     std::optional<std::int64_t> epoch_;  ///< once registered
 };
 
-/// True if the text is a priority: `now`, or a whole number of milliseconds.
-bool is_priority(const std::string& text);
-
 }  // namespace holdfast

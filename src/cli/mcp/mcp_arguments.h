@@ -20,11 +20,11 @@ class McpArguments {
     /// Each is optional; a missing one is empty.
     std::string text(std::string_view name);
     std::optional<bool> flag(std::string_view name);
-    std::optional<std::chrono::milliseconds> milliseconds(std::string_view name, std::chrono::milliseconds most);
-    std::optional<std::int64_t> number(std::string_view name, std::int64_t least, std::int64_t most);
+    std::optional<std::chrono::milliseconds> milliseconds(std::string_view name, std::chrono::milliseconds max);
+    std::optional<std::int64_t> number(std::string_view name, std::int64_t min, std::int64_t max);
     /// Without duplicates, in order.
-    std::vector<std::string> texts(std::string_view name, std::size_t most);
-    const boost::json::array& array(std::string_view name, std::size_t most);
+    std::vector<std::string> texts(std::string_view name, std::size_t max);
+    const boost::json::array& array(std::string_view name, std::size_t max);
 
     /// The problem, with precedence for an argument that no call above has read. Empty: none.
     std::string problem() const;

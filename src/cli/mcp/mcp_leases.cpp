@@ -79,7 +79,7 @@ void McpLeases::forget(const std::string& id) {
     leases_.erase(found);
 }
 
-void McpLeases::call(const std::string& id, const std::string& path) {
+void McpLeases::remember_path(const std::string& id, const std::string& path) {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
     if (found != leases_.end() && found->second.paths.size() < max_paths) found->second.paths.insert(path);

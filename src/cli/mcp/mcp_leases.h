@@ -50,7 +50,7 @@ class McpLeases {
     /// The server reported that the lease has ended.
     void lose(const std::string& id, const Error& why);
     /// Remembers a path by which the model claimed it.
-    void call(const std::string& id, const std::string& path);
+    void remember_path(const std::string& id, const std::string& path);
 
     bool holds(const std::string& id, HolderInstant now);
     std::vector<Held> held(HolderInstant now);

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 #include <ranges>
 
 namespace holdfast {
@@ -96,7 +97,8 @@ McpReaction McpProtocol::take(std::string_view line) {
     }
     const bool has_batches = !negotiated_.empty() && negotiated_ < first_without_batches;
     if (!has_batches || batch->empty() || batch->size() > max_batch) {
-        const char* why = !has_batches ? "this version of the protocol has no batches" : "a batch has 1 to 64 messages";
+        const char* why =
+            !has_batches ? "this version of the protocol has no batches" : "a batch must have 1 to 64 messages";
         reaction.answers.push_back(error_answer(nullptr, invalid_request, why));
         return reaction;
     }
@@ -107,7 +109,7 @@ McpReaction McpProtocol::take(std::string_view line) {
 }
 
 json::value McpProtocol::too_long() {
-    return error_answer(nullptr, invalid_request, "a message is at most 1 MiB long");
+    return error_answer(nullptr, invalid_request, "a message must not be longer than 1 MiB");
 }
 
 void McpProtocol::take_message(const json::value& message, McpReaction& reaction) {
@@ -115,7 +117,7 @@ void McpProtocol::take_message(const json::value& message, McpReaction& reaction
         reaction.answers.push_back(error_answer(id, code, why));
     };
     const json::object* object = message.if_object();
-    if (object == nullptr) return refuse(nullptr, invalid_request, "a message is a JSON object");
+    if (object == nullptr) return refuse(nullptr, invalid_request, "a message must be a JSON object");
     const json::value* id = member(*object, "id");
     const json::value known_id = id != nullptr && is_id(*id) ? *id : json::value(nullptr);
     const json::value* version = member(*object, "jsonrpc");
@@ -160,7 +162,7 @@ void McpProtocol::take_request(const Request& request, McpReaction& reaction) {
         reaction.answers.push_back(complete(request, version, discover().get_object()));
     else
         reaction.answers.push_back(
-            error_answer(request.id, method_not_found, "there is no method '" + request.method + "'"));
+            error_answer(request.id, method_not_found, fmt::format("there is no method '{}'", request.method)));
 }
 
 std::string McpProtocol::version_of(const Request& request, McpReaction& reaction) const {
@@ -168,20 +170,20 @@ std::string McpProtocol::version_of(const Request& request, McpReaction& reactio
         reaction.answers.push_back(error_answer(request.id, code, why, std::move(data)));
         return std::string{};
     };
-    const json::value* said = request.meta(meta_version);
-    if (said == nullptr) {
+    const json::value* given = request.meta(meta_version);
+    if (given == nullptr) {
         if (!negotiated_.empty()) return negotiated_;
-        return refuse(invalid_params, "say 'initialize' first, or the protocol's version in _meta of every request");
+        return refuse(invalid_params, "send 'initialize' first, or the protocol version in _meta of every request");
     }
-    if (!said->is_string()) return refuse(invalid_params, "the protocol's version must be text");
-    const std::string_view version = said->get_string();
+    if (!given->is_string()) return refuse(invalid_params, "the protocol version in _meta must be text");
+    const std::string_view version = given->get_string();
     if (version == negotiated_) return negotiated_;
     if (version != stateless_version)
         return refuse(unsupported_version, "Unsupported protocol version",
-                      {{"supported", supported_versions()}, {"requested", *said}});
+                      {{"supported", supported_versions()}, {"requested", *given}});
     const json::value* capabilities = request.meta(meta_capabilities);
     if (capabilities == nullptr || !capabilities->is_object())
-        return refuse(invalid_params, "_meta lacks " + std::string(meta_capabilities));
+        return refuse(invalid_params, fmt::format("_meta has no {}", meta_capabilities));
     return std::string(stateless_version);
 }
 
@@ -189,7 +191,7 @@ json::value McpProtocol::initialize(const Request& request) {
     const json::value* asked = member(request.params, "protocolVersion");
     if (asked == nullptr || !asked->is_string())
         return error_answer(request.id, invalid_params, R"("protocolVersion" must be text)");
-    if (!negotiated_.empty()) return error_answer(request.id, invalid_request, "this session was initialized before");
+    if (!negotiated_.empty()) return error_answer(request.id, invalid_request, "this session is already initialized");
     const std::string_view wanted = asked->get_string();
     negotiated_ = is_handshake_version(wanted) ? wanted : handshake_versions.back();
     return result_answer(request.id, {{"protocolVersion", negotiated_},
@@ -225,7 +227,7 @@ void McpProtocol::call_tool(const Request& request, const std::string& version, 
     if (name == nullptr || !name->is_string()) return refuse(R"("name" must be the name of a tool)");
     const bool known = std::ranges::any_of(
         about_.tools, [&](const json::value& tool) { return tool.get_object().at("name") == *name; });
-    if (!known) return refuse("there is no tool '" + std::string(name->get_string()) + "'");
+    if (!known) return refuse(fmt::format("there is no tool '{}'", std::string_view(name->get_string())));
     const json::value* arguments = member(request.params, "arguments");
     if (arguments != nullptr && !arguments->is_object()) return refuse(R"("arguments" must be an object)");
     reaction.calls.push_back({request.id, std::string(name->get_string()),

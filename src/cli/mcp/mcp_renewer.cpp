@@ -11,8 +11,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// The leases' clock counts time in suspend, the clock of condition variables does not.
-constexpr auto look_at_least_every = 1s;
+/// The leases' clock counts the time in suspend, that of condition variables does not.
+constexpr auto max_pause = 1s;
 /// Half of the server's limit for one message.
 constexpr std::size_t max_message_bytes = 512U << 10;
 
@@ -21,9 +21,9 @@ constexpr std::size_t max_message_bytes = 512U << 10;
 McpRenewer::McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases)
     : servers_(std::move(servers)), agent_(agent), leases_(leases), thread_([this] { run(); }) {}
 
-void McpRenewer::look_again() {
+void McpRenewer::leases_added() {
     const std::lock_guard lock(mutex_);
-    looked_ = false;
+    added_ = true;
     changed_.notify_all();
 }
 
@@ -43,13 +43,13 @@ void McpRenewer::run() {
         const HolderInstant now = holder_clock_now();
         const HolderInstant next = leases_.next();
         if (next > now) {
-            const Duration pause = std::min<Duration>(next - now, look_at_least_every);
-            const auto is_over = [this] { return stopping_ || !looked_; };
+            const Duration pause = std::min<Duration>(next - now, max_pause);
+            const auto is_over = [this] { return stopping_ || added_; };
             if (next == HolderInstant::max())
                 changed_.wait(lock, is_over);
             else
                 changed_.wait_for(lock, pause, is_over);
-            looked_ = true;
+            added_ = false;
             continue;
         }
         lock.unlock();

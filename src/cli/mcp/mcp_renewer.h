@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/cancellation.h"
+#include "cli/mcp/cancellation.h"
 #include "cli/mcp/mcp_agent.h"
 #include "cli/mcp/mcp_leases.h"
 #include "client/server_address.h"
@@ -24,7 +24,7 @@ class McpRenewer {
     McpRenewer& operator=(const McpRenewer&) = delete;
 
     /// To be called after leases were added: a new one may be due first.
-    void look_again();
+    void leases_added();
     /// Ends the thread, and cancels a renewal in flight.
     void stop();
 
@@ -38,7 +38,7 @@ class McpRenewer {
     Cancellation cancellation_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool looked_ = true;
+    bool added_ = false;
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -43,7 +43,7 @@ bool McpOutput::write_line(const std::string& line) {
 
 void McpOutput::stop() {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(stopped_.get(), &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
 }
 
 namespace {
@@ -76,7 +76,7 @@ McpServer::McpServer(Streams streams, McpProtocol protocol, McpTools& tools)
 
 void McpServer::stop() {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(stopped_.get(), &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
     output_.stop();
     cancel_jobs(false);
 }
@@ -179,7 +179,7 @@ void McpServer::send(const json::array& answers, bool batch) {
             read = read && output_.write_line(json::serialize(answer));
     if (read) return;
     const std::uint64_t one = 1;  // the output has no reader: the session is over
-    [[maybe_unused]] const ssize_t told = ::write(stopped_.get(), &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
 }
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/cancellation.h"
+#include "cli/mcp/cancellation.h"
 #include "cli/mcp/mcp_protocol.h"
 #include "cli/mcp/mcp_tools.h"
 #include "client/workers.h"

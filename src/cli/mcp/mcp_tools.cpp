@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
+#include <fmt/format.h>
 #include <set>
 #include <thread>
 
@@ -10,7 +11,7 @@
 #include "base/code.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "cli/mcp/mcp_tool_list.h"
+#include "cli/guard/written_path.h"
 #include "cli/mcp/mcp_words.h"
 #include "lease/predicate.h"
 #include "lease/resource.h"
@@ -23,6 +24,8 @@ namespace json = boost::json;
 constexpr std::int64_t list_default = 100;
 /// A filter that matches little may need many pages; each is a bounded amount of work for the server.
 constexpr int max_pages = 200;
+/// The pause before a request is repeated.
+constexpr auto request_pause = 500ms;
 
 json::array as_array(const std::vector<std::string>& texts) {
     json::array list;
@@ -42,6 +45,25 @@ bool concerns(std::string_view resource, std::string_view asked) {
 
 bool concerns_any(std::string_view resource, const std::vector<std::string>& asked) {
     return std::any_of(asked.begin(), asked.end(), [&](const std::string& one) { return concerns(resource, one); });
+}
+
+/// Ranks predicates on one resource: a stronger one makes a weaker one redundant, since it excludes and allows all that
+/// the weaker one does.
+int strength(std::string_view predicate) {
+    switch (core::parse_predicate(predicate).value_or(core::Predicate::consumes)) {
+        case core::Predicate::mutates:
+            return 4;
+        case core::Predicate::renames:
+            return 3;
+        case core::Predicate::deletes:
+            return 2;
+        case core::Predicate::provides:
+            return 1;
+        case core::Predicate::consumes:
+        case core::Predicate::depends_on:
+            return 0;
+    }
+    return 0;
 }
 
 McpOutcome holds_nothing() {
@@ -65,7 +87,7 @@ McpOutcome McpTools::run(const McpCall& call, Cancellation& cancellation) {
         outcome = do_call(api, call);
     }
     // A loss counts as reported only if the call was not cancelled.
-    if (!cancellation.cancelled()) tell_lost(outcome, leases_.take_lost(holder_clock_now()));
+    if (!cancellation.cancelled()) report_lost(outcome, leases_.take_lost(holder_clock_now()));
     return outcome;
 }
 
@@ -86,16 +108,20 @@ std::vector<std::string> McpTools::named_or_all(McpArguments& arguments) {
     return names;
 }
 
+McpTools::Reply McpTools::renew(Api& api, json::array ids, std::optional<std::chrono::milliseconds> ttl) const {
+    json::object body = agent_.signature();
+    body["leases"] = std::move(ids);
+    if (ttl) body["ttl_ms"] = ttl->count();
+    const HolderInstant sent_at = holder_clock_now();
+    return {api.send("POST", "/v1/heartbeat", body), sent_at};
+}
+
 McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
     const auto names = named_or_all(arguments);
     const auto ttl = arguments.milliseconds("ttl_ms", max_mcp_ttl);
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (names.empty()) return holds_nothing();
-    json::object body = agent_.signature();
-    body["leases"] = as_array(names);
-    if (ttl) body["ttl_ms"] = ttl->count();
-    const HolderInstant sent_at = holder_clock_now();
-    const auto answer = api.send("POST", "/v1/heartbeat", body);
+    const auto [answer, sent_at] = renew(api, as_array(names), ttl);
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     json::array results;
@@ -115,7 +141,7 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
         results.push_back(std::move(one));
     }
     on_new_lease_();
-    McpOutcome outcome{std::to_string(renewed) + " of " + std::to_string(names.size()) + " renewed.",
+    McpOutcome outcome{fmt::format("{} of {} renewed.", renewed, names.size()),
                        {{"results", std::move(results)}},
                        renewed != names.size()};
     add_notes(outcome, cut.empty() ? json::array{} : json::array{json::value(cut)});
@@ -157,15 +183,16 @@ McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
         leases_.forget(id);  // even if the release does not reach the server: the lease then expires
         const auto answer = api.remove(lease_target(id) + "?" + agent_.query(id));
         if (!answer)
-            return no_server({answer.error().code, answer.error().message + "; what was not told of ends by itself"});
+            return no_server({answer.error().code,
+                              answer.error().message + "; claims that could not be released expire by themselves"});
         failed = failed || !answer->ok();
         json::object one{{"id", id}};
         if (answer->ok()) one["state"] = field_of(answer->body, "state");
         if (!answer->ok()) one["error"] = field_of(answer->body, "error");
         results.push_back(std::move(one));
     }
-    const std::string text = failed ? "Some could not be released; see the errors." : "Released.";
-    return {names.empty() ? "You hold nothing of that." : text, {{"results", std::move(results)}}, failed};
+    const std::string text = failed ? "Some claims could not be released; see the errors." : "Released.";
+    return {names.empty() ? "You hold none of these." : text, {{"results", std::move(results)}}, failed};
 }
 
 McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
@@ -183,9 +210,8 @@ McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
             leases_.lose(text_of(result, "id"),
                          {state == "EXPIRED" ? "lease_expired" : "", "the server says it is " + state});
     }
-    return {std::to_string(active) + " of " + std::to_string(names.size()) + " active.",
-            {{"results", array_of(answer->body, "results")}},
-            false};
+    return {
+        fmt::format("{} of {} active.", active, names.size()), {{"results", array_of(answer->body, "results")}}, false};
 }
 
 McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
@@ -202,9 +228,8 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
         prefix = "FILE:/";  // a lease on a tree above covers it, too
     }
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
-    const std::string target = "/v1/leases?limit=1000&namespace=" + percent_encode(agent_.name_space()) +
-                               (prefix.empty() ? "" : "&prefix=" + percent_encode(prefix)) +
-                               (holder.empty() ? "" : "&holder=" + percent_encode(holder));
+    const std::string target = with_query(
+        "/v1/leases", {{"limit", "1000"}, {"namespace", agent_.name_space()}, {"prefix", prefix}, {"holder", holder}});
     json::array leases;
     std::string next;
     bool more = true;
@@ -219,7 +244,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     }
     more = more || leases.size() > most;
     if (leases.size() > most) leases.resize(most);
-    return {std::to_string(leases.size()) + " active" + (more ? ", and there are more." : "."),
+    return {fmt::format("{} active{}", leases.size(), more ? ", and there are more." : "."),
             {{"leases", std::move(leases)}, {"more", more}},
             false};
 }
@@ -228,7 +253,7 @@ std::vector<std::string> McpTools::names_of_session(HttpConnection& connection, 
     std::set<std::string> names;
     for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
         names.insert(lease.id);
-    const std::string target = "/v1/leases?limit=1000&holder=" + percent_encode(agent_.holder());
+    const std::string target = with_query("/v1/leases", {{"limit", "1000"}, {"holder", agent_.holder()}});
     const auto response = connection.send({"GET", target}, until - holder_clock_now());
     boost::system::error_code malformed;
     const json::value body = response ? json::parse(response->body, malformed) : json::value{};
@@ -244,44 +269,19 @@ void McpTools::release_all(Duration within) {
     for (const std::string& id : names_of_session(connection, until)) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return;
-        const auto told = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
-        if (!told) return;
+        const auto released = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
+        if (!released) return;
     }
 }
-
-namespace json = boost::json;
-
-namespace {
-
-constexpr auto ask_again_pause = 500ms;
-
-/// Ranks predicates on one resource: a stronger one makes a weaker one redundant, since it excludes and allows all that
-/// the weaker one does.
-int strength(std::string_view predicate) {
-    switch (core::parse_predicate(predicate).value_or(core::Predicate::consumes)) {
-        case core::Predicate::mutates:
-            return 4;
-        case core::Predicate::renames:
-            return 3;
-        case core::Predicate::deletes:
-            return 2;
-        case core::Predicate::provides:
-            return 1;
-        case core::Predicate::consumes:
-        case core::Predicate::depends_on:
-            return 0;
-    }
-    return 0;
-}
-
-}  // namespace
 
 Result<ResolvedPath> McpTools::named(const std::string& path) const {
     if (!config_.root.empty()) return resolve_path(files_, config_.root, path);
     if (names_a_file(path)) return resolve_path(UnknownFiles{}, "/", path);
-    return Error{"invalid_argument",
-                 "there is no work tree here, so a path has no name; give a resource such as FILE:/" + path +
-                     ", or start 'holdfast mcp' with --root"};
+    return Error{
+        "invalid_argument",
+        fmt::format("there is no work tree, so a path cannot be resolved; give a resource such as FILE:/{}, or "
+                    "start 'holdfast mcp' with --root",
+                    path)};
 }
 
 McpTools::Intents McpTools::read_intents(McpArguments& arguments) const {
@@ -294,8 +294,8 @@ McpTools::Intents McpTools::read_intents(McpArguments& arguments) const {
         if (!intent.problem().empty()) arguments.complain(intent.problem());
     }
     if (intents.list.size() > max_mcp_intents)
-        arguments.complain("these are names of more than " + std::to_string(max_mcp_intents) +
-                           " resources; claim fewer at once");
+        arguments.complain(
+            fmt::format("the intents name more than {} resources; claim fewer at once", max_mcp_intents));
     return intents;
 }
 
@@ -304,11 +304,11 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
     const std::string resource = intent.text("resource");
     std::string predicate = intent.text("predicate");
     if (predicate.empty()) predicate = "MUTATES";
-    if (!core::parse_predicate(predicate)) intent.complain("there is no predicate '" + predicate + "'");
-    if (path.empty() == resource.empty()) intent.complain("each intent has either a path or a resource");
+    if (!core::parse_predicate(predicate)) intent.complain(fmt::format("there is no predicate '{}'", predicate));
+    if (path.empty() == resource.empty()) intent.complain("each intent must have either a path or a resource");
     if (looks_like_a_path(files_, config_.root, resource))
-        return intent.complain("the resource '" + resource +
-                               "' looks like a path; give it as path, or as KIND:name if it is no file");
+        return intent.complain(fmt::format(
+            "the resource '{}' looks like a path; give it as path, or as KIND:name if it is not a file", resource));
     ResolvedPath resolved{{resource}, ""};
     if (!path.empty() || names_a_file(resource)) {
         auto found = named(path.empty() ? resource : path);
@@ -326,12 +326,13 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
 
 McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     Intents intents = read_intents(arguments);
-    if (intents.list.empty()) arguments.complain("'intents' must be a list of 1 to 256");
+    if (intents.list.empty())
+        arguments.complain(fmt::format("'intents' must be a list of 1 to {} items", max_mcp_intents));
     const Terms terms{arguments.text("reason"), arguments.milliseconds("ttl_ms", max_mcp_ttl),
                       arguments.milliseconds("wait_ms", max_mcp_wait)};
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (leases_.size(holder_clock_now()) + intents.list.size() > max_mcp_leases)
-        return wrong_arguments("a session holds at most 1000 leases; release some first");
+        return wrong_arguments(fmt::format("a session holds at most {} leases; release some first", max_mcp_leases));
     claimed_ = true;
     const auto enrolled = agent_.enroll(api);
     if (!enrolled) return no_server(enrolled.error());
@@ -364,14 +365,7 @@ std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const
     for (const json::value& intent : intents.list)
         if (const auto* lease = lease_for(intent)) ids.insert(lease->id);
     if (ids.empty()) return std::nullopt;
-    json::object body = agent_.signature();
-    json::array names;
-    for (const std::string& id : ids)
-        names.emplace_back(id);
-    body["leases"] = std::move(names);
-    if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
-    const HolderInstant sent_at = holder_clock_now();
-    const auto answer = api.send("POST", "/v1/heartbeat", body);
+    const auto [answer, sent_at] = renew(api, as_array({ids.begin(), ids.end()}), terms.ttl);
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     std::string cut;
@@ -419,8 +413,8 @@ McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Term
         auto answer = api.acquire(body, wait, terms.ttl.value_or(0ms));
         const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
         const bool pending = answer && core::code_in(error_code_of(*answer)) == core::Code::idempotency_in_progress;
-        if ((!silent && !pending) || holder_clock_now() + ask_again_pause >= until) return {std::move(answer), sent_at};
-        std::this_thread::sleep_for(ask_again_pause);  // then retry with the same key: the request keeps its place (G6)
+        if ((!silent && !pending) || holder_clock_now() + request_pause >= until) return {std::move(answer), sent_at};
+        std::this_thread::sleep_for(request_pause);  // then retry with the same key: the request keeps its place (G6)
     }
 }
 
@@ -436,7 +430,7 @@ std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
         leases_.forget(text_of(lease, "id"));
         (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query(text_of(lease, "id")));
     }
-    return no_server({"unreachable", "the claim was granted, but too late to be of use"});
+    return no_server({"unreachable", "the claim was granted, but the answer came too late to use it"});
 }
 
 McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases) {
@@ -447,7 +441,7 @@ McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases
     });
     for (std::size_t i = 1; i < leases.size(); ++i) {
         for (const std::string& path : leases[i].paths)
-            leases_.call(leases[0].id, path);
+            leases_.remember_path(leases[0].id, path);
         leases_.forget(leases[i].id);
         (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query(leases[i].id));
     }
@@ -466,13 +460,13 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
         const McpLeases::Held lease = keep_one(api, std::move(found->second));
         const auto [first, last] = intents.paths.equal_range(resource);
         for (auto path = first; path != last; ++path)
-            leases_.call(lease.id, path->second);
+            leases_.remember_path(lease.id, path->second);
         json::object one = brief(lease);
         one["holder"] = agent_.holder();
         leases.push_back(std::move(one));
         names += (names.empty() ? "" : ", ") + lease.id;
     }
-    McpOutcome outcome{"Granted: " + names + ". Renewed in the background until you release it.",
+    McpOutcome outcome{fmt::format("Granted: {}. Renewed in the background until you release it.", names),
                        {{"verdict", "GRANTED"}, {"leases", std::move(leases)}},
                        false};
     add_notes(outcome, std::move(intents.notes));
@@ -481,13 +475,10 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
 
 /// After a slow answer much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
 bool McpTools::confirm(Api& api, Granted& granted) const {
-    json::object body = agent_.signature();
-    json::array names;
+    json::array ids;
     for (const json::value& lease : granted.leases)
-        names.push_back(field_of(lease, "id"));
-    body["leases"] = std::move(names);
-    const HolderInstant sent_at = holder_clock_now();
-    const auto answer = api.send("POST", "/v1/heartbeat", body);
+        ids.push_back(field_of(lease, "id"));
+    const auto [answer, sent_at] = renew(api, std::move(ids), std::nullopt);
     if (!answer || !answer->ok()) return false;
     json::array renewed;
     for (const json::value& result : array_of(answer->body, "results"))

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/api.h"
-#include "cli/cancellation.h"
 #include "cli/guard/work_tree_paths.h"
+#include "cli/mcp/cancellation.h"
 #include "cli/mcp/mcp_agent.h"
 #include "cli/mcp/mcp_arguments.h"
 #include "cli/mcp/mcp_leases.h"
@@ -46,6 +46,13 @@ class McpTools {
     McpOutcome verify(Api& api, McpArguments& arguments);
     McpOutcome list(Api& api, McpArguments& arguments) const;
 
+    /// An answer, and when the answered request was sent.
+    struct Reply {
+        Result<Answer> answer;
+        HolderInstant sent_at;
+    };
+    Reply renew(Api& api, boost::json::array ids, std::optional<std::chrono::milliseconds> ttl) const;
+
     /// The claimed intents, and notes about them for the model.
     struct Intents {
         boost::json::array list;
@@ -67,12 +74,7 @@ class McpTools {
     std::optional<McpOutcome> renew_held(Api& api, Intents& intents, const Terms& terms);
     /// Acquires the remaining intents. Returns nothing if all were granted and are held.
     std::optional<McpOutcome> acquire(Api& api, Intents& intents, const Terms& terms);
-    /// The answer, and when the answered request was sent. A waiting request moves to another server if its own is
-    /// silent.
-    struct Reply {
-        Result<Answer> answer;
-        HolderInstant sent_at;
-    };
+    /// A waiting request moves to another server if its own is silent.
     static Reply ask_for_leases(Api& api, boost::json::object body, const Terms& terms);
     McpOutcome granted(Api& api, Intents intents, const std::vector<std::string>& resources);
     /// Of several leases on a resource keeps the strongest, and releases the others: otherwise a released resource

@@ -1,13 +1,96 @@
 #include "cli/mcp/mcp_words.h"
 
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
 #include "base/code.h"
 #include "base/text.h"
 
 namespace holdfast {
+namespace {
 
 namespace json = boost::json;
 
-namespace {
+json::object text(std::string_view description) {
+    return {{"type", "string"}, {"description", description}};
+}
+
+json::object number(std::string_view description, std::int64_t least, std::int64_t most) {
+    return {{"type", "integer"}, {"minimum", least}, {"maximum", most}, {"description", description}};
+}
+
+json::object list_of(json::value items, std::size_t most, std::string_view description) {
+    return {{"type", "array"},
+            {"items", std::move(items)},
+            {"minItems", 1},
+            {"maxItems", most},
+            {"description", description}};
+}
+
+json::object lease_names(std::string_view description) {
+    return list_of(json::object{{"type", "string"}}, max_mcp_leases, description);
+}
+
+json::object schema(json::object properties, json::array required = {}) {
+    json::object schema{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+    if (!required.empty()) schema["required"] = std::move(required);
+    return schema;
+}
+
+json::object intent() {
+    const json::value predicate{
+        {"type", "string"},
+        {"enum", json::array{"MUTATES", "CONSUMES", "DEPENDS_ON", "PROVIDES", "DELETES", "RENAMES"}},
+        {"description",
+         "What you will do with it. MUTATES (the default), DELETES and RENAMES exclude everybody else. CONSUMES and "
+         "DEPENDS_ON share with other readers. PROVIDES makes something that readers may already rely on."}};
+    return schema(
+        {{"path", text("A file, such as src/main.c, from the root of the work tree or absolute. A directory, such as "
+                       "src/ or src/**, means everything below it; a pattern means the smallest tree that contains "
+                       "it. The notes of the answer say what was claimed.")},
+         {"resource", text("Anything else, as KIND:name, such as SYMBOL:parse_config, API_ENDPOINT:/v1/users, "
+                           "DATABASE_TABLE:users or CONFIG_KEY:timeout. Give either path or resource.")},
+         {"predicate", predicate}});
+}
+
+struct Hints {
+    bool read_only = false;
+    bool destructive = false;
+    bool idempotent = true;
+};
+
+json::value tool(std::string_view name, std::string_view title, std::string_view description, json::object input,
+                 const Hints& hints) {
+    return {{"name", name},
+            {"title", title},
+            {"description", description},
+            {"inputSchema", std::move(input)},
+            {"annotations",
+             {{"title", title},
+              {"readOnlyHint", hints.read_only},
+              {"destructiveHint", hints.destructive},
+              {"idempotentHint", hints.idempotent},
+              {"openWorldHint", false}}}};
+}
+
+json::value claim_tool() {
+    return tool(
+        "claim_intents", "Claim before you change",
+        "Claim the right to change, read or delete files and other resources before you do it, so that no other "
+        "agent works on them at the same time. All are granted together or none is. What you hold already is kept, so "
+        "claiming it again does no harm. A claim is renewed in the background until you release it. If somebody else "
+        "holds one of them, the answer says who, why and for how long: work on something else, or ask again with "
+        "wait_ms.",
+        schema({{"intents", list_of(intent(), max_mcp_intents, "All are granted or none is.")},
+                {"reason", text("What you are doing, in a few words; shown to those who are refused because of it.")},
+                {"ttl_ms", number("How long the claim lasts if this session dies; default: the server's.", 1,
+                                  max_mcp_ttl.count())},
+                {"wait_ms",
+                 number("How long to wait for your turn; 0, the default, answers at once.", 0, max_mcp_wait.count())}},
+               {"intents"}),
+        {});
+}
 
 json::object error_content(std::string_view code, std::string_view message) {
     return {{"error", {{"code", code}, {"message", message}}}};
@@ -21,17 +104,58 @@ std::string in(std::int64_t ms) {
 std::string advice(const std::string& code, std::int64_t retry_in) {
     const auto known = core::code_in(code);
     if (known == core::Code::die)
-        return "An older agent comes first. Commit or undo your changes, release everything with release_intents "
-               "{\"all\": true}, and claim again" +
-               in(retry_in) + ".";
+        return fmt::format(
+            "An older agent comes first. Commit or undo your changes, release everything with "
+            "release_intents {{\"all\": true}}, and claim again{}.",
+            in(retry_in));
     if (known == core::Code::busy || known == core::Code::wait_timeout)
         return "Nothing was claimed. Work on something else, or claim again with wait_ms.";
     if (known == core::Code::stale_epoch) return "A newer process of this agent has taken over; stop working.";
     if (retry_in > 0) return "Try again" + in(retry_in) + ".";
-    return "Asking again as it is will not help; tell the user if you cannot change it.";
+    return "The same call will be refused again; change it, or tell the user.";
 }
 
 }  // namespace
+
+json::array mcp_tool_list() {
+    return {
+        claim_tool(),
+        tool("extend_intents", "Extend claims",
+             "Renew claims now and see that they are still yours. They are renewed in the background anyway; use this "
+             "for another ttl_ms, or to be sure before a long step.",
+             schema({{"leases", lease_names("The leases, as claim_intents named them; default: all of yours.")},
+                     {"ttl_ms", number("How long from now, without renewal.", 1, max_mcp_ttl.count())}}),
+             {}),
+        tool("release_intents", "Release claims",
+             "Give claims back as soon as you are done, after you committed or undid your changes, so that others can "
+             "go on. Releasing a claim that has already ended is no error.",
+             schema({{"leases", lease_names("The leases, as claim_intents named them.")},
+                     {"paths", lease_names("Or the paths, as you gave them to claim_intents.")},
+                     {"all", {{"type", "boolean"}, {"description", "Everything this session holds."}}}}),
+             {.destructive = true}),
+        tool("verify_intents", "Verify claims",
+             "Ask the server whether leases are still active, and who holds their resources now. Do this after a pause "
+             "and before you commit.",
+             schema({{"leases", lease_names("The leases to verify; default: all of yours.")}}), {.read_only = true}),
+        tool("list_intents", "See who holds what",
+             "List the active leases of everybody: resource, predicate, holder, reason and remaining time. Do this "
+             "before you plan your work.",
+             schema({{"path", text("Only this file, or what is below this directory, of the work tree.")},
+                     {"prefix", text("Only resources whose names start with this, such as SYMBOL:.")},
+                     {"holder", text("Only leases of this holder.")},
+                     {"limit", number("The largest number of leases to list; default: 100.", 1, max_mcp_list)}}),
+             {.read_only = true})};
+}
+
+std::string mcp_instructions(const std::string& holder, const std::string& root) {
+    return fmt::format(
+        "Holdfast keeps agents from working on the same thing at once. Before you edit, delete or rename a file, claim "
+        "it with claim_intents, all you need in one call; when it is refused, do something else or wait. Release with "
+        "release_intents once your changes are committed or undone. Every answer has a list 'lost': if a lease is in "
+        "it, stop changing that resource, claim it again, and read what changed before you go on. You are the holder "
+        "{}.{}",
+        holder, root.empty() ? "" : " Paths are relative to " + root + ".");
+}
 
 McpOutcome wrong_arguments(const std::string& problem) {
     return {"Wrong arguments: " + problem + ". Correct them and call again.",
@@ -41,21 +165,20 @@ McpOutcome wrong_arguments(const std::string& problem) {
 McpOutcome no_server(const Error& error) {
     if (error.code == "cancelled") return {"The call was cancelled.", error_content(error.code, error.message), true};
     const std::string message = error.code == "unreachable" ? describe_unreachable(error.message) : error.message;
-    return {"No answer from the Holdfast server: " + message +
-                ". Do not change what you have not claimed; tell the user, or try again later.",
+    return {fmt::format("No answer from the Holdfast server: {}. Do not change what you have not claimed; tell the "
+                        "user, or try again later.",
+                        message),
             error_content(error.code, message), true};
 }
 
 McpOutcome refused(const Answer& answer) {
-    const std::string code = error_code_of(answer);
-    const std::string conflicts = describe_conflicts(answer);
-    const json::value& error = field_of(answer.body, "error");
-    std::string why = conflicts.empty() ? text_of(error, "message") : conflicts;
-    if (why.empty()) why = "the server refused with HTTP " + std::to_string(answer.status);
-    json::object content{{"error", error}};
+    const std::string conflicts = describe_conflicts(answer.body);
+    const std::string why = conflicts.empty() ? failure_of(answer).message : conflicts;
+    json::object content{{"error", field_of(answer.body, "error")}};
     for (const std::string_view field : {"verdict", "conflicts", "queue_position", "retry_in_ms"})
         if (const json::value& found = field_of(answer.body, field); !found.is_null()) content[field] = found;
-    return {"Refused: " + why + ". " + advice(code, number_of(answer.body, "retry_in_ms")), std::move(content), true};
+    return {fmt::format("Refused: {}. {}", why, advice(error_code_of(answer), number_of(answer.body, "retry_in_ms"))),
+            std::move(content), true};
 }
 
 json::object brief(const json::value& lease) {
@@ -80,7 +203,7 @@ std::string describe_cut(const json::value& answer) {
     const auto duration = [&](std::string_view field) {
         return format_duration(std::chrono::milliseconds{number_of(cut, field)});
     };
-    return "The policy cut the TTL from " + duration("requested_ms") + " to " + duration("granted_ms") + ".";
+    return fmt::format("The policy cut the TTL from {} to {}.", duration("requested_ms"), duration("granted_ms"));
 }
 
 void add_notes(McpOutcome& outcome, json::array notes) {
@@ -89,20 +212,21 @@ void add_notes(McpOutcome& outcome, json::array notes) {
     outcome.content["notes"] = std::move(notes);
 }
 
-void tell_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost) {
+void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost) {
     json::array list;
     std::string names;
     for (const McpLeases::Lost& lease : lost) {
         json::object one{{"id", lease.id}, {"resource", lease.resource}, {"why", lease.why}};
         if (!lease.code.empty()) one["code"] = lease.code;
         list.push_back(std::move(one));
-        names += (names.empty() ? "" : "; ") + lease.resource + " (" + lease.why + ")";
+        names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", lease.resource, lease.why);
     }
     outcome.content["lost"] = std::move(list);
     if (names.empty()) return;
-    outcome.text = "LOST, no longer yours: " + names +
-                   ". Stop changing these; claim them again and look at what changed before you go on.\n" +
-                   outcome.text;
+    outcome.text = fmt::format(
+        "LOST, no longer yours: {}. Stop changing these; claim them again and read what changed "
+        "before you go on.\n{}",
+        names, outcome.text);
 }
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,21 @@
 
 namespace holdfast {
 
-/// Answers to the model. A failure says what to do next: a model retries when it does not understand an error.
+/// All that the model is told: the tools, and the answers to its calls. A failure says what to do next, since a model
+/// repeats a call whose error it does not understand.
+
+/// Limits of a tool call. The wait stays below the timeout of hosts.
+inline constexpr std::chrono::milliseconds max_mcp_wait{50'000};
+inline constexpr std::chrono::milliseconds max_mcp_ttl{std::chrono::hours{24}};
+inline constexpr std::size_t max_mcp_intents = 256;
+inline constexpr std::size_t max_mcp_leases = 1000;
+inline constexpr std::int64_t max_mcp_list = 1000;
+
+/// The tools, as tools/list shows them: names, descriptions, JSON schemas of the arguments.
+boost::json::array mcp_tool_list();
+
+/// General instructions. Paths are relative to `root`; empty if there is none.
+std::string mcp_instructions(const std::string& holder, const std::string& root);
 
 /// The arguments are invalid.
 McpOutcome wrong_arguments(const std::string& problem);
@@ -30,6 +45,6 @@ std::string describe_cut(const boost::json::value& answer);
 void add_notes(McpOutcome& outcome, boost::json::array notes);
 
 /// Puts the losses first.
-void tell_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost);
+void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost);
 
 }  // namespace holdfast

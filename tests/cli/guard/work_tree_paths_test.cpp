@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/guard/work_tree_names.h"
+#include "cli/guard/written_path.h"
 
 namespace holdfast {
 namespace {
@@ -316,9 +317,9 @@ TEST_F(WorkTreePaths, that_mean_no_file_of_the_work_tree_are_refused_with_advice
         {"${PWD}/src/main.c", "'$'"},
         {"src/main.c/below", "is a file"},
         {"'src/main.c", "a quote at one end"},
-        {"src/ma\u200bin.c", "cannot be seen"},
-        {"a\nb.c", "cannot be seen"},
-        {"src/\u202emain.c", "cannot be seen"},
+        {"src/ma\u200bin.c", "invisible characters"},
+        {"a\nb.c", "invisible characters"},
+        {"src/\u202emain.c", "invisible characters"},
         {std::string("src/main.c\0", 11), "zero byte"},
         {"FILE:/a%2Fb", "no file's name"},
         {"src/main.c, README.md", "several paths"},

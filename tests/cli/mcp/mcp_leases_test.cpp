@@ -99,8 +99,8 @@ TEST_F(McpLeasesTest, that_could_not_be_renewed_say_what_the_server_refused) {
 
 TEST_F(McpLeasesTest, are_known_by_the_paths_they_were_claimed_by) {
     keep("a#1");
-    leases.call("a#1", "src/a.c");
-    leases.call("unknown", "b.c");
+    leases.remember_path("a#1", "src/a.c");
+    leases.remember_path("unknown", "b.c");
     ASSERT_TRUE(leases.keep(lease("a#1"), start + 20s, start + 20s));
     EXPECT_EQ(leases.held(start + 20s).at(0).paths, std::set<std::string>{"src/a.c"}) << "also after a renewal";
 }

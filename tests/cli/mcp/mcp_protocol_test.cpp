@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "cli/mcp/mcp_tool_list.h"
+#include "cli/mcp/mcp_words.h"
 
 namespace holdfast {
 namespace {

@@ -105,9 +105,9 @@ class DiscoverTest(HoldfastTest):
         self.assertEqual(self.refused(ben, "rule-2"), "name_denied")
         self.enter(anna, "rule-2")
         self.assertRegex(self.ok("service"), r"(?s)rule-1 +denied .*the shop's.*rule-2 +reserved ")
-        self.assertEqual(self.ok("service", "allow", "rule-1"), "the rule about rule-1 is lifted\n")
+        self.assertEqual(self.ok("service", "allow", "rule-1"), "removed the rule for rule-1\n")
         self.assertEqual(self.ok("service", "allow", "rule-2", "--identity", owner),
-                         "the rule about rule-2 is lifted\n")
+                         "removed the rule for rule-2\n")
         self.enter(anna, "rule-1")
         self.assertEqual(self.holdfast("service", "reserve", "rule-3").returncode, 2, "for whom?")
         self.assertEqual(self.holdfast("service", "deny", "a/b").returncode, 106)

@@ -120,7 +120,7 @@ class ElectTest(HoldfastTest):
     def test_dashes_with_nothing_after_them_are_a_usage_error_and_not_a_watch(self):
         done = self.holdfast("elect", self.group, "--")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("say what to run after --", done.stderr)
+        self.assertIn("give the command to run after --", done.stderr)
         self.assertEqual(self.held(), [])
 
     # Without one

@@ -26,7 +26,7 @@ class GuardTest(RepositoryTest):
 
     def claim_as_told(self, text):
         """Runs the command of a refusal as it stands."""
-        [command] = re.findall("to claim what nobody holds: (.*)", text)
+        [command] = re.findall("to claim the files that nobody holds: (.*)", text)
         done = self.run_in(["sh", "-c", command], PATH=os.path.dirname(BINARY) + ":" + os.environ["PATH"],
                            HOLDFAST_SERVER=self.server.url)
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
@@ -394,7 +394,7 @@ class GuardTest(RepositoryTest):
         for words in ((), ("check",), ("install",), ("uninstall",)):
             done = self.run_in([BINARY, "guard", *words], cwd=self.scratch, GIT_CEILING_DIRECTORIES=self.scratch)
             self.assertEqual(done.returncode, 1, words)
-            self.assertIn("no git work tree", done.stderr)
+            self.assertIn("not in a git work tree", done.stderr)
 
 
 if __name__ == "__main__":

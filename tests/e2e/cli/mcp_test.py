@@ -354,7 +354,7 @@ class McpTest(HoldfastTest):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.scratch, text=True)
         self.started.append(process)
         err = Lines(process.stderr)
-        err.find("speaking MCP")
+        err.find("serving MCP")
         os.set_blocking(process.stdin.fileno(), False)
         try:
             while True:  # until its output is full and it takes no more input

@@ -58,7 +58,7 @@ class OwnTest(HoldfastTest):
     def test_polls_again_and_again_whatever_the_command_answers(self):
         own = self.own("sh", "-c", "echo polled; exit 3")
         eventually(lambda: own.out.lines.count("polled") >= 9, "nine polls")
-        own.err.find(r"the poll of \S+ ended with 3")
+        own.err.find(r"the poll of \S+ ended with exit code 3")
         own.terminate()
         self.assertEqual(self.ends(own), 0)
 
@@ -88,7 +88,7 @@ class OwnTest(HoldfastTest):
         own = self.own("sh", "-c", "trap '' TERM; echo pid $$; sleep 300", options=("--grace", "300s"))
         pid = int(own.out.find(r"pid (\d+)").group(1))
         own.terminate()
-        own.err.find(r"told to stop: \d+ poll\(s\) in hand")
+        own.err.find(r"stopping: waiting for \d+ poll\(s\) to finish")
         self.assertTrue(lives(pid), "it may finish")
         own.send_signal(signal.SIGINT)
         own.err.find("asking .* to stop")
@@ -114,7 +114,7 @@ class OwnTest(HoldfastTest):
         self.assertFalse(lives(lost))
         self.assertTrue(all(lives(pid) for pid in polls.values()), "the others go on")
         own.terminate()
-        own.err.find("told to stop")
+        own.err.find("stopping")
         own.send_signal(signal.SIGINT)
         own.err.find("asking .* to stop")
         own.send_signal(signal.SIGINT)
@@ -144,14 +144,14 @@ class OwnTest(HoldfastTest):
             self.assertIn(message, done.stderr)
         done = self.holdfast("own", "--sessions", self.file)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("say what to poll with", done.stderr)
+        self.assertIn("give the command to poll with", done.stderr)
 
     def test_refuses_a_session_that_is_no_uuid_and_names_its_line(self):
         with open(self.file, "a") as file:
             file.write("lobby\n")
         done = self.holdfast("own", "--sessions", self.file, "--redis", self.url, "--", "true")
         self.assertEqual(done.returncode, 2)
-        self.assertIn(f"{self.file}:7: 'lobby' is no UUID; say --any-id", done.stderr)
+        self.assertIn(f"{self.file}:7: 'lobby' is not a UUID; --any-id", done.stderr)
         own = self.own("echo", "{}", options=("--any-id",))
         own.out.find("^lobby$")
         own.terminate()
@@ -200,7 +200,7 @@ class OwnTest(HoldfastTest):
         eventually(lambda: self.owners() == {self.others[1]}, "the others are given up")
         self.write_sessions(["lobby"])
         own.send_signal(signal.SIGHUP)
-        own.err.find(r"the list of sessions stays as it was: .*:1: 'lobby' is no UUID")
+        own.err.find(r"the list of sessions was not read again: .*:1: 'lobby' is not a UUID")
         self.assertIsNone(own.poll())
         self.assertEqual(self.owners(), {self.others[1]})
         own.terminate()

@@ -119,7 +119,7 @@ class PublishTest(HoldfastTest):
 
     def test_service_is_reached_by_its_name_through_the_relay(self):
         publisher = self.registered("--alpn", "echo/1", "--alpn", "echo/2", "--meta", "version=7", "--meta", "a=b=c")
-        publisher.err.find("made a new identity")
+        publisher.err.find("created a new identity")
         done = self.fetch(b"hello")
         self.assertEqual((done.returncode, done.stdout), (0, b"hello|bye"), done.stderr)
         entry = self.json("discover", self.name)["service"]
@@ -271,7 +271,7 @@ class PublishTest(HoldfastTest):
         gateway, address = self.listening()
         with self.assertRaises(ConnectionResetError):
             self.ask(address, b"hello")
-        gateway.err.find("was turned away")
+        gateway.err.find("was refused")
 
     def test_streams_have_a_bound(self):
         self.registered()

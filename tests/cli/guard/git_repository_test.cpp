@@ -1,4 +1,4 @@
-#include "cli/guard/git_diff.h"
+#include "cli/guard/git_repository.h"
 
 #include <gtest/gtest.h>
 
