@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/hash.h"
-#include "statefile/sqlite_file.h"
 
 namespace holdfast {
 namespace {
