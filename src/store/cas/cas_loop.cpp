@@ -16,6 +16,17 @@ constexpr std::size_t max_updates = 200'000;  ///< unanswered
 constexpr std::size_t max_looked_for = 16;    ///< when the engine can be reached again
 const std::string stopping = "this front is stopping";
 
+std::vector<std::string_view> holders_in(const Record& record) {
+    std::vector<std::string_view> holders;
+    for (const Lease& lease : record.leases)
+        holders.push_back(lease.holder);
+    for (const Reservation& reserved : record.reserved)
+        holders.push_back(reserved.lease.holder);
+    std::sort(holders.begin(), holders.end());
+    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+    return holders;
+}
+
 }  // namespace
 
 CasLoop::CasLoop(Parts parts)
@@ -424,20 +435,7 @@ void CasLoop::tell() {
     }
 }
 
-namespace {
-
-std::vector<std::string_view> holders_in(const Record& record) {
-    std::vector<std::string_view> holders;
-    for (const Lease& lease : record.leases)
-        holders.push_back(lease.holder);
-    for (const Reservation& reserved : record.reserved)
-        holders.push_back(reserved.lease.holder);
-    std::sort(holders.begin(), holders.end());
-    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
-    return holders;
-}
-
-}  // namespace
+// ---- requests to the engine, and its answers ----
 
 /// The callback for the answer: finds the work again, if it still waits for this call.
 template <class Answer>

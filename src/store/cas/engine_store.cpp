@@ -11,12 +11,14 @@
 
 namespace holdfast::core {
 
-/// Reads of many records, by reads of the engine.
-void look_for_leases_of(CasLoop& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
-                        Callback<Result<std::vector<LeaseName>>> reply);
-void look_for_page(CasLoop& swaps, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply);
-
 namespace {
+
+constexpr Duration overdue_every = 1s;
+constexpr std::size_t max_overdue = 256;
+constexpr Duration clock_every = 3s;              ///< keeps the bounds of the engine's time narrow enough
+constexpr std::string_view clock_name = "clock";  ///< a document that is never written
+
+// ---- reads of many records, by reads of the engine ----
 
 /// Calls `reply` with the result of `make` for an answer, in this machine's time, or with the error.
 template <class Answer, class Value, class Make>
@@ -157,8 +159,6 @@ void ask(std::shared_ptr<PageLook> look) {
                       answer_by<Page, bool>(asked.swaps, std::move(then), make));
 }
 
-}  // namespace
-
 void look_for_leases_of(CasLoop& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
                         Callback<Result<std::vector<LeaseName>>> reply) {
     if (!swaps.unreachable().empty()) return reply(swaps.unavailable(swaps.unreachable()));
@@ -175,13 +175,6 @@ void look_for_page(CasLoop& swaps, Engine& engine, const ListQuery& query, Callb
     ask(std::make_shared<PageLook>(PageLook{swaps, engine, std::move(wanted), prefix, query.limit, std::move(reply),
                                             ListPage{{}, std::string(query.after)}}));
 }
-
-namespace {
-
-constexpr Duration overdue_every = 1s;
-constexpr std::size_t max_overdue = 256;
-constexpr Duration clock_every = 3s;              ///< keeps the bounds of the engine's time narrow enough
-constexpr std::string_view clock_name = "clock";  ///< a document that is never written
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "store/cas/stored_record.h"
-#include "store/cas/text_map.h"
 
 namespace holdfast::core {
 

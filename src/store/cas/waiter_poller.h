@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/random.h"
-#include "store/cas/text_map.h"
 #include "store/store.h"
 
 namespace holdfast::core {

@@ -1,12 +1,15 @@
 #include "store/postgres/answers.h"
 
 #include <array>
+#include <chrono>
 #include <optional>
 
 #include "store/postgres/params.h"
 
 namespace holdfast::postgres {
 namespace {
+
+constexpr Duration clock_step = 1s;  // larger than the delay of any reply
 
 using core::Kept;
 using core::Reading;
@@ -173,6 +176,21 @@ std::string wait_in(const Rows& rows) {
 Result<std::int64_t> number_in(const Rows& rows) {
     if (!rows.are({Column::big}) || rows.count() != 1 || rows.is_null(0, 0)) return broken("a number is missing");
     return rows.big(0, 0);
+}
+
+void ServerClock::observe(core::EngineTime now, Instant received) {
+    const Duration ahead = now.time_since_epoch() - received.time_since_epoch();
+    if (!ahead_ || std::chrono::abs(ahead - *ahead_) > clock_step) even_since_ = received;
+    ahead_ = ahead;
+}
+
+core::EngineTime ServerClock::not_after(Instant now, Duration wait) const {
+    if (!ahead_) return core::EngineTime::max();
+    return core::EngineTime(*ahead_ + now.time_since_epoch() + wait);
+}
+
+bool ServerClock::is_even_for(Duration span, Instant now) const {
+    return ahead_ && now - even_since_ >= span;
 }
 
 }  // namespace holdfast::postgres

@@ -4,6 +4,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <limits>
 
 #include "base/assert.h"
@@ -14,8 +16,6 @@
 #include "store/postgres/notices.h"
 #include "store/postgres/pool.h"
 #include "store/postgres/schema.h"
-#include "store/postgres/server_clock.h"
-#include "store/postgres/status.h"
 
 namespace holdfast {
 namespace {
@@ -70,6 +70,28 @@ CallPtr call_of(const char* statement) {
     auto call = std::make_shared<Call>();
     call->statement = statement;
     return call;
+}
+
+std::string parameter(const PostgresEngineOptions& options, std::string_view wanted, const char* otherwise) {
+    for (const auto& [name, value] : options.parameters)
+        if (name == wanted) return value;
+    return otherwise;
+}
+
+std::string address_of(const PostgresEngineOptions& options) {
+    const std::string host = parameter(options, "host", "");
+    const std::string where = host.empty() ? parameter(options, "hostaddr", "this machine") : host;
+    return where + ":" + parameter(options, "port", "5432") + "/" + parameter(options, "dbname", "");
+}
+
+/// The answer to GET /v1/store, without any password.
+std::string status_of(const PostgresEngineOptions& options, const Pool& pool, const Hello& hello) {
+    boost::json::object status{
+        {"engine", "postgres"},     {"address", address_of(options)}, {"schema", options.schema},
+        {"version", hello.version}, {"history", hello.history},       {"reachable", pool.reachable()},
+        {"pool", options.pool},     {"connections", pool.open()},     {"round_trip_us", pool.round_trip() / 1us}};
+    if (!pool.reachable()) status["why"] = pool.why_not();
+    return boost::json::serialize(status);
 }
 
 class PostgresEngine final : public Engine, Pool::Owner {

@@ -1,7 +1,5 @@
 #include "store/postgres/schema.h"
 
-#include "store/postgres/functions.h"
-
 namespace holdfast::postgres {
 namespace {
 

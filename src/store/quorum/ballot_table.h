@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/time.h"
-#include "store/cas/text_map.h"
 #include "store/quorum/ballot.h"
 
 namespace holdfast::core {

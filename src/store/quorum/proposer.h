@@ -9,15 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/random.h"
-#include "store/cas/pending.h"
-#include "store/cas/text_map.h"
 #include "store/quorum/acceptor.h"
 #include "store/quorum/messages.h"
 #include "store/quorum/peer_transport.h"
 #include "store/quorum/quorum_config.h"
 #include "store/quorum/quorum_reads.h"
 #include "store/quorum/quorum_store.h"
+#include "store/store.h"
 
 namespace holdfast::core {
 

@@ -25,9 +25,9 @@ struct QuorumConfig {
     ClockRates rates() const { return ClockRates{rho}; }
 
     /// How long an acceptor that lost its memory stays silent (Q10).
-    Duration silence() const;
+    Duration silence() const { return ballot_kept(); }
     /// How long after acceptance a ballot is kept when its record is empty (Q5).
-    Duration ballot_kept() const;
+    Duration ballot_kept() const { return rates().kept(longest_ttl + attempt_time); }
 };
 
 /// A set of members. Repliers are counted, not replies (Q4).

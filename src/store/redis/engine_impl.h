@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/redis/freed_holders.h"
 #include "store/redis/indices.h"
 #include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"

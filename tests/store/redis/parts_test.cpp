@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "codec/resp/resp_command.h"
-#include "store/redis/freed_holders.h"
 #include "store/redis/greeting.h"
-#include "store/redis/node_clock.h"
+#include "store/redis/indices.h"
+#include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"
 #include "store/redis/scripts.h"
 #include "store/redis/slots.h"
