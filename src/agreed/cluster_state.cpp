@@ -1,6 +1,7 @@
 #include "agreed/cluster_state.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "consensus/replicated_log.h"
 #include "lease/limits.h"
@@ -197,8 +198,9 @@ std::string encode_command(const SubmittedCommand& header, const ClusterCommand&
 void ClusterState::apply(LogIndex index, const std::string& entry) {
     log::pb::Command in;
     if (!in.ParseFromString(entry) || in.what_case() == log::pb::Command::WHAT_NOT_SET) {
-        trouble_ = Error{"state_too_new", "entry " + std::to_string(index) +
-                                              " of the log is not understood by this version; start a newer one"};
+        trouble_ =
+            Error{"state_too_new",
+                  fmt::format("entry {} of the log is not understood by this version; start a newer one", index)};
         if (listener_.command_done) listener_.command_done(in.id(), CommandOutcome::refused);
         return;
     }
@@ -277,8 +279,11 @@ CommandOutcome ClusterState::set_members(std::vector<std::string> members) {
 
 Result<void> ClusterState::check_members(const std::vector<std::string>& members) const {
     if (members_.empty() || members_ == members) return {};
-    return Error{"members_differ", "this cluster was made of " + joined(members_) + ", and this node is told " +
-                                       joined(members) + "; give every node the list it was made with"};
+    return Error{
+        "members_differ",
+        fmt::format("this cluster was founded by {}, and this node was given {}; give every node the list it was "
+                    "founded with",
+                    joined(members_), joined(members))};
 }
 
 void ClusterState::add_audit(AuditEntry entry) {

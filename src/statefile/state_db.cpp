@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "base/hash.h"
 #include "base/random.h"
@@ -58,7 +59,8 @@ constexpr std::array saved_tables{
 };
 
 Error corrupt(const Sqlite& database, const std::string& what) {
-    return {"state_corrupt", "the state file " + database.path() + " is damaged (" + what + "); nothing was changed"};
+    return {"state_corrupt",
+            fmt::format("the state file {} is damaged ({}); nothing was changed", database.path(), what)};
 }
 
 /// Converts instants of another clock to instants of ours that are as far from now as they were from the stop. The
@@ -87,15 +89,16 @@ void shift(core::Record& record, Duration by) {
 
 std::string described(const StateOwner& owner) {
     if (owner.alone()) return "a server that is alone";
-    return "node " + owner.node + " of the cluster of " + owner.members;
+    return fmt::format("node {} of the cluster of {}", owner.node, owner.members);
 }
 
 /// State of one owner is invalid for another: promises would be forgotten, and leases unknown.
 Error other_owner(const std::string& path, const StateOwner& was, const StateOwner& is) {
-    return {"other_owner", "the state file " + path + " is that of " + described(was) + ", and this is " +
-                               described(is) + "; give it a --state-dir of its own" +
-                               (was.alone() ? "" : ", or start it with the --node and --peers it had") +
-                               ". Nothing was changed (see docs/cluster.md)"};
+    return {"other_owner",
+            fmt::format("the state file {} is that of {}, and this is {}; give it a --state-dir of its own{}. "
+                        "Nothing was changed (see docs/cluster.md)",
+                        path, described(was), described(is),
+                        was.alone() ? "" : ", or start it with the --node and --peers it had")};
 }
 
 core::Ballot ballot_in(const Statement& row, int column) {
@@ -179,7 +182,7 @@ std::int64_t StateDb::checksum() {
     for (const auto& [table, columns, order] : saved_tables) {
         add(table);
         const std::string where = std::string_view(table) == "meta" ? " WHERE name <> 'checksum'" : "";
-        Statement rows(*database_, "SELECT * FROM " + std::string(table) + where + " ORDER BY " + order);
+        Statement rows(*database_, fmt::format("SELECT * FROM {}{} ORDER BY {}", table, where, order));
         while (rows.step())
             for (int column = 0; column < columns; ++column)
                 add(rows.bytes(column));
@@ -262,7 +265,7 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
     while (rows.step()) {
         auto record = decode_record(rows.bytes(1));
         if (!record) {
-            database_->fail(corrupt(*database_, "the record of '" + std::string(rows.bytes(0)) + "'"));
+            database_->fail(corrupt(*database_, fmt::format("the record of '{}'", rows.bytes(0))));
             break;
         }
         shift(*record, shift_);
