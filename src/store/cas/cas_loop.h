@@ -20,10 +20,10 @@ namespace holdfast::core {
 enum class WorkPhase : std::uint8_t {
     idle,
     fetching,
-    looking_before,  ///< reads the overlapping records, to decide
+    reading_before,  ///< reads the overlapping records, to decide
     swapping,
     recovering,     ///< reads whether an unanswered swap took effect
-    looking_after,  ///< the swap took effect; checks for a concurrent grant that overlaps
+    reading_after,  ///< the swap took effect; checks for a concurrent grant that overlaps
     taking_back,    ///< there was one: swaps back
     pausing,        ///< backing off
 };
@@ -151,9 +151,9 @@ class CasLoop {
     void take_back(RecordWork& work, const Moment& moment);
     void on_refused(RecordWork& work, Swapped swapped, const Moment& moment);
     void on_unknown(RecordWork& work);
-    bool take_in(RecordWork& work, const Kept& kept, EngineTime now);
-    void look_for_last_answered();
-    void look_for(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading);
+    bool take_in(RecordWork& work, const StoredValue& kept, EngineTime now);
+    void check_last_answered();
+    void check_answered(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading);
     bool has_vanished(const AnsweredLeases& answered, const StoredRecord& shown, EngineTime now) const;
     void lose(RecordWork& work);
     void fail(std::string_view resource, Update& update, Error error);
@@ -168,15 +168,15 @@ class CasLoop {
 
     // Requests to the engine, and its answers.
     void fetch(RecordWork& work, WorkPhase phase);
-    void look(RecordWork& work, WorkPhase phase);
+    void read_neighbours(RecordWork& work, WorkPhase phase);
     void swap(RecordWork& work, WorkPhase phase);
     std::string notice_of(const RecordWork& work) const;
     template <class Answer>
     auto answer_to(RecordWork& work, WorkPhase phase);
     void on_answer(RecordWork& work, Result<Reading> reading);
     void on_answer(RecordWork& work, Result<Swapped> swapped);
-    void on_answer(RecordWork& work, Result<Sight> sight);
-    std::optional<SeenNeighbours> neighbours_in(const Sight& sight, const Moment& moment) const;
+    void on_answer(RecordWork& work, Result<FoundRecords> read);
+    std::optional<SeenNeighbours> neighbours_in(const FoundRecords& read, const Moment& moment) const;
 
     Parts parts_;
     ClockRates rates_;

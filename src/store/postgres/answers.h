@@ -20,7 +20,7 @@ Result<core::Swapped> swapped_in(const Rows& rows, core::WriteId expected);
 /// Splits the result of `swaps` into `asked` parts, each like the result of `swap`.
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
 /// At most `most` entries, and whether there were more.
-Result<core::Sight> sight_in(const Rows& rows, std::size_t most);
+Result<core::FoundRecords> records_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);
 Result<std::int64_t> number_in(const Rows& rows);
 /// What a server process waited for when it was terminated, for humans; empty if unknown.

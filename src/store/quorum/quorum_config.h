@@ -33,16 +33,16 @@ struct QuorumConfig {
 /// A set of members. Repliers are counted, not replies (Q4).
 class NodeSet {
  public:
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t max_nodes = 64;
 
     /// False if it was already there.
     bool insert(NodeIndex node) {
-        HOLDFAST_ASSERT(node < most);
+        HOLDFAST_ASSERT(node < max_nodes);
         const std::uint64_t before = bits_;
         bits_ |= std::uint64_t{1} << node;
         return bits_ != before;
     }
-    bool contains(NodeIndex node) const { return node < most && (bits_ >> node & 1U) != 0; }
+    bool contains(NodeIndex node) const { return node < max_nodes && (bits_ >> node & 1U) != 0; }
     std::size_t size() const { return static_cast<std::size_t>(std::popcount(bits_)); }
 
  private:

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -20,7 +21,7 @@ constexpr std::size_t words_each = 5;
 /// Channels are not separated by database, so the name contains it.
 std::string channel_of(const RedisEngineOptions& options) {
     const auto database = options.address.database;
-    return options.prefix + (database == 0 ? "" : ":" + std::to_string(database)) + ":notices";
+    return options.prefix + (database == 0 ? "" : fmt::format(":{}", database)) + ":notices";
 }
 
 HashKey hash_key() {
@@ -78,14 +79,14 @@ Result<Link*> RedisEngine::link_for(std::size_t bytes) {
 Error RedisEngine::unreadable(std::string_view what, std::size_t index) const {
     const Link& link = *nodes_->master().link;
     const std::string key = key_of(link.asked(), index);
-    return unavailable(link.address().shown() + ", key " + quoted(key) + ": " + std::string(what));
+    return unavailable(fmt::format("{}, key {}: {}", link.address().shown(), quoted(key), what));
 }
 
 Result<EngineTime> RedisEngine::time_in(const resp::Value& answer) {
     const auto said = answer.type == resp::Value::Type::array && answer.items.size() >= 2
                           ? read_time(answer.items[0].text, answer.items[1].text)
                           : std::nullopt;
-    if (!said) return unreadable("the answer does not begin with the time");
+    if (!said) return unreadable("the reply does not begin with the time");
     nodes_->observe(nodes_->master(), *said);
     return from_micros(*said);
 }
@@ -93,7 +94,7 @@ Result<EngineTime> RedisEngine::time_in(const resp::Value& answer) {
 /// The position follows the time in a reply.
 Result<core::Position> RedisEngine::position_in(const resp::Value& answer) const {
     const bool said = answer.items.size() > 2 && answer.items[2].type == resp::Value::Type::integer;
-    if (!said || answer.items[2].number < 0) return unreadable("the answer does not say the position");
+    if (!said || answer.items[2].number < 0) return unreadable("the reply has no position");
     return static_cast<core::Position>(answer.items[2].number);
 }
 
@@ -101,8 +102,10 @@ Result<Stored> RedisEngine::stored_in(resp::Value& value, std::size_t index) {
     const bool older = value.is_text() && is_of_older_version(value.text);
     auto stored = value.is_text() ? read_stored(std::move(value.text)) : std::nullopt;
     const Link& link = *nodes_->master().link;
-    if (older) return core::other_format(link.address().shown() + ", key " + quoted(key_of(link.asked(), index)));
-    if (!stored) return unreadable("what is there was not written by Holdfast", index);
+    if (older)
+        return core::other_format(
+            fmt::format("{}, key {}", link.address().shown(), quoted(key_of(link.asked(), index))));
+    if (!stored) return unreadable("the value was not written by Holdfast", index);
     return std::move(*stored);
 }
 
@@ -129,7 +132,7 @@ Result<core::Reading> RedisEngine::read_fetched(Result<resp::Value> answer) {
     if (answer->items.size() == 3) return reading;
     auto stored = stored_in(answer->items[3]);
     if (!stored) return stored.error();
-    reading.kept = std::move(stored->kept);
+    reading.value = std::move(stored->value);
     return reading;
 }
 
@@ -244,7 +247,8 @@ Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, resp
 
 Result<core::Swapped> RedisEngine::read_swap(char letter, resp::Value& value, std::size_t index) {
     const auto lost = [&](std::string_view why) {
-        return Error{std::string(core::store_lost), nodes_->master().link->address().shown() + ": " + std::string(why)};
+        return Error{std::string(core::store_lost),
+                     fmt::format("{}: {}", nodes_->master().link->address().shown(), why)};
     };
     core::Swapped swapped;
     switch (letter) {
@@ -262,7 +266,7 @@ Result<core::Swapped> RedisEngine::read_swap(char letter, resp::Value& value, st
             return unreadable(quoted(value.text), index);
         case SwapLetter::other:
             if (auto stored = stored_in(value, index); stored)
-                swapped.found = std::move(stored->kept);
+                swapped.found = std::move(stored->value);
             else
                 return stored.error();
             return swapped;

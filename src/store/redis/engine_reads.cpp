@@ -8,7 +8,7 @@
 namespace holdfast::redis_engine {
 namespace {
 
-constexpr std::size_t count_least = 10;
+constexpr std::size_t min_count = 10;
 constexpr std::size_t max_count = 1000;
 constexpr std::size_t max_rounds = 8;  // while no name is found
 
@@ -102,17 +102,17 @@ void RedisEngine::got_one(const std::shared_ptr<Getting>& getting) {
     getting->reply(std::move(getting->got));
 }
 
-void RedisEngine::show(Got found, bool cut, Callback<Result<core::Sight>> reply) {
+void RedisEngine::show(Got found, bool cut, Callback<Result<core::FoundRecords>> reply) {
     get_all(Kind::record, std::move(found.names), [reply = std::move(reply), cut](Result<Got> got) mutable {
         if (!got) return reply(got.error());
-        core::Sight sight{{}, got->now, cut};
+        core::FoundRecords read{{}, got->now, cut};
         for (std::size_t i = 0; i < got->names.size(); ++i)
-            if (got->values[i]) sight.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->kept)});
-        reply(std::move(sight));
+            if (got->values[i]) read.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->value)});
+        reply(std::move(read));
     });
 }
 
-void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<core::Sight>> reply) {
+void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply) {
     look(keys_.holder(holder), most, [this, most, reply = std::move(reply)](Result<Got> found) mutable {
         if (!found) return reply(found.error());
         const bool cut = found->names.size() > most;
@@ -121,7 +121,7 @@ void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<
     });
 }
 
-void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<core::Sight>> reply) {
+void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply) {
     const auto file = core::file_path(resource);
     std::vector<std::string> names = file ? trees_above(*file) : std::vector<std::string>{};
     const auto folder = file ? folder_to_look_in(*file) : std::nullopt;
@@ -174,7 +174,7 @@ void RedisEngine::scan(Kind kind, std::string_view prefix, std::string_view afte
         return fail(std::move(reply), Error{"invalid_argument", "there is no such page"});
     scanning->kind = kind;
     scanning->pattern = keys_.pattern(kind, prefix);
-    scanning->count = std::to_string(std::clamp(most, count_least, max_count));
+    scanning->count = std::to_string(std::clamp(most, min_count, max_count));
     scanning->reply = std::move(reply);
     scan_on(scanning);
 }
@@ -191,7 +191,7 @@ void RedisEngine::scanned(const std::shared_ptr<Scanning>& scanning, Result<resp
     if (!answer) return scanning->reply(answer.error());
     if (answer->is_error()) return scanning->reply(unavailable("Redis refuses to scan: " + quoted(answer->text)));
     if (answer->items.size() != 2 || !parse_number(answer->items[0].text))
-        return scanning->reply(unreadable("the answer to SCAN is none"));
+        return scanning->reply(unreadable("malformed reply to SCAN"));
     scanning->cursor = answer->items[0].text;
     const std::size_t front = keys_.kept(scanning->kind, {}).size();
     for (const resp::Value& key : answer->items[1].items)
@@ -210,7 +210,7 @@ void RedisEngine::scan_done(const std::shared_ptr<Scanning>& scanning) {
         if (!got) return scanning->reply(got.error());
         core::Page page{{}, got->now, std::move(next)};
         for (std::size_t i = 0; i < got->names.size(); ++i)
-            if (got->values[i]) page.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->kept)});
+            if (got->values[i]) page.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->value)});
         scanning->reply(std::move(page));
     });
 }
@@ -240,7 +240,7 @@ void RedisEngine::taken(const std::shared_ptr<Taking>& taking, std::uint32_t set
     if (!now) {
         taking->error = now.error();
     } else if (answer->items.size() < 3) {
-        taking->error = unreadable("the answer to who is due is none");
+        taking->error = unreadable("malformed reply to the script for overdue records");
     } else {
         for (std::size_t i = 3; i < answer->items.size() && taking->names.size() < taking->most; ++i) {
             const std::string_view member = answer->items[i].text;
