@@ -28,8 +28,8 @@ struct Names {
     std::string operator()(const Vote& vote) const {
         return std::string(vote.granted ? "" : "no ") + (vote.accepting ? "Accepted" : "Promise");
     }
-    std::string operator()(const Look&) const { return "Look"; }
-    std::string operator()(const Seen&) const { return "Seen"; }
+    std::string operator()(const ReadRequest&) const { return "ReadRequest"; }
+    std::string operator()(const ReadReply&) const { return "ReadReply"; }
 };
 
 }  // namespace

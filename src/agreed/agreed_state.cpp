@@ -1,6 +1,7 @@
 #include "agreed/agreed_state.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "authority/authority.h"
 
@@ -110,8 +111,8 @@ void AgreedState::forget_agent(const std::optional<AuditEntry>& audit, std::stri
 void AgreedState::note(const AuditEntry& audit) {
     submit(audit, AuditCommand{}, [this, audit](const Result<std::optional<CommandOutcome>>& outcome) {
         if (outcome) return;
-        parts_.on_failure({outcome.error().code, "not in the audit: " + audit.who + " did " + audit.what + " (" +
-                                                     outcome.error().message + ")"});
+        parts_.on_failure({outcome.error().code, fmt::format("not in the audit: {} did {} ({})", audit.who, audit.what,
+                                                             outcome.error().message)});
     });
 }
 

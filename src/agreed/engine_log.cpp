@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/encodings.h"
@@ -48,10 +49,8 @@ struct EngineLog::Mark {
         mark.name = text;
         return mark;
     }
-    std::string text() const {
-        return std::to_string(end) + " " + std::to_string(below) + " " + std::to_string(chunks) + " " + name;
-    }
-    std::string chunk(std::uint64_t i) const { return name + "/" + std::to_string(i); }
+    std::string text() const { return fmt::format("{} {} {} {}", end, below, chunks, name); }
+    std::string chunk(std::uint64_t i) const { return fmt::format("{}/{}", name, i); }
 };
 
 /// One pass of reading new entries.
@@ -111,7 +110,7 @@ void EngineLog::look_at_entries(const std::shared_ptr<Looking>& looking) {
         parts_.engine.fetch(Kind::document, entry_name(applied_ + 1 + i),
                             if_alive([this, looking, i](Result<Reading> found) {
                                 if (found)
-                                    looking->found[i] = std::move(found->kept.bytes);
+                                    looking->found[i] = std::move(found->value.bytes);
                                 else
                                     looking->failure = found.error();
                                 if (--looking->missing == 0) saw_entries(looking);
@@ -132,7 +131,7 @@ void EngineLog::saw_entries(const std::shared_ptr<Looking>& looking) {
 void EngineLog::look_at_mark(const std::shared_ptr<Looking>& looking) {
     mark_.read(if_alive([this, looking](const Result<Reading>& found) {
         if (!found) return looked(found.error());
-        looking->mark = Mark::parse(found->kept.bytes);
+        looking->mark = Mark::parse(found->value.bytes);
         saved_ = std::max(saved_, looking->mark.end);
         if (looking->mark.end <= applied_) return looked({});
         load(looking);
@@ -145,7 +144,7 @@ void EngineLog::load(const std::shared_ptr<Looking>& looking) {
     for (std::size_t i = 0; i < looking->mark.chunks; ++i)
         parts_.engine.fetch(Kind::document, looking->mark.chunk(i), if_alive([this, looking, i](Result<Reading> found) {
                                 if (found)
-                                    looking->found[i] = std::move(found->kept.bytes);
+                                    looking->found[i] = std::move(found->value.bytes);
                                 else
                                     looking->failure = found.error();
                                 if (--looking->missing > 0) return;
@@ -208,7 +207,7 @@ void EngineLog::confirm() {
     mark_.read(if_alive([this](const Result<Reading>& found) {
         appending_now_ = false;
         if (!found) return finish(found.error());
-        if (Mark::parse(found->kept.bytes).below > applied_ + 1) return look();
+        if (Mark::parse(found->value.bytes).below > applied_ + 1) return look();
         parts_.apply(++applied_, to_append_.front().entry);
         save_if_long();
         finish({});
@@ -260,12 +259,12 @@ void EngineLog::save_chunk(const std::shared_ptr<Saving>& saving) {
 void EngineLog::save_mark(const std::shared_ptr<Saving>& saving) {
     mark_.change(
         [saving](const Reading& found) {
-            return Mark::parse(found.kept.bytes).end >= saving->mark.end ? std::string() : saving->mark.text();
+            return Mark::parse(found.value.bytes).end >= saving->mark.end ? std::string() : saving->mark.text();
         },
         if_alive([this](const Result<Reading>& marked) {
             saving_ = false;
             if (!marked) return;
-            const Mark mark = Mark::parse(marked->kept.bytes);
+            const Mark mark = Mark::parse(marked->value.bytes);
             saved_ = std::max(saved_, mark.end);
             tidy(std::string(entry_prefix),
                  [below = entry_name(mark.below)](std::string_view name) { return name < below; }, {});
@@ -280,12 +279,12 @@ void EngineLog::tidy(std::string prefix, IsOld is_old, const std::string& after)
         Kind::document, searched, after, 256,
         if_alive([this, prefix = std::move(prefix), is_old = std::move(is_old)](Result<Page> page) mutable {
             if (!page) return;  // left to the next snapshot
-            for (const NamedKept& entry : page->entries) {
+            for (const NamedValue& entry : page->entries) {
                 if (!is_old(entry.name)) continue;
                 Swap swap;
                 swap.kind = Kind::document;
                 swap.name = entry.name;
-                swap.expected = entry.kept.write;
+                swap.expected = entry.value.write;
                 swap.becomes = parts_.next_write();
                 parts_.engine.swap(swap, [](const Result<Swapped>&) {});
             }

@@ -224,8 +224,7 @@ namespace {
 std::size_t bytes_of(const VerifyAnswer& answer) {
     constexpr std::size_t fields = 150;
     const auto bytes_of_lease = [&](const Lease& lease) {
-        return fields + answer.name.resource.size() + lease.holder.size() + lease.session.size() + lease.reason.size() +
-               lease.metadata.size();
+        return fields + answer.name.resource.size() + lease.text_bytes();
     };
     std::size_t bytes = fields + answer.name.resource.size();
     for (const Lease& lease : answer.verified.current)

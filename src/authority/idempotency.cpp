@@ -24,8 +24,7 @@ std::size_t bytes_of(const AcquireAnswer& answer) {
     std::size_t bytes = 512;
     if (const auto* granted = std::get_if<AcquireGranted>(&answer))
         for (const HeldLease& held : granted->leases)
-            bytes += sizeof held + held.resource.size() + held.lease.holder.size() + held.lease.session.size() +
-                     held.lease.reason.size() + held.lease.metadata.size();
+            bytes += sizeof held + held.resource.size() + held.lease.text_bytes();
     if (const auto* busy = std::get_if<AcquireBusy>(&answer))
         for (const NamedConflict& named : busy->conflicts)
             bytes += sizeof named + named.resource.size() + named.conflict.holder.size() + named.conflict.reason.size();

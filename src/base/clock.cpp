@@ -2,7 +2,11 @@
 
 #include <atomic>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+
+#include "base/random.h"
 
 namespace holdfast {
 namespace {
@@ -53,6 +57,17 @@ std::int64_t wall_clock_ms() {
 
 std::int64_t shown_wall_ms(Instant instant) {
     return to_ms(instant.time_since_epoch() + wall_lead());
+}
+
+ClockReading read_boot_clock() {
+    std::string clock;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> clock;
+    // A clock whose name is not known must be taken for one never seen before; then only durations are trusted.
+    if (clock.empty()) clock = random_hex(16);
+    // A container moved to another time namespace has another CLOCK_BOOTTIME within the same boot.
+    std::error_code none;
+    clock += ' ' + std::filesystem::read_symlink("/proc/self/ns/time", none).string();
+    return {.clock = std::move(clock), .now = store_clock_now()};
 }
 
 }  // namespace holdfast

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace holdfast {
 
@@ -18,5 +20,21 @@ std::uint64_t hash_text(HashKey key, std::string_view text);
 /// enough there: the key is secret and random, so a client cannot choose texts whose products are zero or collide, and
 /// the hash itself is never exposed.
 std::uint64_t hash_place(HashKey key, std::string_view text);
+
+/// A keyed hash of texts for such tables.
+struct TextHash {
+    using is_transparent = void;
+    HashKey key;
+    std::size_t operator()(std::string_view text) const { return hash_place(key, text); }
+};
+
+/// A map by text with lookup by view. Elements keep their address until they are erased.
+template <class Value>
+using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
+template <class Value>
+TextMap<Value> make_text_map(HashKey key) {
+    return TextMap<Value>(0, TextHash{key});
+}
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "base/assert.h"
+#include "base/encodings.h"
 
 namespace holdfast {
 namespace {
@@ -27,17 +28,9 @@ std::uint64_t random_seed() {
 }
 
 std::string random_hex(std::size_t bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
     std::string raw(bytes, '\0');
     fill(raw.data(), bytes);
-    std::string hex;
-    hex.reserve(2 * bytes);
-    for (const char c : raw) {
-        const auto byte = static_cast<unsigned char>(c);
-        hex += digits[byte >> 4];
-        hex += digits[byte & 15];
-    }
-    return hex;
+    return to_hex(raw);
 }
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <fmt/format.h>
 
 #include "base/encodings.h"
 
@@ -74,8 +75,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 Result<Duration> parse_duration(std::string_view text) {
-    const Error malformed{"invalid_argument",
-                          "'" + std::string(text) + "' is not a duration; write 1500ms, 30s, 5m or 2h"};
+    const Error malformed{"invalid_argument", fmt::format("'{}' is not a duration; write 1500ms, 30s, 5m or 2h", text)};
     double amount = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed);
     if (error != std::errc{} || amount < 0) return malformed;

@@ -1,6 +1,7 @@
 #include "consensus/log_submissions.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "consensus/replicated_log.h"
@@ -20,8 +21,8 @@ Error not_yet_stored(const Error& why) {
 
 std::optional<Error> LogSubmissions::refusal(std::size_t bytes) const {
     if (bytes > ReplicatedLog::max_value_bytes)
-        return Error{"too_large", "an entry of the log has at most " + std::to_string(ReplicatedLog::max_value_bytes) +
-                                      " bytes, this one " + std::to_string(bytes)};
+        return Error{"too_large", fmt::format("an entry of the log has at most {} bytes, this one {}",
+                                              std::size_t{ReplicatedLog::max_value_bytes}, bytes)};
     const std::size_t waiting = queued_.size() + placed_.size() + forwarded_.size();
     if (waiting >= ReplicatedLog::max_submissions || bytes_ + bytes > ReplicatedLog::max_submission_bytes)
         return Error{"too_many", "too many changes wait to be appended to the log; try again in a while"};

@@ -44,6 +44,9 @@ struct Lease {
     /// only; 0: derive it from `acquired_at`.
     std::int64_t acquired_wall_ms = 0;
 
+    /// The bytes of its texts, for the limits of answers.
+    std::size_t text_bytes() const { return holder.size() + session.size() + reason.size() + metadata.size(); }
+
     /// T2: the lease is void from expires_at on.
     bool active(Instant now) const { return now < expires_at; }
 

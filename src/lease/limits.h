@@ -16,6 +16,7 @@ inline constexpr std::size_t reason_bytes = 1024;
 inline constexpr std::size_t metadata_bytes = 8192;
 inline constexpr std::size_t idempotency_key_bytes = 256;
 inline constexpr std::size_t pattern_bytes = 1024;
+inline constexpr std::size_t page_bytes = 256 * 1024;   ///< a page of a listing ends after this many
 inline constexpr std::size_t cursor_bytes = 16 * 1024;  ///< of a listing's cursor; may contain an encoded name
 
 inline constexpr std::size_t intents_per_manifest = 256;  // G1

@@ -132,13 +132,13 @@ void Front::checked(const Result<void>& outcome) {
 void Front::take_number() {
     numbers_.change(
         [this](const Reading& found) {
-            const auto last = parse_number(found.kept.bytes);
+            const auto last = parse_number(found.value.bytes);
             const std::uint64_t next = last ? *last % (numbers - 1) + 1 : random_.below(numbers - 1) + 1;
             return std::to_string(next);
         },
         [this](const Result<Reading>& taken) {
             if (!taken) return finish(taken.error());
-            number_ = parse_number(taken->kept.bytes).value_or(0);
+            number_ = parse_number(taken->value.bytes).value_or(0);
             load();
         });
 }

@@ -38,10 +38,10 @@ class EngineInTurns final : public core::Engine, private core::EngineListener {
     void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) override {
         parts_.engine->swap(swap, in_turn(std::move(reply)));
     }
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::Sight>> reply) override {
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply) override {
         parts_.engine->overlapping(resource, most, in_turn(std::move(reply)));
     }
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::Sight>> reply) override {
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply) override {
         parts_.engine->of_holder(holder, most, in_turn(std::move(reply)));
     }
     void scan(core::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,

@@ -9,10 +9,10 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/encodings.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "statefile/boot_clock.h"
 #include "statefile/state_dir.h"
 
 namespace holdfast {

@@ -2,16 +2,44 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "codec/record/record_codec.h"
 #include "lease/limits.h"
-#include "statefile/state_file.h"
 
 namespace holdfast {
 namespace {
+
+constexpr std::int64_t application_id = 0x486f6c64;  // "Hold"
+
+// A new file records a clean last stop: no lease is held yet, so a first start need not wait (S1). A node's file also
+// has its own starts, and the latest of every other member that it has met (Q12).
+constexpr const char* schema = R"sql(
+    PRAGMA application_id = 0x486f6c64;
+    PRAGMA user_version = 7;
+    BEGIN;
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+    CREATE TABLE records (resource TEXT NOT NULL, record BLOB NOT NULL,
+                          promised_counter INTEGER NOT NULL, promised_boot INTEGER NOT NULL, promised_node INTEGER NOT NULL,
+                          accepted_counter INTEGER NOT NULL, accepted_boot INTEGER NOT NULL, accepted_node INTEGER NOT NULL);
+    CREATE TABLE lives (boot INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL);
+    CREATE TABLE peer_lives (member INTEGER PRIMARY KEY, boot INTEGER NOT NULL, incarnation INTEGER NOT NULL);
+    INSERT INTO meta VALUES ('starts', 0), ('clean', 1), ('token_ceiling', 0), ('ttl_max_ns', 0), ('longest_ttl_ns', 0),
+                            ('stopped_clock', ''), ('stopped_at_ns', 0), ('recovering_ns', 0), ('checksum', 0),
+                            ('node', ''), ('members', ''), ('directory', random() & 0x7fffffffffffffff | 1), ('founders', ''),
+                            ('highest_token', 0), ('highest_counter', 0),
+                            ('forgotten_counter', 0), ('forgotten_boot', 0), ('forgotten_node', 0);
+    COMMIT;
+)sql";
+
+const char* const what_to_do =
+    "; nothing was changed. Restore the file, or move the whole directory away and start afresh once every lease this "
+    "server granted has certainly ended (see docs/operations.md)";
+
+const SqliteFile state_file{"the state file", application_id, 7, schema, what_to_do};
 
 /// Limit of remembered incarnations of this directory. A member that was away for more starts takes this one for a
 /// copy.
@@ -31,7 +59,8 @@ constexpr std::array saved_tables{
 };
 
 Error corrupt(const Sqlite& database, const std::string& what) {
-    return {"state_corrupt", "the state file " + database.path() + " is damaged (" + what + "); nothing was changed"};
+    return {"state_corrupt",
+            fmt::format("the state file {} is damaged ({}); nothing was changed", database.path(), what)};
 }
 
 /// Converts instants of another clock to instants of ours that are as far from now as they were from the stop. The
@@ -60,15 +89,16 @@ void shift(core::Record& record, Duration by) {
 
 std::string described(const StateOwner& owner) {
     if (owner.alone()) return "a server that is alone";
-    return "node " + owner.node + " of the cluster of " + owner.members;
+    return fmt::format("node {} of the cluster of {}", owner.node, owner.members);
 }
 
 /// State of one owner is invalid for another: promises would be forgotten, and leases unknown.
 Error other_owner(const std::string& path, const StateOwner& was, const StateOwner& is) {
-    return {"other_owner", "the state file " + path + " is that of " + described(was) + ", and this is " +
-                               described(is) + "; give it a --state-dir of its own" +
-                               (was.alone() ? "" : ", or start it with the --node and --peers it had") +
-                               ". Nothing was changed (see docs/cluster.md)"};
+    return {"other_owner",
+            fmt::format("the state file {} is that of {}, and this is {}; give it a --state-dir of its own{}. "
+                        "Nothing was changed (see docs/cluster.md)",
+                        path, described(was), described(is),
+                        was.alone() ? "" : ", or start it with the --node and --peers it had")};
 }
 
 core::Ballot ballot_in(const Statement& row, int column) {
@@ -83,6 +113,10 @@ void bind_ballot(Statement& row, int parameter, const core::Ballot& ballot) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Sqlite>> open_state_file(const std::string& path) {
+    return open_file(state_file, path);
+}
 
 StateDb::StateDb(std::unique_ptr<Sqlite> database, ClockReading clock, StateOwner owner)
     : database_(std::move(database)), clock_(std::move(clock)), owner_(std::move(owner)) {}
@@ -148,7 +182,7 @@ std::int64_t StateDb::checksum() {
     for (const auto& [table, columns, order] : saved_tables) {
         add(table);
         const std::string where = std::string_view(table) == "meta" ? " WHERE name <> 'checksum'" : "";
-        Statement rows(*database_, "SELECT * FROM " + std::string(table) + where + " ORDER BY " + order);
+        Statement rows(*database_, fmt::format("SELECT * FROM {}{} ORDER BY {}", table, where, order));
         while (rows.step())
             for (int column = 0; column < columns; ++column)
                 add(rows.bytes(column));
@@ -231,7 +265,7 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
     while (rows.step()) {
         auto record = decode_record(rows.bytes(1));
         if (!record) {
-            database_->fail(corrupt(*database_, "the record of '" + std::string(rows.bytes(0)) + "'"));
+            database_->fail(corrupt(*database_, fmt::format("the record of '{}'", rows.bytes(0))));
             break;
         }
         shift(*record, shift_);

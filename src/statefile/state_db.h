@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "lease/policy.h"
 #include "lease/record.h"
-#include "statefile/boot_clock.h"
 #include "statefile/sqlite.h"
 #include "store/quorum/ballot.h"
 #include "store/quorum/peer_lives.h"
@@ -58,6 +58,13 @@ struct Found {
     std::vector<core::LifeMark> peer_lives;  ///< for a node, by member: the latest incarnations met (Q12)
 };
 
+/// Opens the state file, or creates it if there is none. A file that is damaged, empty, not ours or of another version
+/// is refused (`state_corrupt`, `state_too_new`, `state_too_old`) and left as it is: starting afresh over it would
+/// forget which tokens were issued (G3) and which leases may be active (S1).
+///
+/// REQUIRES: the directory is locked (StateDir), so that no other process has the file.
+Result<std::unique_ptr<Sqlite>> open_state_file(const std::string& path);
+
 /// The state file: token ceiling, longest TTL and, between a clean stop and the next start, the live records; in a
 /// cluster with the ballots of their registers. The state that servers agree on is in the replicated log.
 ///
@@ -77,7 +84,7 @@ class StateDb {
     /// Begins this incarnation: passes on the records of a clean stop, on this incarnation's clock and settled, and
     /// marks the state unclean until stop_cleanly(). One transaction, so that records are taken up once. Nothing may be
     /// granted or sent to other nodes before it succeeded: its boot number is durable from here on (Q2). Returns the
-    /// longest TTL that now counts (longest_ttl.h).
+    /// longest TTL that now counts (LongestTtl).
     Result<Duration> begin(const TakeUp& take_up);
 
     /// Never lowers it (G3).

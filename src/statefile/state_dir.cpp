@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 Error unusable(const std::string& what, int error) {
     return {"state_unusable",
-            what + ": " + std::strerror(error) + "; choose a directory you can write with --state-dir"};
+            fmt::format("{}: {}; choose a directory you can write with --state-dir", what, std::strerror(error))};
 }
 
 /// Creates the directory and its missing parents, and makes each durable in its parent.
@@ -56,7 +57,8 @@ const char* variable(const char* name) {
 Result<StateDir> StateDir::open(const std::string& path) {
     std::error_code failed;
     const std::string whole = fs::absolute(path, failed).lexically_normal().string();
-    if (failed || path.empty()) return Error{"state_unusable", "'" + path + "' is not the name of a directory"};
+    if (failed || path.empty())
+        return Error{"state_unusable", fmt::format("'{}' is not the name of a directory", path)};
     if (auto made = create(whole); !made) return made.error();
     const std::string name = whole + "/lock";
     const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

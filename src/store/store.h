@@ -33,6 +33,12 @@ class Update {
     virtual void done(Result<void> outcome) = 0;
 };
 
+/// An update that a store has not answered yet.
+struct Pending {
+    Update* update;
+    Instant give_up_at;
+};
+
 /// A change of a lease by a request.
 enum class LeaseChange : std::uint8_t { granted, renewed, released, revoked };
 

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "statefile/scratch_dir.h"
-#include "statefile/state_file.h"
 
 namespace holdfast {
 namespace {

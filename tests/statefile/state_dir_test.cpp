@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "statefile/scratch_dir.h"
-#include "statefile/state_file.h"
+#include "statefile/state_db.h"
 
 namespace holdfast {
 namespace {

@@ -35,26 +35,26 @@ core::Vote get(const pb::Vote& from, Check& check) {
     return vote;
 }
 
-core::Look get(const pb::Look& from, Check& check) {
-    core::Look look;
+core::ReadRequest get(const pb::Look& from, Check& check) {
+    core::ReadRequest look;
     look.number = from.number();
     check.that(from.kind() >= pb::OVERLAPPING && from.kind() <= pb::OF_HOLDER_OR_RESERVED, "there is no such look");
-    look.kind = static_cast<core::Look::Kind>(from.kind() - 1);
+    look.kind = static_cast<core::ReadRequest::Kind>(from.kind() - 1);
     read_resource(from.name(), look.name, check);
     check.that(from.most() <= max_seen, "a look asks for too much");
     look.most = from.most();
     return look;
 }
 
-core::Seen get(const pb::Seen& from, Check& check) {
-    core::Seen seen;
+core::ReadReply get(const pb::Seen& from, Check& check) {
+    core::ReadReply seen;
     seen.number = from.number();
     seen.cut = from.cut();
     const auto count = static_cast<std::size_t>(from.entries_size());
     if (!check.that(count <= max_seen, "too much was seen")) return seen;
     seen.entries.reserve(count);
     for (const pb::Seen::Entry& entry : from.entries()) {
-        core::Seen::Entry& added = seen.entries.emplace_back();
+        core::ReadReply::Entry& added = seen.entries.emplace_back();
         read_resource(entry.resource(), added.resource, check);
         read(entry.record(), added.record, check);
         if (check.fails()) return seen;

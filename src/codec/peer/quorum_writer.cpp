@@ -47,7 +47,7 @@ class Writer {
         });
     }
 
-    void write(const core::Look& look) {
+    void write(const core::ReadRequest& look) {
         to_.nested(pb::Message::kLookFieldNumber, [&] {
             to_.number(pb::Look::kNumberFieldNumber, look.number);
             to_.number(pb::Look::kKindFieldNumber, to_wire(look.kind));
@@ -56,11 +56,11 @@ class Writer {
         });
     }
 
-    void write(const core::Seen& seen) {
+    void write(const core::ReadReply& seen) {
         to_.nested(pb::Message::kSeenFieldNumber, [&] {
             to_.number(pb::Seen::kNumberFieldNumber, seen.number);
             to_.number(pb::Seen::kCutFieldNumber, seen.cut);
-            for (const core::Seen::Entry& entry : seen.entries)
+            for (const core::ReadReply::Entry& entry : seen.entries)
                 to_.nested(pb::Seen::kEntriesFieldNumber, [&] {
                     to_.text(pb::Seen::Entry::kResourceFieldNumber, entry.resource);
                     write(pb::Seen::Entry::kRecordFieldNumber, entry.record);

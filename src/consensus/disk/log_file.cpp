@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "base/hash.h"
-#include "statefile/sqlite_file.h"
 
 namespace holdfast {
 namespace {
@@ -87,20 +87,20 @@ void LogFile::read_decrees() {
     Statement decrees(*database_, "SELECT place, term, node, value, checksum FROM decrees ORDER BY place");
     while (decrees.step()) {
         const auto place = static_cast<core::LogIndex>(decrees.number(0));
-        if (place != last + 1) return corrupt("entry " + std::to_string(last + 1) + " is missing");
+        if (place != last + 1) return corrupt(fmt::format("entry {} is missing", last + 1));
         const std::int64_t is =
             checksum_of({decrees.number(0), decrees.number(1), decrees.number(2)}, decrees.bytes(3));
         if (!is_ballot(decrees.number(1), decrees.number(2)) || is_altered(decrees.number(4), is))
-            return corrupt("entry " + std::to_string(place));
+            return corrupt(fmt::format("entry {}", place));
         found_.decrees.push_back(
             {place, ballot_of(decrees.number(1), decrees.number(2)), std::string(decrees.bytes(3))});
         last = place;
     }
-    if (!database_->failure() && found_.committed > last) corrupt("entry " + std::to_string(last + 1) + " is missing");
+    if (!database_->failure() && found_.committed > last) corrupt(fmt::format("entry {} is missing", last + 1));
 }
 
 void LogFile::corrupt(const std::string& what) {
-    database_->fail({"state_corrupt", database_->named() + " is damaged (" + what + ")"});
+    database_->fail({"state_corrupt", fmt::format("{} is damaged ({})", database_->named(), what)});
 }
 
 Result<void> LogFile::write(const std::vector<core::LogWrite>& writes) {

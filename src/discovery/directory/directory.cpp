@@ -17,7 +17,6 @@ constexpr Duration look_every = 10s;
 /// The work limit of a page, in pattern bytes compared; each service costs a fixed amount in addition.
 constexpr std::uint64_t page_steps = 1'000'000;
 constexpr std::uint64_t steps_per_service = 100;
-constexpr std::size_t page_bytes = 256 * 1024;  // a page ends after this many bytes of services
 
 /// Subtracts the work from `steps`, down to zero. A match is never cut short: the limits on pattern and name keep it
 /// small.
@@ -215,7 +214,7 @@ ServicePage Directory::Impl::page(const ServiceQuery& query) const {
     std::uint64_t steps = page_steps;
     std::string_view last = query.after;
     for (; place != all.end() && place->first.starts_with(prefix); ++place) {
-        if (page.services.size() == query.limit || bytes >= page_bytes || steps < steps_per_service) {
+        if (page.services.size() == query.limit || bytes >= limits::page_bytes || steps < steps_per_service) {
             page.next = last;
             break;
         }

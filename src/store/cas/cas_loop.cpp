@@ -1,6 +1,7 @@
 #include "store/cas/cas_loop.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/assert.h"
 #include "codec/record/record_codec.h"
@@ -13,8 +14,19 @@ namespace holdfast::core {
 namespace {
 
 constexpr std::size_t max_updates = 200'000;  ///< unanswered
-constexpr std::size_t max_looked_for = 16;    ///< when the engine can be reached again
+constexpr std::size_t max_checked = 16;       ///< when the engine can be reached again
 const std::string stopping = "this front is stopping";
+
+std::vector<std::string_view> holders_in(const Record& record) {
+    std::vector<std::string_view> holders;
+    for (const Lease& lease : record.leases)
+        holders.push_back(lease.holder);
+    for (const Reservation& reserved : record.reserved)
+        holders.push_back(reserved.lease.holder);
+    std::sort(holders.begin(), holders.end());
+    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+    return holders;
+}
 
 }  // namespace
 
@@ -58,28 +70,29 @@ void CasLoop::heard_of(std::string_view resource, WriteId write) {
     if (answered.leases.empty() || known_.find(resource) != nullptr || !parts_.vanished) return;
     const auto compare = [this, alive = alive(), name = std::string(resource),
                           answered = std::move(answered)](const Result<Reading>& reading) {
-        if (!alive.expired()) look_for(answered, name, reading);
+        if (!alive.expired()) check_answered(answered, name, reading);
     };
     parts_.engine.fetch(Kind::record, resource, compare);
 }
 
 /// An engine that fails loses the latest writes. Its position does not show that if others have written since, nor does
 /// its marker if they had seen no later one. So this front checks for its own latest writes.
-void CasLoop::look_for_last_answered() {
+void CasLoop::check_last_answered() {
     if (!parts_.vanished) return;
-    for (const std::string& name : known_.last_answered(max_looked_for)) {
+    for (const std::string& name : known_.last_answered(max_checked)) {
         auto compare = [this, alive = alive(), name,
                         answered = known_.answered(name)](const Result<Reading>& reading) mutable {
             if (alive.expired()) return;
             answered.keep_only(known_.answered(name));  // this front may have removed others meanwhile
-            look_for(answered, name, reading);
+            check_answered(answered, name, reading);
         };
         parts_.engine.fetch(Kind::record, name, std::move(compare));
     }
 }
 
-void CasLoop::look_for(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading) {
-    const auto shown = reading ? decode_kept(reading->kept) : std::nullopt;
+void CasLoop::check_answered(const AnsweredLeases& answered, const std::string& resource,
+                             const Result<Reading>& reading) {
+    const auto shown = reading ? decode_stored(reading->value) : std::nullopt;
     if (shown && has_vanished(answered, *shown, reading->now)) parts_.vanished(resource);
 }
 
@@ -136,11 +149,12 @@ void CasLoop::decide_on(RecordWork& work, const Moment& moment, const SeenNeighb
                             .tidy = work.tidy,
                             .last_token = last_token.value_or(0)},
                            work.batch);
-    if (work.may_overlap && unknown.asked()) return look(work, WorkPhase::looking_before);
+    if (work.may_overlap && unknown.asked()) return read_neighbours(work, WorkPhase::reading_before);
     if (!may_give_tokens(work, last_token.has_value())) return decide_on(work, moment, seen);
     date_grants(work.decision.after, work.decision.added, parts_.shown_wall_ms);
     if (work.decision.changed) return swap(work, WorkPhase::swapping);
-    work.shown ? conclude_unchanged(work) : fetch(work, WorkPhase::fetching);
+    if (work.shown) return conclude_unchanged(work);
+    fetch(work, WorkPhase::fetching);
 }
 
 /// False if no token may be issued now: the updates that grant have failed, and the others are to be decided again.
@@ -152,7 +166,7 @@ bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
         return true;
     }
     const std::string why = parts_.why_no_token ? parts_.why_no_token() : std::string{};
-    const Error error = unavailable("no token may be given at the moment" + (why.empty() ? why : ": " + why));
+    const Error error = unavailable("no token can be issued at the moment" + (why.empty() ? why : ": " + why));
     std::erase_if(work.batch, [&](const Pending& pending) {
         if (std::find(granting.begin(), granting.end(), pending.update) == granting.end()) return false;
         fail(work.resource, *pending.update, error);
@@ -165,7 +179,7 @@ bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
 /// Entries that have ended and are still stored are removed in the next round, so that everyone is notified.
 void CasLoop::conclude_unchanged(RecordWork& work) {
     remember(work, work.base);
-    lost_.looked(work.resource, work.asked_at, work.lost);
+    lost_.note_read(work.resource, work.asked_at, work.lost);
     if (!work.decision.expired.empty()) work.tidy_next = true;
     finish(work, {});
     begin(work);
@@ -184,13 +198,14 @@ void CasLoop::remember(RecordWork& work, StoredRecord record) {
 void CasLoop::on_written(RecordWork& work) {
     if (work.first_try && !work.shown) ++counts_.one_round;
     const bool alone = work.decision.added.empty() && work.decision.extended.empty();
-    const bool looks = work.may_overlap && !alone;
-    remember(work, looks ? work.result : std::move(work.result));
+    const bool reads = work.may_overlap && !alone;
+    remember(work, reads ? work.result : std::move(work.result));
     waiters_.note(work.resource, work.decision.after);
     for (const Decision::Expired& expired : work.decision.expired)
         parts_.listener.on_expired(work.resource, expired.lease, expired.late);
     work.decision.expired.clear();
-    looks ? look(work, WorkPhase::looking_after) : conclude(work);
+    if (reads) return read_neighbours(work, WorkPhase::reading_after);
+    conclude(work);
 }
 
 void CasLoop::conclude(RecordWork& work) {
@@ -239,7 +254,8 @@ void CasLoop::on_refused(RecordWork& work, Swapped swapped, const Moment& moment
     work.shown = true;
     work.asked_at = moment.here;
     constexpr unsigned at_once = 3;
-    ++work.failures < at_once ? decide_on(work, moment, nullptr) : pause(work);
+    if (++work.failures < at_once) return decide_on(work, moment, nullptr);
+    pause(work);
 }
 
 /// The swap may have taken effect, or may still do so.
@@ -256,15 +272,15 @@ void CasLoop::lose(RecordWork& work) {
 }
 
 /// Takes the current record as the base. False, and the work is given up, if it cannot be decoded or was tampered with.
-bool CasLoop::take_in(RecordWork& work, const Kept& kept, EngineTime now) {
-    auto base = decode_kept(kept);
+bool CasLoop::take_in(RecordWork& work, const StoredValue& kept, EngineTime now) {
+    auto base = decode_stored(kept);
     if (!base) {
-        give_up(work, unavailable("what it keeps of `" + work.resource + "` is no record"));
+        give_up(work, unavailable(fmt::format("its value of `{}` is not a record", work.resource)));
         return false;
     }
     if (has_vanished(known_.answered(work.resource), *base, now)) {
         const std::string resource = work.resource;
-        give_up(work, unavailable("a lease on `" + resource + "` is gone from it before its end"));
+        give_up(work, unavailable(fmt::format("a lease on `{}` is gone from it before its end", resource)));
         parts_.vanished(resource);
         return false;
     }
@@ -279,8 +295,10 @@ void CasLoop::fail(std::string_view resource, Update& update, Error error) {
 
 void CasLoop::finish(RecordWork& work, const Result<void>& outcome) {
     for (const Pending& pending : work.batch)
-        outcome ? void(finished_.push_back({pending.update, {}}))
-                : fail(work.resource, *pending.update, outcome.error());
+        if (outcome)
+            finished_.push_back({pending.update, {}});
+        else
+            fail(work.resource, *pending.update, outcome.error());
     updates_ -= work.batch.size();
     work.batch.clear();
     lost_.add(work.resource, work.lost, {now_ + 100ms, now_ + parts_.engine.swap_lingers() + 1s});
@@ -292,7 +310,7 @@ void CasLoop::finish(RecordWork& work, const Result<void>& outcome) {
 void CasLoop::give_up(RecordWork& work, const Error& error) {
     counts_.given_up += work.batch.size();
     const bool may_be_there = work.phase == WorkPhase::swapping || work.phase == WorkPhase::recovering ||
-                              work.phase == WorkPhase::looking_after;
+                              work.phase == WorkPhase::reading_after;
     if (may_be_there) lose(work);
     waiters_.let_go(work.resource, work.enqueued);
     finish(work, error);
@@ -348,7 +366,7 @@ void CasLoop::close(RecordWork& work) {
 bool CasLoop::take_time(Instant sent, EngineTime engine) {
     const Duration ahead = clock_.add({sent, now_, engine});
     if (ahead == Duration::zero()) return true;
-    give_up_all(unavailable("its clock went ahead by " + std::to_string(to_ms(ahead)) + " ms"));
+    give_up_all(unavailable(fmt::format("its clock went ahead by {} ms", to_ms(ahead))));
     if (parts_.stepped) parts_.stepped(ahead);
     return false;
 }
@@ -365,8 +383,10 @@ bool CasLoop::advance(std::size_t steps) {
         if (now_ >= work.deadline)
             give_up(work, unavailable(work.trouble.empty() ? "it did not answer in time; what it did is unknown"
                                                            : work.trouble));
+        else if (work.phase == WorkPhase::recovering)
+            fetch(work, WorkPhase::recovering);
         else
-            work.phase == WorkPhase::recovering ? fetch(work, WorkPhase::recovering) : try_again(work);
+            try_again(work);
     }
     while (known_.next_due() <= now_) {
         if (steps-- == 0) return true;
@@ -375,7 +395,7 @@ bool CasLoop::advance(std::size_t steps) {
     while (lost_.next_due() <= now_) {
         if (steps-- == 0) return true;
         const std::string name = *lost_.due(now_);
-        lost_.begin_look(name, now_);
+        lost_.begin_read(name, now_);
         tidy(name);
     }
     return false;
@@ -388,7 +408,7 @@ Instant CasLoop::next_due() const {
 
 void CasLoop::on_reachable() {
     unreachable_.clear();
-    look_for_last_answered();
+    check_last_answered();
 }
 
 /// Swaps under way are answered by the engine, and an unknown outcome may still be found out.
@@ -397,7 +417,7 @@ void CasLoop::on_unreachable(const Error& why) {
     std::vector<RecordWork*> failed;
     for (const auto& [resource, work] : works_)
         if (work->phase == WorkPhase::pausing || work->phase == WorkPhase::fetching ||
-            work->phase == WorkPhase::looking_before)
+            work->phase == WorkPhase::reading_before)
             failed.push_back(work.get());
     std::sort(failed.begin(), failed.end(), [](auto* a, auto* b) { return a->serial < b->serial; });
     for (RecordWork* work : failed)
@@ -424,20 +444,7 @@ void CasLoop::tell() {
     }
 }
 
-namespace {
-
-std::vector<std::string_view> holders_in(const Record& record) {
-    std::vector<std::string_view> holders;
-    for (const Lease& lease : record.leases)
-        holders.push_back(lease.holder);
-    for (const Reservation& reserved : record.reserved)
-        holders.push_back(reserved.lease.holder);
-    std::sort(holders.begin(), holders.end());
-    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
-    return holders;
-}
-
-}  // namespace
+// ---- requests to the engine, and its answers ----
 
 /// The callback for the answer: finds the work again, if it still waits for this call.
 template <class Answer>
@@ -474,10 +481,10 @@ void CasLoop::on_answer(RecordWork& work, Result<Reading> reading) {
     const Moment moment{now_, reading->now};
     const bool recovering = work.phase == WorkPhase::recovering;
     if (recovering) {
-        if (reading->kept.write == work.result.write && work.result.write != 0) return on_written(work);
+        if (reading->value.write == work.result.write && work.result.write != 0) return on_written(work);
         lose(work);
     }
-    if (!take_in(work, reading->kept, reading->now)) return;
+    if (!take_in(work, reading->value, reading->now)) return;
     if (recovering && work.failures > 0) {  // the engine may refuse every write
         work.phase = WorkPhase::idle;
         return pause(work);
@@ -487,17 +494,18 @@ void CasLoop::on_answer(RecordWork& work, Result<Reading> reading) {
     decide_on(work, moment, nullptr);
 }
 
-void CasLoop::look(RecordWork& work, WorkPhase phase) {
-    parts_.engine.overlapping(work.resource, limits::obstacles + 1, answer_to<Sight>(work, phase));
+void CasLoop::read_neighbours(RecordWork& work, WorkPhase phase) {
+    parts_.engine.overlapping(work.resource, limits::obstacles + 1, answer_to<FoundRecords>(work, phase));
 }
 
-void CasLoop::on_answer(RecordWork& work, Result<Sight> sight) {
-    const bool after = work.phase == WorkPhase::looking_after;
-    const Moment moment{now_, sight ? sight->now : EngineTime{}};
-    auto neighbours = sight ? neighbours_in(*sight, moment) : std::nullopt;
+void CasLoop::on_answer(RecordWork& work, Result<FoundRecords> read) {
+    const bool after = work.phase == WorkPhase::reading_after;
+    const Moment moment{now_, read ? read->now : EngineTime{}};
+    auto neighbours = read ? neighbours_in(*read, moment) : std::nullopt;
     if (!neighbours) {
         const std::string why =
-            sight ? "what it keeps around `" + work.resource + "` is no record" : sight.error().message;
+            read ? fmt::format("its value of a resource that overlaps `{}` is not a record", work.resource)
+                 : read.error().message;
         return give_up(work, unavailable(why));
     }
     if (!after) return decide_on(work, moment, &*neighbours);
@@ -510,13 +518,14 @@ void CasLoop::on_answer(RecordWork& work, Result<Sight> sight) {
     const Decision& decision = work.decision;
     const bool outrun = std::any_of(decision.added.begin(), decision.added.end(), meets_another) ||
                         std::any_of(decision.extended.begin(), decision.extended.end(), meets_another);
-    outrun ? take_back(work, moment) : conclude(work);
+    if (outrun) return take_back(work, moment);
+    conclude(work);
 }
 
-std::optional<SeenNeighbours> CasLoop::neighbours_in(const Sight& sight, const Moment& moment) const {
+std::optional<SeenNeighbours> CasLoop::neighbours_in(const FoundRecords& read, const Moment& moment) const {
     SeenNeighbours neighbours;
-    for (const NamedKept& entry : sight.entries) {
-        const auto kept = decode_kept(entry.kept);
+    for (const NamedValue& entry : read.entries) {
+        const auto kept = decode_stored(entry.value);
         if (!kept) return std::nullopt;
         neighbours.add(entry.name, record_here(*kept, moment, rates_));
     }
@@ -530,10 +539,10 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     const WriteId becomes = ++parts_.last_write;
     Record record = work.decision.after;
     waiters_.shorten(record, work.moment.here);
-    work.result = record_kept(std::move(record), work.moment, rates_, becomes);
-    const std::string bytes = empty ? std::string{} : encode_record(work.result.travelling.record);
+    work.result = to_stored(std::move(record), work.moment, rates_, becomes);
+    const std::string bytes = empty ? std::string{} : encode_record(work.result.relative.record);
     const std::string notice = notice_of(work);
-    const auto holders = holders_in(work.result.travelling.record);
+    const auto holders = holders_in(work.result.relative.record);
     Swap swap;
     swap.name = work.resource;
     swap.expected = work.base.write;
@@ -565,7 +574,7 @@ std::string CasLoop::notice_of(const RecordWork& work) const {
     const auto add = [&](ChangeKind became, Lease lease) {
         Record one;
         one.leases.push_back(std::move(lease));
-        notice.changes.push_back({became, std::move(depart(std::move(one), work.moment.here).record.leases[0])});
+        notice.changes.push_back({became, std::move(to_relative(std::move(one), work.moment.here).record.leases[0])});
     };
     for (const Decision::Expired& expired : decision.expired)
         add(ChangeKind::expired, expired.lease);

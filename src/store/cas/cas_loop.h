@@ -6,15 +6,63 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "base/random.h"
+#include "store/cas/decision.h"
 #include "store/cas/engine_clock.h"
 #include "store/cas/engine_store.h"
 #include "store/cas/known_records.h"
 #include "store/cas/overlapping.h"
-#include "store/cas/record_work.h"
-#include "store/cas/text_map.h"
 
 namespace holdfast::core {
+
+/// How far the work on a record has come.
+enum class WorkPhase : std::uint8_t {
+    idle,
+    fetching,
+    reading_before,  ///< reads the overlapping records, to decide
+    swapping,
+    recovering,     ///< reads whether an unanswered swap took effect
+    reading_after,  ///< the swap took effect; checks for a concurrent grant that overlaps
+    taking_back,    ///< there was one: swaps back
+    pausing,        ///< backing off
+};
+
+/// A record that this front works on. It exists from the first update until nothing is left to do.
+struct RecordWork {
+    std::string resource;
+    std::uint64_t serial = 0;
+    bool may_overlap = false;
+    std::vector<Pending> waiting;  ///< for the round after this one
+    std::vector<Pending> batch;    ///< applied together, in this order
+    bool tidy_next = false;        ///< the next round also removes entries that have ended
+    bool tidy = false;             ///< this round does
+
+    WorkPhase phase = WorkPhase::idle;
+    std::uint64_t call = 0;  ///< the call whose answer is awaited
+    Instant timer = Instant::max();
+    Instant deadline = Instant::max();  ///< then the round is given up
+    unsigned failures = 0;              ///< in a row
+    std::string trouble;                ///< the engine's reason for an unanswered swap; empty if none
+    bool first_try = true;
+
+    StoredRecord base;
+    bool shown = false;  ///< the base was shown by the engine for this batch; else a guess
+    Instant asked_at;    ///< when the shown base was requested
+    Moment moment;       ///< of the decision
+    Decision decision;
+    StoredRecord result;
+
+    std::vector<LostLease> lost;          ///< by unanswered swaps of this batch
+    std::vector<std::uint64_t> enqueued;  ///< by unanswered swaps; may be in the queue already
+};
+
+/// Orders by time, then by age; never by address, so that a run can be replayed.
+struct EarlierWork {
+    bool operator()(const std::pair<Instant, RecordWork*>& a, const std::pair<Instant, RecordWork*>& b) const {
+        return a.first != b.first ? a.first < b.first : a.second->serial < b.second->serial;
+    }
+};
 
 /// Runs the swaps by which this front's updates reach the engine, one at a time for each record (engine_store.h
 /// describes an update). Outcomes are queued until tell() is called, so that no callback runs in the middle of a step.
@@ -103,9 +151,9 @@ class CasLoop {
     void take_back(RecordWork& work, const Moment& moment);
     void on_refused(RecordWork& work, Swapped swapped, const Moment& moment);
     void on_unknown(RecordWork& work);
-    bool take_in(RecordWork& work, const Kept& kept, EngineTime now);
-    void look_for_last_answered();
-    void look_for(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading);
+    bool take_in(RecordWork& work, const StoredValue& kept, EngineTime now);
+    void check_last_answered();
+    void check_answered(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading);
     bool has_vanished(const AnsweredLeases& answered, const StoredRecord& shown, EngineTime now) const;
     void lose(RecordWork& work);
     void fail(std::string_view resource, Update& update, Error error);
@@ -120,15 +168,15 @@ class CasLoop {
 
     // Requests to the engine, and its answers.
     void fetch(RecordWork& work, WorkPhase phase);
-    void look(RecordWork& work, WorkPhase phase);
+    void read_neighbours(RecordWork& work, WorkPhase phase);
     void swap(RecordWork& work, WorkPhase phase);
     std::string notice_of(const RecordWork& work) const;
     template <class Answer>
     auto answer_to(RecordWork& work, WorkPhase phase);
     void on_answer(RecordWork& work, Result<Reading> reading);
     void on_answer(RecordWork& work, Result<Swapped> swapped);
-    void on_answer(RecordWork& work, Result<Sight> sight);
-    std::optional<SeenNeighbours> neighbours_in(const Sight& sight, const Moment& moment) const;
+    void on_answer(RecordWork& work, Result<FoundRecords> read);
+    std::optional<SeenNeighbours> neighbours_in(const FoundRecords& read, const Moment& moment) const;
 
     Parts parts_;
     ClockRates rates_;

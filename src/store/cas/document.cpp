@@ -1,5 +1,6 @@
 #include "store/cas/document.h"
 
+#include <fmt/format.h>
 #include <memory>
 
 namespace holdfast::core {
@@ -33,11 +34,12 @@ void Document::try_on(std::unique_ptr<Change> change, Reading found) {
     std::string bytes = change->edit(found);
     if (bytes.empty()) return change->done(std::move(found));
     if (++change->tries > max_tries)
-        return change->done(Error{"store_unavailable", "other fronts change " + parts_.name + " all the time"});
+        return change->done(
+            Error{"store_unavailable", fmt::format("other fronts change {} all the time", parts_.name)});
     Swap swap;
     swap.kind = Kind::document;
     swap.name = parts_.name;
-    swap.expected = found.kept.write;
+    swap.expected = found.value.write;
     swap.becomes = parts_.next_write();
     swap.written_at = found.now;
     swap.bytes = bytes;

@@ -58,8 +58,8 @@ struct WriteId {
 inline Error other_format(const std::string& where) {
     return {"store_format",
             where +
-                ": it was written by an older version of Holdfast; stop all servers of that version, and "
-                "give this one another prefix, or delete what is under this one (docs/stores.md)"};
+                ": it was written by an older version of Holdfast; stop all servers of that version, and give this "
+                "one another prefix, or delete everything under this one (docs/stores.md)"};
 }
 
 /// The clock of an engine. A type of its own, so that no moment on it is ever compared with one of this machine (T1).
@@ -73,7 +73,7 @@ struct EngineClock {
 using EngineTime = EngineClock::time_point;
 
 /// The value that an engine keeps under one name.
-struct Kept {
+struct StoredValue {
     WriteId write = 0;
     EngineTime written_at;  ///< the origin of the times in the bytes
     std::string bytes;
@@ -92,22 +92,22 @@ using Position = std::uint64_t;
 
 /// The answer to a read, with the engine's time at which it was true (T1).
 struct Reading {
-    Kept kept;
+    StoredValue value;
     EngineTime now;
     std::int64_t wall_ms = 0;  ///< since 1970, by the engine's own clock; 0 if it has none
     Position position = 0;
 };
-struct NamedKept {
+struct NamedValue {
     std::string name;
-    Kept kept;
+    StoredValue value;
 };
-struct Sight {
-    std::vector<NamedKept> entries;
+struct FoundRecords {
+    std::vector<NamedValue> entries;
     EngineTime now;
     bool cut = false;  ///< more exist than were asked for
 };
 struct Page {
-    std::vector<NamedKept> entries;
+    std::vector<NamedValue> entries;
     EngineTime now;
     std::string next;  ///< where the next page begins; empty at the end
 };
@@ -151,7 +151,7 @@ struct Swap {
 struct Swapped {
     bool done = false;
     EngineTime now;
-    Kept found;  ///< the current value if not done; only `write` if that is as expected (then the time was not)
+    StoredValue found;  ///< the current value if not done; only `write` if that is as expected (then the time was not)
     Position position = 0;
 };
 
@@ -198,9 +198,9 @@ class Engine {
     // the call are seen. Records past `keep_until` may be included.
 
     /// The records that overlap with this `FILE:` resource (lease/resource.h), at most `most` of them.
-    virtual void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) = 0;
+    virtual void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) = 0;
     /// The records that were written with this holder. May return others besides.
-    virtual void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) = 0;
+    virtual void of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) = 0;
     /// The values whose names begin with `prefix`, a bounded number: a page may be short, or empty, and still have a
     /// next one. A value that exists throughout is returned at least once.
     virtual void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,

@@ -20,7 +20,7 @@ void EngineMarker::settle(Judges judges, Callback<Result<void>> done) {
         Kind::record, marker_name,
         [this, judges = std::move(judges), done = std::move(done)](const Result<Reading>& found) mutable {
             if (!found) return done(found.error());
-            settle_on({found->kept.write, found->position}, std::move(judges), std::move(done));
+            settle_on({found->value.write, found->position}, std::move(judges), std::move(done));
         });
 }
 

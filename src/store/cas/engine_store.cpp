@@ -11,33 +11,35 @@
 
 namespace holdfast::core {
 
-/// Reads of many records, by reads of the engine.
-void look_for_leases_of(CasLoop& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
-                        Callback<Result<std::vector<LeaseName>>> reply);
-void look_for_page(CasLoop& swaps, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply);
-
 namespace {
+
+constexpr Duration overdue_every = 1s;
+constexpr std::size_t max_overdue = 256;
+constexpr Duration clock_every = 3s;              ///< keeps the bounds of the engine's time narrow enough
+constexpr std::string_view clock_name = "clock";  ///< a document that is never written
+
+// ---- reads of many records, by reads of the engine ----
 
 /// Calls `reply` with the result of `make` for an answer, in this machine's time, or with the error.
 template <class Answer, class Value, class Make>
-auto answer_by(CasLoop& swaps, Callback<Result<Value>> reply, Make make) {
-    return [&swaps, alive = swaps.alive(), sent = swaps.now(), reply = std::move(reply),
+auto answer_by(CasLoop& loop, Callback<Result<Value>> reply, Make make) {
+    return [&loop, alive = loop.alive(), sent = loop.now(), reply = std::move(reply),
             make = std::move(make)](Result<Answer> answer) mutable {
         if (alive.expired()) return;
-        const Instant now = swaps.read_clock();
+        const Instant now = loop.read_clock();
         if (!answer)
-            reply(swaps.unavailable(answer.error().message));
-        else if (!swaps.take_time(sent, answer->now))
-            reply(swaps.unavailable("its clock went ahead"));
+            reply(loop.unavailable(answer.error().message));
+        else if (!loop.take_time(sent, answer->now))
+            reply(loop.unavailable("its clock went ahead"));
         else
             reply(make(*answer, Moment{now, answer->now}));
-        swaps.tell();
+        loop.tell();
     };
 }
 
 /// The settled record; an empty one if the bytes cannot be decoded, so that one bad record does not fail a listing.
-Record record_in(const NamedKept& entry, const Moment& moment, const ClockRates& rates) {
-    const auto kept = decode_kept(entry.kept);
+Record record_in(const NamedValue& entry, const Moment& moment, const ClockRates& rates) {
+    const auto kept = decode_stored(entry.value);
     if (!kept) return {};
     Record record = record_here(*kept, moment, rates);
     settle(record, moment.here);
@@ -57,8 +59,8 @@ struct Wanted {
 
 /// One read of a holder's leases. The engine may return records in which the holder has nothing any more. So more are
 /// requested than wanted, and many more if those were not enough.
-struct LeasesLook {
-    CasLoop& swaps;
+struct LeasesRead {
+    CasLoop& loop;
     Engine& engine;
     std::string holder;
     Store::Which which;
@@ -70,13 +72,13 @@ struct LeasesLook {
         std::vector<LeaseName> names;
         bool cut = false;
     };
-    Found found_in(const Sight& sight, const Moment& moment) const {
-        Found found{{}, sight.cut};
+    Found found_in(const FoundRecords& read, const Moment& moment) const {
+        Found found{{}, read.cut};
         const auto add = [&](const std::string& resource, const Lease& lease) {
             if (lease.holder == holder && found.names.size() < most) found.names.push_back({resource, lease.token});
         };
-        for (const NamedKept& entry : sight.entries) {
-            const Record record = record_in(entry, moment, swaps.rates());
+        for (const NamedValue& entry : read.entries) {
+            const Record record = record_in(entry, moment, loop.rates());
             for (const Lease& lease : record.leases)
                 add(entry.name, lease);
             if (which == Store::Which::active) continue;
@@ -87,28 +89,29 @@ struct LeasesLook {
     }
 };
 
-void ask(std::shared_ptr<LeasesLook> look) {
-    LeasesLook& asked = *look;
-    const auto make = [look](const Sight& sight, const Moment& moment) { return look->found_in(sight, moment); };
-    Callback<Result<LeasesLook::Found>> found = [look](Result<LeasesLook::Found> seen) mutable {
-        if (!seen) return look->reply(seen.error());
-        const bool enough = seen->names.size() == look->most || !seen->cut || look->records == limits::obstacles;
-        if (enough) return look->reply(std::move(seen->names));
-        look->records = std::min(8 * look->records, limits::obstacles);
-        ask(std::move(look));
+void ask(std::shared_ptr<LeasesRead> read) {
+    LeasesRead& asked = *read;
+    const auto make = [read](const FoundRecords& records, const Moment& moment) {
+        return read->found_in(records, moment);
+    };
+    Callback<Result<LeasesRead::Found>> found = [read](Result<LeasesRead::Found> seen) mutable {
+        if (!seen) return read->reply(seen.error());
+        const bool enough = seen->names.size() == read->most || !seen->cut || read->records == limits::obstacles;
+        if (enough) return read->reply(std::move(seen->names));
+        read->records = std::min(8 * read->records, limits::obstacles);
+        ask(std::move(read));
     };
     asked.engine.of_holder(asked.holder, asked.records,
-                           answer_by<Sight, LeasesLook::Found>(asked.swaps, std::move(found), make));
+                           answer_by<FoundRecords, LeasesRead::Found>(asked.loop, std::move(found), make));
 }
 
-constexpr std::size_t max_page_bytes = 256 * 1024;  ///< of records; then a page ends
-constexpr std::size_t first_records = 16;           ///< by which the size of a record is estimated
+constexpr std::size_t first_records = 16;  ///< by which the size of a record is estimated
 constexpr int max_scans = 8;
 
 /// One read of a page of a listing. Records may be large: a few are requested first, and then as many as should fit,
 /// judged by their size.
-struct PageLook {
-    CasLoop& swaps;
+struct PageRead {
+    CasLoop& loop;
     Engine& engine;
     Wanted wanted;
     std::string prefix;
@@ -119,20 +122,21 @@ struct PageLook {
     int scans = 0;
 
     std::size_t records_to_ask_for() const {
-        const std::size_t each = records == 0 ? max_page_bytes / first_records : bytes / records + 1;
-        const std::size_t fit = std::max<std::size_t>((max_page_bytes - std::min(bytes, max_page_bytes)) / each, 1);
+        const std::size_t each = records == 0 ? limits::page_bytes / first_records : bytes / records + 1;
+        const std::size_t fit =
+            std::max<std::size_t>((limits::page_bytes - std::min(bytes, limits::page_bytes)) / each, 1);
         return std::min(limit - records, fit);
     }
     bool is_done() const {
-        return made.next.empty() || records >= limit || bytes >= max_page_bytes || scans >= max_scans;
+        return made.next.empty() || records >= limit || bytes >= limits::page_bytes || scans >= max_scans;
     }
 
     void add(const Page& page, const Moment& moment) {
-        for (const NamedKept& entry : page.entries) {
+        for (const NamedValue& entry : page.entries) {
             ++records;
-            bytes += entry.name.size() + entry.kept.bytes.size();
+            bytes += entry.name.size() + entry.value.bytes.size();
             if (!wanted.matches(entry.name)) continue;
-            Record record = record_in(entry, moment, swaps.rates());
+            Record record = record_in(entry, moment, loop.rates());
             for (Lease& lease : record.leases)
                 if (wanted.holder.empty() || lease.holder == wanted.holder)
                     made.leases.push_back({entry.name, std::move(lease)});
@@ -142,46 +146,37 @@ struct PageLook {
     }
 };
 
-void ask(std::shared_ptr<PageLook> look) {
-    PageLook& asked = *look;
-    const auto make = [look](const Page& page, const Moment& moment) {
-        look->add(page, moment);
-        return look->is_done();
+void ask(std::shared_ptr<PageRead> read) {
+    PageRead& asked = *read;
+    const auto make = [read](const Page& page, const Moment& moment) {
+        read->add(page, moment);
+        return read->is_done();
     };
-    Callback<Result<bool>> then = [look](Result<bool> done) mutable {
-        if (!done) return look->reply(done.error());
-        if (*done) return look->reply(std::move(look->made));
-        ask(std::move(look));
+    Callback<Result<bool>> then = [read](Result<bool> done) mutable {
+        if (!done) return read->reply(done.error());
+        if (*done) return read->reply(std::move(read->made));
+        ask(std::move(read));
     };
     asked.engine.scan(Kind::record, asked.prefix, asked.made.next, asked.records_to_ask_for(),
-                      answer_by<Page, bool>(asked.swaps, std::move(then), make));
+                      answer_by<Page, bool>(asked.loop, std::move(then), make));
 }
 
-}  // namespace
-
-void look_for_leases_of(CasLoop& swaps, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
-                        Callback<Result<std::vector<LeaseName>>> reply) {
-    if (!swaps.unreachable().empty()) return reply(swaps.unavailable(swaps.unreachable()));
-    auto look =
-        std::make_shared<LeasesLook>(LeasesLook{swaps, engine, std::string(holder), which, most, std::move(reply)});
-    if (most > look->records) look->records = std::min(most, limits::obstacles);
-    ask(std::move(look));
+void read_leases_of(CasLoop& loop, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
+                    Callback<Result<std::vector<LeaseName>>> reply) {
+    if (!loop.unreachable().empty()) return reply(loop.unavailable(loop.unreachable()));
+    auto asked =
+        std::make_shared<LeasesRead>(LeasesRead{loop, engine, std::string(holder), which, most, std::move(reply)});
+    if (most > asked->records) asked->records = std::min(most, limits::obstacles);
+    ask(std::move(asked));
 }
 
-void look_for_page(CasLoop& swaps, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply) {
-    if (!swaps.unreachable().empty()) return reply(swaps.unavailable(swaps.unreachable()));
+void read_page(CasLoop& loop, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply) {
+    if (!loop.unreachable().empty()) return reply(loop.unavailable(loop.unreachable()));
     Wanted wanted{std::string(query.name_space), std::string(query.prefix), std::string(query.holder)};
     const std::string prefix = wanted.name_space.empty() ? std::string{} : full_name(wanted.name_space, wanted.prefix);
-    ask(std::make_shared<PageLook>(PageLook{swaps, engine, std::move(wanted), prefix, query.limit, std::move(reply),
+    ask(std::make_shared<PageRead>(PageRead{loop, engine, std::move(wanted), prefix, query.limit, std::move(reply),
                                             ListPage{{}, std::string(query.after)}}));
 }
-
-namespace {
-
-constexpr Duration overdue_every = 1s;
-constexpr std::size_t max_overdue = 256;
-constexpr Duration clock_every = 3s;              ///< keeps the bounds of the engine's time narrow enough
-constexpr std::string_view clock_name = "clock";  ///< a document that is never written
 
 }  // namespace
 
@@ -190,34 +185,34 @@ struct EngineStore::Impl {
         : engine(parts.engine),
           listener(parts.listener),
           start(parts.last_write.start),
-          swaps({.engine = engine,
-                 .listener = listener,
-                 .hash_key = parts.hash_key,
-                 .front = parts.front,
-                 .last_write = parts.last_write,
-                 .seed = parts.seed,
-                 .give_up_after = parts.give_up_after,
-                 .max_records = parts.max_records,
-                 .last_token = std::move(parts.last_token),
-                 .why_no_token = std::move(parts.why_no_token),
-                 .token_given = std::move(parts.on_token_given),
-                 .clock = std::move(parts.clock),
-                 .stepped = std::move(parts.on_clock_stepped),
-                 .vanished = std::move(parts.on_vanished),
-                 .written = [this](const CasLoop::Written& written) { on_written(written); },
-                 .shown_wall_ms = std::move(parts.shown_wall_ms)}),
-          turns({.listener = listener,
-                 .update = [this](std::string_view resource, Update& update) { swaps.update(resource, update); },
-                 .hash_key = parts.hash_key,
-                 .seed = parts.seed + 1,
-                 .at_changes = true}) {
-        if (parts.clock_offset) swaps.resume_clock(*parts.clock_offset);
+          loop({.engine = engine,
+                .listener = listener,
+                .hash_key = parts.hash_key,
+                .front = parts.front,
+                .last_write = parts.last_write,
+                .seed = parts.seed,
+                .give_up_after = parts.give_up_after,
+                .max_records = parts.max_records,
+                .last_token = std::move(parts.last_token),
+                .why_no_token = std::move(parts.why_no_token),
+                .token_given = std::move(parts.on_token_given),
+                .clock = std::move(parts.clock),
+                .stepped = std::move(parts.on_clock_stepped),
+                .vanished = std::move(parts.on_vanished),
+                .written = [this](const CasLoop::Written& written) { on_written(written); },
+                .shown_wall_ms = std::move(parts.shown_wall_ms)}),
+          poller({.listener = listener,
+                  .update = [this](std::string_view resource, Update& update) { loop.update(resource, update); },
+                  .hash_key = parts.hash_key,
+                  .seed = parts.seed + 1,
+                  .at_changes = true}) {
+        if (parts.clock_offset) loop.resume_clock(*parts.clock_offset);
         HOLDFAST_ASSERT(parts.front > 0 && parts.front < std::uint64_t{1} << 24);
     }
 
     void tell(std::string_view resource, ChangeKind became, const Lease& lease) {
         if (became == ChangeKind::expired)
-            listener.on_expired(resource, lease, std::max(Duration::zero(), swaps.now() - lease.expires_at));
+            listener.on_expired(resource, lease, std::max(Duration::zero(), loop.now() - lease.expires_at));
         else
             listener.on_changed(resource, lease, as_change(became));
     }
@@ -225,15 +220,15 @@ struct EngineStore::Impl {
     void on_written(const CasLoop::Written& written) {
         for_each_change(written.decision.before, written.decision.after,
                         [&](ChangeKind became, const Lease& lease) { tell(written.resource, became, lease); });
-        if (!written.enqueued.empty()) turns.watch(written.resource, written.enqueued, swaps.now());
-        if (written.decision.freed) turns.look_now(written.resource, swaps.now());
+        if (!written.enqueued.empty()) poller.watch(written.resource, written.enqueued, loop.now());
+        if (written.decision.freed) poller.read_now(written.resource, loop.now());
     }
 
     bool on_notice(std::string_view bytes) {
         const auto notice = decode_notice(bytes);
         if (!notice) return !bytes.empty() && bytes[0] == record_notice_mark;
         if (notice->write.start == start) return true;
-        swaps.heard_of(notice->resource, notice->write);
+        loop.heard_of(notice->resource, notice->write);
         std::vector<Token> incomplete;
         for (const RecordNotice::Change& change : notice->changes) {
             Record one;
@@ -242,71 +237,71 @@ struct EngineStore::Impl {
             if (notice->cut && is_there && is_reserved(notice->resource))
                 incomplete.push_back(change.lease.token);
             else
-                tell(notice->resource, change.became, arrive({std::move(one)}, swaps.now()).leases[0]);
+                tell(notice->resource, change.became, to_absolute({std::move(one)}, loop.now()).leases[0]);
         }
         if (!incomplete.empty()) complete(notice->resource, std::move(incomplete));
-        if (notice->freed) turns.look_now(notice->resource, swaps.now());
+        if (notice->freed) poller.read_now(notice->resource, loop.now());
         return true;
     }
 
     /// A notice had no room for all contents of these leases: reads them from the record.
     void complete(const std::string& resource, std::vector<Token> tokens) {
-        const auto make = [this, resource, tokens = std::move(tokens), alive = swaps.alive(),
-                           sent = swaps.now()](Result<Reading> reading) {
+        const auto make = [this, resource, tokens = std::move(tokens), alive = loop.alive(),
+                           sent = loop.now()](Result<Reading> reading) {
             if (alive.expired()) return;
-            const Instant now = swaps.read_clock();
-            if (!reading || !swaps.take_time(sent, reading->now)) return swaps.tell();
-            const auto kept = decode_kept(reading->kept);
+            const Instant now = loop.read_clock();
+            if (!reading || !loop.take_time(sent, reading->now)) return loop.tell();
+            const auto kept = decode_stored(reading->value);
             if (!kept) return;
-            const Record record = record_here(*kept, {now, reading->now}, swaps.rates());
+            const Record record = record_here(*kept, {now, reading->now}, loop.rates());
             for (const Token token : tokens)
                 if (const Lease* lease = record.find(token)) tell(resource, ChangeKind::renewed, *lease);
         };
         engine.fetch(Kind::record, resource, make);
     }
 
-    void look_for_overdue() {
-        next_overdue = swaps.now() + overdue_every;
-        engine.overdue(max_overdue, [this, alive = swaps.alive()](const Result<std::vector<std::string>>& names) {
+    void tidy_overdue() {
+        next_overdue = loop.now() + overdue_every;
+        engine.overdue(max_overdue, [this, alive = loop.alive()](const Result<std::vector<std::string>>& names) {
             if (alive.expired() || !names) return;
-            swaps.read_clock();
+            loop.read_clock();
             for (const std::string& name : *names)
-                swaps.tidy(name);
-            swaps.tell();
+                loop.tidy(name);
+            loop.tell();
         });
     }
 
     void ask_for_time() {
-        next_clock = swaps.now() + clock_every;
+        next_clock = loop.now() + clock_every;
         engine.fetch(Kind::document, clock_name,
-                     [this, alive = swaps.alive(), sent = swaps.now()](const Result<Reading>& reading) {
+                     [this, alive = loop.alive(), sent = loop.now()](const Result<Reading>& reading) {
                          if (alive.expired() || !reading) return;
-                         swaps.read_clock();
-                         swaps.take_time(sent, reading->now);
-                         swaps.tell();
+                         loop.read_clock();
+                         loop.take_time(sent, reading->now);
+                         loop.tell();
                      });
     }
 
     bool advance(std::size_t steps) {
-        bool more = swaps.advance(steps);
-        const bool reachable = swaps.unreachable().empty() && !stopped;
-        if (reachable && swaps.now() >= next_overdue) look_for_overdue();
-        if (reachable && swaps.now() >= next_clock) ask_for_time();
-        if (reachable) more |= turns.advance(swaps.now(), steps);
+        bool more = loop.advance(steps);
+        const bool reachable = loop.unreachable().empty() && !stopped;
+        if (reachable && loop.now() >= next_overdue) tidy_overdue();
+        if (reachable && loop.now() >= next_clock) ask_for_time();
+        if (reachable) more |= poller.advance(loop.now(), steps);
         return more;
     }
 
     Instant next_due() const {
-        const bool reachable = swaps.unreachable().empty() && !stopped;
-        if (!reachable) return swaps.next_due();
-        return std::min({swaps.next_due(), turns.next_due(), next_overdue, next_clock});
+        const bool reachable = loop.unreachable().empty() && !stopped;
+        if (!reachable) return loop.next_due();
+        return std::min({loop.next_due(), poller.next_due(), next_overdue, next_clock});
     }
 
     Engine& engine;
     StoreListener& listener;
     const std::uint64_t start;  ///< of its own writes
-    CasLoop swaps;
-    WaiterPoller turns;
+    CasLoop loop;
+    WaiterPoller poller;
     Instant next_overdue = Instant::min();
     Instant next_clock = Instant::min();
     bool stopped = false;
@@ -317,9 +312,9 @@ EngineStore::EngineStore(Parts parts) : impl_(std::make_unique<Impl>(std::move(p
 EngineStore::~EngineStore() = default;
 
 bool EngineStore::advance(Instant now, std::size_t steps) {
-    impl_->swaps.set_time(now);
+    impl_->loop.set_time(now);
     const bool more = impl_->advance(steps);
-    impl_->swaps.tell();
+    impl_->loop.tell();
     return more;
 }
 
@@ -328,64 +323,64 @@ Instant EngineStore::next_due() const {
 }
 
 void EngineStore::update(std::string_view resource, Update& update) {
-    impl_->swaps.update(resource, update);
-    impl_->swaps.tell();
+    impl_->loop.update(resource, update);
+    impl_->loop.tell();
 }
 
 void EngineStore::leases_of(std::string_view holder, Which which, std::size_t most,
                             Callback<Result<std::vector<LeaseName>>> reply) {
-    look_for_leases_of(impl_->swaps, impl_->engine, holder, which, most, std::move(reply));
+    read_leases_of(impl_->loop, impl_->engine, holder, which, most, std::move(reply));
 }
 
 void EngineStore::list(const ListQuery& query, Callback<Result<ListPage>> reply) {
-    look_for_page(impl_->swaps, impl_->engine, query, std::move(reply));
+    read_page(impl_->loop, impl_->engine, query, std::move(reply));
 }
 
 std::size_t EngineStore::active_leases() const {
-    return impl_->swaps.known().leases();
+    return impl_->loop.known().leases();
 }
 
 void EngineStore::on_reachable() {
-    impl_->swaps.on_reachable();
-    impl_->next_overdue = impl_->next_clock = impl_->swaps.now();
+    impl_->loop.on_reachable();
+    impl_->next_overdue = impl_->next_clock = impl_->loop.now();
 }
 
 void EngineStore::on_unreachable(const Error& why) {
-    impl_->swaps.on_unreachable(why);
-    impl_->swaps.tell();
+    impl_->loop.on_unreachable(why);
+    impl_->loop.tell();
 }
 
 void EngineStore::on_lost(const Error& why) {
-    impl_->swaps.on_lost(why);
-    impl_->swaps.tell();
+    impl_->loop.on_lost(why);
+    impl_->loop.tell();
 }
 
 bool EngineStore::on_notice(std::string_view notice) {
-    impl_->swaps.read_clock();
+    impl_->loop.read_clock();
     const bool ours = impl_->on_notice(notice);
-    impl_->swaps.tell();
+    impl_->loop.tell();
     return ours;
 }
 
 void EngineStore::on_time(Instant sent, EngineTime now) {
-    if (impl_->swaps.read_clock() < sent) return;
-    impl_->swaps.take_time(sent, now);
-    impl_->swaps.tell();
+    if (impl_->loop.read_clock() < sent) return;
+    impl_->loop.take_time(sent, now);
+    impl_->loop.tell();
 }
 
 std::optional<ClockOffset> EngineStore::clock_offset() const {
-    const EngineClockBounds& clock = impl_->swaps.clock();
+    const EngineClockBounds& clock = impl_->loop.clock();
     return clock.known() ? std::optional(clock.offset()) : std::nullopt;
 }
 
 void EngineStore::stop() {
     impl_->stopped = true;
-    impl_->swaps.stop();
-    impl_->swaps.tell();
+    impl_->loop.stop();
+    impl_->loop.tell();
 }
 
 const EngineStore::Counts& EngineStore::counts() const {
-    return impl_->swaps.counts();
+    return impl_->loop.counts();
 }
 
 }  // namespace holdfast::core

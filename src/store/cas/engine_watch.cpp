@@ -1,6 +1,7 @@
 #include "store/cas/engine_watch.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <memory>
 
 #include "base/text.h"
@@ -36,14 +37,14 @@ std::optional<std::vector<std::uint64_t>> incarnations_in(std::string_view text)
 }
 
 /// A front that has missed more doubts than this declares another.
-constexpr std::size_t over_most = 32;
+constexpr std::size_t max_over = 32;
 
 void add(std::vector<std::uint64_t>& over, const std::vector<std::uint64_t>& more) {
     for (const std::uint64_t one : more) {
         std::erase(over, one);
         over.push_back(one);
     }
-    if (over.size() > over_most) over.erase(over.begin(), over.end() - over_most);
+    if (over.size() > max_over) over.erase(over.begin(), over.end() - max_over);
 }
 
 }  // namespace
@@ -70,8 +71,8 @@ std::string EngineWatch::format(const Known& known) {
     std::string over;
     for (const std::uint64_t incarnation : known.over)
         over += (over.empty() ? "" : ",") + std::to_string(incarnation);
-    return std::to_string(to_ms_up(known.longest)) + " " + std::to_string(to_ms_up(known.doubt)) + " " +
-           (over.empty() ? "-" : over) + " " + known.history + "\n" + known.why;
+    return fmt::format("{} {} {} {}\n{}", to_ms_up(known.longest), to_ms_up(known.doubt), over.empty() ? "-" : over,
+                       known.history, known.why);
 }
 
 bool EngineWatch::is_over(std::uint64_t incarnation) const {
@@ -88,11 +89,11 @@ void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<std::st
     const auto found = std::make_shared<Found>();
     document_.change(
         [this, found](const Reading& reading) -> std::string {
-            const auto known = parse(reading.kept.bytes);
+            const auto known = parse(reading.value.bytes);
             Known is = known.value_or(Known{hello_.history, longest_, {}, {}, {}});
             over_ = is.over;
             const bool was_new = parts_.new_store && is.why == store_is_empty;
-            is.doubt = was_new ? Duration::zero() : left(is.doubt, reading.kept.written_at, reading.now);
+            is.doubt = was_new ? Duration::zero() : left(is.doubt, reading.value.written_at, reading.now);
             *found = {is.doubt, is.why, why_doubted(reading, known)};
             const bool same = known && known->history == hello_.history && known->longest >= longest_ &&
                               !(was_new && known->doubt > Duration::zero());
@@ -111,7 +112,7 @@ void EngineWatch::on_reachable(const EngineHello& hello, Callback<Result<std::st
 }
 
 std::string EngineWatch::why_doubted(const Reading& reading, const std::optional<Known>& known) const {
-    if (!known && (seen_ || reading.kept.write != 0)) return "the engine has lost what was in it";
+    if (!known && (seen_ || reading.value.write != 0)) return "the engine has lost what was in it";
     if (!known || known->history == hello_.history || parts_.synchronous) return {};
     return "the engine was restarted or another server took its place, and it may have lost leases";
 }
@@ -120,7 +121,7 @@ void EngineWatch::declare(const std::string& why, const std::vector<std::uint64_
     parts_.on_doubt(longest_, why);
     document_.change(
         [this, why, over](const Reading& reading) {
-            const auto known = parse(reading.kept.bytes);
+            const auto known = parse(reading.value.bytes);
             if (known) longest_ = std::max(longest_, known->longest);
             over_ = known ? known->over : std::vector<std::uint64_t>{};
             add(over_, over);
@@ -137,7 +138,7 @@ void EngineWatch::declare(const std::string& why, const std::vector<std::uint64_
 void EngineWatch::end_doubt() {
     document_.change(
         [this](const Reading& reading) -> std::string {
-            auto known = parse(reading.kept.bytes);
+            auto known = parse(reading.value.bytes);
             if (!known || known->over != over_ || known->doubt == Duration::zero()) return {};  // it is another
             known->doubt = {};
             return format(*known);
@@ -149,9 +150,9 @@ void EngineWatch::expect_ttl(Duration longest, Callback<Result<void>> done) {
     if (longest <= longest_ && seen_) return done({});
     document_.change(
         [this, longest](const Reading& reading) -> std::string {
-            const auto known = parse(reading.kept.bytes);
+            const auto known = parse(reading.value.bytes);
             Known is = known.value_or(Known{hello_.history, longest_, {}, {}, {}});
-            is.doubt = left(is.doubt, reading.kept.written_at, reading.now);
+            is.doubt = left(is.doubt, reading.value.written_at, reading.now);
             if (known && is.longest >= longest) return {};
             is.longest = std::max({is.longest, longest, longest_});
             return format(is);

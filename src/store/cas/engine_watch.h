@@ -14,8 +14,7 @@ namespace holdfast::core {
 /// The reason why a front that knows nothing of an empty engine grants nothing.
 inline constexpr std::string_view store_is_empty =
     "the store is empty, and this server does not know whether leases were lost with it (say --new-store if nothing "
-    "was "
-    "ever there)";
+    "was ever there)";
 
 /// The document in which all fronts of an engine record its history, the longest TTL, and the last *doubt*: that leases
 /// may be held which the engine has lost. Nothing may be granted then for as long as the longest lease lasts (S1), by

@@ -1,6 +1,7 @@
 #include "store/cas/front_memory.h"
 
 #include <charconv>
+#include <fmt/format.h>
 #include <vector>
 
 #include "base/hash.h"
@@ -60,16 +61,14 @@ bool read_line(std::string_view line, FrontMemory& memory) {
 }  // namespace
 
 std::string format(const FrontMemory& memory) {
-    const auto number = [](auto value) { return std::to_string(value); };
-    std::string text(first_line);
-    text += "marker " + number(memory.place.marker.start) + " " + number(memory.place.marker.count) + "\n";
-    text += "position " + number(memory.place.position) + "\n";
-    text += "longest " + number(memory.longest.count()) + "\n";
-    if (!memory.boot.empty()) text += "boot " + memory.boot + "\n";
+    const Place& place = memory.place;
+    std::string text = fmt::format("{}marker {} {}\nposition {}\nlongest {}\n", first_line, place.marker.start,
+                                   place.marker.count, place.position, memory.longest.count());
+    if (!memory.boot.empty()) text += fmt::format("boot {}\n", memory.boot);
     if (const auto& clock = memory.clock)
-        text += "clock " + number(clock->at.time_since_epoch().count()) + " " + number(clock->low.count()) + " " +
-                number(clock->high.count()) + "\n";
-    return text + std::string(last_line) + number(checksum_of(text)) + "\n";
+        text += fmt::format("clock {} {} {}\n", clock->at.time_since_epoch().count(), clock->low.count(),
+                            clock->high.count());
+    return text + fmt::format("{}{}\n", last_line, checksum_of(text));
 }
 
 std::optional<FrontMemory> parse_front_memory(std::string_view text) {

@@ -24,7 +24,7 @@ std::string why_lost(const Place& place, const Place& least) {
 
 template <class Found>
 void leave_marker_out(Found& found) {
-    std::erase_if(found.entries, [](const NamedKept& entry) { return entry.name == marker_name; });
+    std::erase_if(found.entries, [](const NamedValue& entry) { return entry.name == marker_name; });
 }
 void leave_marker_out(Reading&) {}
 
@@ -123,7 +123,7 @@ void GuardedEngine::answer(Checked<Answer>& both) {
     if (!found) return both.reply(std::move(found));
     if (!*both.marker) return both.reply(both.marker->error());
     const Reading& marker = **both.marker;
-    if (!take({marker.kept.write, marker.position}, both.least, Is::shown))
+    if (!take({marker.value.write, marker.position}, both.least, Is::shown))
         return both.reply(unavailable_for(std::string(not_believed)));
     leave_marker_out(*found);
     both.reply(std::move(found));
@@ -136,14 +136,14 @@ void GuardedEngine::fetch(Kind kind, std::string_view name, Callback<Result<Read
     ask_for_marker(both);
 }
 
-void GuardedEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) {
+void GuardedEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) {
     if (refuses(reply)) return;
     const auto both = begin(std::move(reply));
     parts_.engine.overlapping(resource, most, checked(both));
     ask_for_marker(both);
 }
 
-void GuardedEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) {
+void GuardedEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) {
     if (refuses(reply)) return;
     const auto both = begin(std::move(reply));
     parts_.engine.of_holder(holder, most, checked(both));

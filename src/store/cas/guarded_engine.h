@@ -41,8 +41,8 @@ class GuardedEngine final : public Engine {
 
     void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override;
     void swap(const Swap& swap, Callback<Result<Swapped>> reply) override;
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) override;
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) override;
     void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
               Callback<Result<Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;

@@ -5,7 +5,7 @@
 namespace holdfast::core {
 
 bool AnsweredLeases::any_vanished(const StoredRecord& shown, EngineTime now) const {
-    const Record& record = shown.travelling.record;
+    const Record& record = shown.relative.record;
     constexpr Duration margin = 1s;  // fronts of an engine without a clock differ by less about when a lease ends
     const bool has_traces =
         now - known_at < limits::ended_kept - margin && record.ended.size() < limits::ended_per_record;
@@ -40,7 +40,7 @@ void KnownRecords::put(std::string_view resource, StoredRecord record, Place pla
     known.record = std::move(record);
     known.place = place;
     if (!place.ours) known.answered.clear();
-    if (place.ours) leases_ += known.record.travelling.record.leases.size();
+    if (place.ours) leases_ += known.record.relative.record.leases.size();
     if (place.due != Instant::max()) due_.emplace(place.due, found->first);
     if (records_.size() > most_) drop(*used_.back());
 }
@@ -73,7 +73,7 @@ void KnownRecords::note_answered(std::string_view resource, const std::vector<To
     answered.insert(answered.end(), tokens.begin(), tokens.end());
     std::sort(answered.begin(), answered.end());
     answered.erase(std::unique(answered.begin(), answered.end()), answered.end());
-    const Record& record = found->second.record.travelling.record;
+    const Record& record = found->second.record.relative.record;
     std::erase_if(answered, [&](Token token) { return record.find(token) == nullptr; });
 }
 
@@ -89,7 +89,7 @@ AnsweredLeases KnownRecords::answered(std::string_view resource) const {
     const StoredRecord& record = found->second.record;
     AnsweredLeases answered{{}, record.written_at};
     for (const Token token : found->second.answered)
-        if (const Lease* lease = record.travelling.record.find(token))
+        if (const Lease* lease = record.relative.record.find(token))
             answered.leases.push_back({token, lease->ttl, record.written_at + lease->expires_at.time_since_epoch()});
     return answered;
 }
@@ -122,7 +122,7 @@ const std::string* KnownRecords::take_due(Instant now) {
 
 void KnownRecords::leave(const std::string& resource, Known& known) {
     if (known.place.due != Instant::max()) due_.erase({known.place.due, resource});
-    if (known.place.ours) leases_ -= known.record.travelling.record.leases.size();
+    if (known.place.ours) leases_ -= known.record.relative.record.leases.size();
     known.place = {};
 }
 

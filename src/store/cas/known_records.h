@@ -3,8 +3,8 @@
 #include <list>
 #include <set>
 
+#include "base/hash.h"
 #include "store/cas/stored_record.h"
-#include "store/cas/text_map.h"
 
 namespace holdfast::core {
 

@@ -53,7 +53,7 @@ void LostLeases::add(std::string_view resource, std::vector<LostLease> leases, W
     if (entry.leases.size() + leases.size() > max_leases) entry.leases.clear();
     entry.leases.insert(entry.leases.end(), leases.begin(), leases.end());
     entry.until = std::max(entry.until, when.until);
-    set_due(found->first, entry, when.look_at);
+    set_due(found->first, entry, when.read_at);
 }
 
 const std::vector<LostLease>* LostLeases::find(std::string_view resource) const {
@@ -65,12 +65,12 @@ const std::string* LostLeases::due(Instant now) const {
     return due_.empty() || due_.begin()->first > now ? nullptr : &due_.begin()->second;
 }
 
-void LostLeases::begin_look(std::string_view resource, Instant now) {
+void LostLeases::begin_read(std::string_view resource, Instant now) {
     const auto found = by_resource_.find(resource);
     if (found != by_resource_.end()) set_due(found->first, found->second, now + 1s);
 }
 
-void LostLeases::looked(std::string_view resource, Instant asked, std::vector<LostLease>& lost) {
+void LostLeases::note_read(std::string_view resource, Instant asked, std::vector<LostLease>& lost) {
     const auto found = by_resource_.find(resource);
     if (found == by_resource_.end() || asked < found->second.until) return;
     const auto& gone = found->second.leases;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "store/cas/stored_record.h"
-#include "store/cas/text_map.h"
 
 namespace holdfast::core {
 
@@ -30,9 +30,9 @@ class LostLeases {
  public:
     explicit LostLeases(HashKey hash_key) : by_resource_(make_text_map<Entry>(hash_key)) {}
 
-    /// They may turn up until `until`; read the record from `look_at` on.
+    /// They may turn up until `until`; read the record from `read_at` on.
     struct When {
-        Instant look_at;
+        Instant read_at;
         Instant until;
     };
     void add(std::string_view resource, std::vector<LostLease> leases, When when);
@@ -40,13 +40,13 @@ class LostLeases {
     const std::vector<LostLease>* find(std::string_view resource) const;
 
     /// The next resource to read, if one is due. It is read every second until its lost leases cannot turn up any more,
-    /// and is then forgotten by looked().
+    /// and is then forgotten by note_read().
     const std::string* due(Instant now) const;
     Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
-    void begin_look(std::string_view resource, Instant now);
+    void begin_read(std::string_view resource, Instant now);
     /// The record was read by a request sent at `asked`. Leases that cannot turn up any more are forgotten, and removed
     /// from `lost`.
-    void looked(std::string_view resource, Instant asked, std::vector<LostLease>& lost);
+    void note_read(std::string_view resource, Instant asked, std::vector<LostLease>& lost);
 
  private:
     struct Entry {

@@ -37,10 +37,13 @@ void OwnWaiters::note(std::string_view resource, const Record& record) {
         const Until* const known = found == by_resource_.end() ? nullptr : find(found->second, waiter.id);
         ours.push_back({waiter.id, waiter.until, known != nullptr && known->leaving});
     }
-    if (found != by_resource_.end())
-        ours.empty() ? void(by_resource_.erase(found)) : void(found->second = std::move(ours));
-    else if (!ours.empty())
-        by_resource_.emplace(std::string(resource), std::move(ours));
+    if (found == by_resource_.end()) {
+        if (!ours.empty()) by_resource_.emplace(std::string(resource), std::move(ours));
+    } else if (ours.empty()) {
+        by_resource_.erase(found);
+    } else {
+        found->second = std::move(ours);
+    }
 }
 
 void OwnWaiters::failed(std::string_view resource, Update& update, Instant now) {

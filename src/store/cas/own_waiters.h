@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/cas/text_map.h"
+#include "base/hash.h"
 #include "store/store.h"
 
 namespace holdfast::core {

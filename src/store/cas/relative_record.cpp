@@ -39,15 +39,15 @@ Instant moved(Instant instant, Duration by) {
 
 }  // namespace
 
-RelativeRecord depart(Record record, Instant now) {
-    RelativeRecord travelling{std::move(record)};
-    travelling.record.spare.clear();
-    for_each_instant(travelling.record, [&](Instant& instant) { instant = moved(instant, -now.time_since_epoch()); });
-    return travelling;
+RelativeRecord to_relative(Record record, Instant now) {
+    RelativeRecord relative{std::move(record)};
+    relative.record.spare.clear();
+    for_each_instant(relative.record, [&](Instant& instant) { instant = moved(instant, -now.time_since_epoch()); });
+    return relative;
 }
 
-Record arrive(RelativeRecord travelling, Instant now) {
-    Record record = std::move(travelling.record);
+Record to_absolute(RelativeRecord relative, Instant now) {
+    Record record = std::move(relative.record);
     for_each_instant(record, [&](Instant& instant) { instant = moved(instant, now.time_since_epoch()); });
     return record;
 }

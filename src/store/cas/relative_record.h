@@ -13,8 +13,8 @@ struct RelativeRecord {
     bool operator==(const RelativeRecord&) const = default;
 };
 
-RelativeRecord depart(Record record, Instant now);
-Record arrive(RelativeRecord travelling, Instant now);
+RelativeRecord to_relative(Record record, Instant now);
+Record to_absolute(RelativeRecord relative, Instant now);
 
 /// The largest error of clock rates, and its effect on times (Q7). Holders and rules use the TTL that was asked for;
 /// acceptors keep a lease longer by (1+rho)/(1-rho), so that the holder stops first whichever clocks are slow or fast.

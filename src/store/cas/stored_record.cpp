@@ -23,26 +23,26 @@ Duration between(EngineTime from, EngineTime to) {
 
 /// Calls `visit` with each time at which a lease, a reservation or a waiter ends, or would.
 template <class Visit>
-void for_each_end(const StoredRecord& kept, Visit visit) {
-    const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
-    for (const Lease& lease : kept.travelling.record.leases) {
+void for_each_end(const StoredRecord& stored, Visit visit) {
+    const auto at = [&](Instant instant) { return later(stored.written_at, instant.time_since_epoch()); };
+    for (const Lease& lease : stored.relative.record.leases) {
         visit(at(lease.expires_at));
         if (lease.resumable) visit(later(at(lease.expires_at), limits::grace));
     }
-    for (const Reservation& reserved : kept.travelling.record.reserved)
+    for (const Reservation& reserved : stored.relative.record.reserved)
         visit(at(reserved.until));
-    for (const Waiter& waiter : kept.travelling.record.waiters)
+    for (const Waiter& waiter : stored.relative.record.waiters)
         visit(at(waiter.until));
 }
 
 }  // namespace
 
-std::optional<StoredRecord> decode_kept(const Kept& kept) {
-    StoredRecord record{kept.write, kept.written_at, {}};
-    if (kept.bytes.empty()) return record;
-    auto decoded = decode_record(kept.bytes);
+std::optional<StoredRecord> decode_stored(const StoredValue& value) {
+    StoredRecord record{value.write, value.written_at, {}};
+    if (value.bytes.empty()) return record;
+    auto decoded = decode_record(value.bytes);
     if (!decoded) return std::nullopt;
-    record.travelling.record = std::move(*decoded);
+    record.relative.record = std::move(*decoded);
     return record;
 }
 
@@ -56,22 +56,22 @@ EngineTime Moment::to_engine(Instant instant) const {
     return later(engine, instant - here);
 }
 
-Record record_here(const StoredRecord& kept, const Moment& moment, const ClockRates& rates) {
+Record record_here(const StoredRecord& stored, const Moment& moment, const ClockRates& rates) {
     const Instant origin =
-        moment.here - std::clamp<Duration>(between(kept.written_at, moment.engine), -24h * 365, 24h * 365);
-    Record record = arrive(kept.travelling, origin);
+        moment.here - std::clamp<Duration>(between(stored.written_at, moment.engine), -24h * 365, 24h * 365);
+    Record record = to_absolute(stored.relative, origin);
     if (rates.rho() > 0) rates.to_usable(record, moment.here);
     return record;
 }
 
-StoredRecord record_kept(Record record, const Moment& moment, const ClockRates& rates, WriteId write) {
+StoredRecord to_stored(Record record, const Moment& moment, const ClockRates& rates, WriteId write) {
     if (rates.rho() > 0) rates.to_kept(record, moment.here);
-    return {write, moment.engine, depart(std::move(record), moment.here)};
+    return {write, moment.engine, to_relative(std::move(record), moment.here)};
 }
 
-Window window_of(const StoredRecord& kept, EngineTime decided_at) {
+Window window_of(const StoredRecord& stored, EngineTime decided_at) {
     Window window;
-    for_each_end(kept, [&](EngineTime end) {
+    for_each_end(stored, [&](EngineTime end) {
         if (end <= decided_at)
             window.from = std::max(window.from, end);
         else
@@ -80,10 +80,10 @@ Window window_of(const StoredRecord& kept, EngineTime decided_at) {
     return window;
 }
 
-EngineTime next_end(const StoredRecord& kept) {
+EngineTime next_end(const StoredRecord& stored) {
     EngineTime next = EngineTime::max();
-    const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
-    const Record& record = kept.travelling.record;
+    const auto at = [&](Instant instant) { return later(stored.written_at, instant.time_since_epoch()); };
+    const Record& record = stored.relative.record;
     for (const Lease& lease : record.leases)
         next = std::min(next, at(lease.expires_at));
     for (const Reservation& reserved : record.reserved)
@@ -93,23 +93,23 @@ EngineTime next_end(const StoredRecord& kept) {
     return next;
 }
 
-EngineTime nothing_left_from(const StoredRecord& kept) {
-    EngineTime last = kept.written_at;
-    const auto at = [&](Instant instant) { return later(kept.written_at, instant.time_since_epoch()); };
-    for_each_end(kept, [&](EngineTime end) { last = std::max(last, end); });
+EngineTime nothing_left_from(const StoredRecord& stored) {
+    EngineTime last = stored.written_at;
+    const auto at = [&](Instant instant) { return later(stored.written_at, instant.time_since_epoch()); };
+    for_each_end(stored, [&](EngineTime end) { last = std::max(last, end); });
     const auto counts_until = [&](const Lease& lease, EngineTime end) {  // R6
         if (!lease.metered) return;
         last = std::max(last, later(end, std::min(between(at(lease.held_since), end), limits::quota_ceiling)));
     };
-    for (const Lease& lease : kept.travelling.record.leases) {
+    for (const Lease& lease : stored.relative.record.leases) {
         last = std::max(last, later(at(lease.expires_at), limits::ended_kept));
         counts_until(lease, later(at(lease.expires_at), lease.resumable ? limits::grace : Duration::zero()));
     }
-    for (const Reservation& reserved : kept.travelling.record.reserved)
+    for (const Reservation& reserved : stored.relative.record.reserved)
         counts_until(reserved.lease, at(reserved.until));
-    for (const PastHolding& past : kept.travelling.record.past)
+    for (const PastHolding& past : stored.relative.record.past)
         last = std::max(last, later(at(past.until), past.held));
-    for (const EndedLease& ended : kept.travelling.record.ended)
+    for (const EndedLease& ended : stored.relative.record.ended)
         last = std::max(last, later(at(ended.at), limits::ended_kept));
     return last;
 }

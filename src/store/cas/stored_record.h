@@ -13,11 +13,11 @@ namespace holdfast::core {
 struct StoredRecord {
     WriteId write = 0;
     EngineTime written_at;
-    RelativeRecord travelling;
+    RelativeRecord relative;
 };
 
 /// Nullopt if the bytes cannot be decoded.
-std::optional<StoredRecord> decode_kept(const Kept& kept);
+std::optional<StoredRecord> decode_stored(const StoredValue& value);
 
 /// One moment on this machine's clock and on the engine's.
 struct Moment {
@@ -29,9 +29,9 @@ struct Moment {
 };
 
 /// The record in this machine's instants, in the measure of the holders.
-Record record_here(const StoredRecord& kept, const Moment& moment, const ClockRates& rates);
+Record record_here(const StoredRecord& stored, const Moment& moment, const ClockRates& rates);
 /// The reverse, as if written at that moment.
-StoredRecord record_kept(Record record, const Moment& moment, const ClockRates& rates, WriteId write);
+StoredRecord to_stored(Record record, const Moment& moment, const ClockRates& rates, WriteId write);
 
 /// The range of engine times for which a decision made on the record at that moment holds: before `from`, something
 /// taken as ended would not have ended; from `until` on, something taken as active has ended (T2). History entries give
@@ -40,11 +40,11 @@ struct Window {
     EngineTime from = EngineTime::min();
     EngineTime until = EngineTime::max();
 };
-Window window_of(const StoredRecord& kept, EngineTime decided_at);
+Window window_of(const StoredRecord& stored, EngineTime decided_at);
 
 /// The next time at which something in the record ends by itself; EngineTime::max() if nothing does.
-EngineTime next_end(const StoredRecord& kept);
+EngineTime next_end(const StoredRecord& stored);
 /// The time from which nothing is left in the record, history included (R3).
-EngineTime nothing_left_from(const StoredRecord& kept);
+EngineTime nothing_left_from(const StoredRecord& stored);
 
 }  // namespace holdfast::core

@@ -48,9 +48,9 @@ void TokenBlocks::given(Token token) {
     if (end_ - last_ < (end_ - begin_) / 2) ask_at_ = std::min(ask_at_, now_);
 }
 
-/// Twice what the last one was used for, so that the next is not half empty before its time.
+/// Four to eight times what was used of the last one, so that the next is not half used before it is renewed.
 Token TokenBlocks::size_of_next() const {
-    return std::clamp(std::bit_ceil(4 * (last_ - begin_) + 1), size_least, size_most);
+    return std::clamp(std::bit_ceil(4 * (last_ - begin_) + 1), min_size, max_size);
 }
 
 void TokenBlocks::reserve() {
@@ -60,7 +60,7 @@ void TokenBlocks::reserve() {
     const auto first = std::make_shared<Token>(0);
     document_.change(
         [this, first, size](const Reading& found) {
-            const Token highest = parse_number(found.kept.bytes).value_or(0);
+            const Token highest = parse_number(found.value.bytes).value_or(0);
             const std::int64_t clock = found.wall_ms != 0 ? found.wall_ms : parts_.wall_ms();
             *first = std::max(highest, floor_at(clock));
             return std::to_string(*first + size);

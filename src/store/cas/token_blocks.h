@@ -22,8 +22,8 @@ namespace holdfast::core {
 class TokenBlocks {
  public:
     static constexpr Token per_ms = 2048;
-    static constexpr Token size_least = 4 * per_ms;  ///< so that the first of many need not wait
-    static constexpr Token size_most = 128 * per_ms;
+    static constexpr Token min_size = 4 * per_ms;  ///< so that the first of many need not wait
+    static constexpr Token max_size = 128 * per_ms;
     /// Longer than a responsive engine may take for the next block.
     static constexpr Duration usable_for = 3s;
     static constexpr Duration renewed_after = 600ms;

@@ -81,10 +81,10 @@ void WaiterPoller::watch(std::string_view resource, const std::vector<std::uint6
         if (!is_in(found->second.waiters, id)) found->second.waiters.push_back(id);
 }
 
-void WaiterPoller::look_now(std::string_view resource, Instant now) {
+void WaiterPoller::read_now(std::string_view resource, Instant now) {
     const auto look = [&](std::string_view name) {
         const auto found = watched_.find(name);
-        if (found != watched_.end()) look_now(found, now);
+        if (found != watched_.end()) read_now(found, now);
     };
     look(resource);
     const auto file = files_.empty() ? std::nullopt : file_path(resource);
@@ -96,7 +96,7 @@ void WaiterPoller::look_now(std::string_view resource, Instant now) {
         look(*it);
 }
 
-void WaiterPoller::look_now(WatchedPlace place, Instant now) {
+void WaiterPoller::read_now(WatchedPlace place, Instant now) {
     if (place->second.recheck)
         place->second.again = true;
     else

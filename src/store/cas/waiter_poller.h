@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/random.h"
-#include "store/cas/text_map.h"
 #include "store/store.h"
 
 namespace holdfast::core {
@@ -30,7 +30,7 @@ class WaiterPoller {
     void watch(std::string_view resource, const std::vector<std::uint64_t>& waiters, Instant now);
     /// Something has ended in this record: reads it at once if a request waits there, and likewise the overlapping
     /// ones.
-    void look_now(std::string_view resource, Instant now);
+    void read_now(std::string_view resource, Instant now);
     /// Reads the records that are due. True if there is more to do.
     bool advance(Instant now, std::size_t steps);
     Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first; }
@@ -54,7 +54,7 @@ class WaiterPoller {
     using WatchedPlace = TextMap<Watched>::iterator;
 
     void schedule(WatchedPlace place, Instant now, Instant at_latest);
-    void look_now(WatchedPlace place, Instant now);
+    void read_now(WatchedPlace place, Instant now);
     void on_found(const std::string& resource, const Found& found, Instant now);
 
     Parts parts_;

@@ -6,17 +6,17 @@
 
 #include "base/random.h"
 #include "etcd.pb.h"
-#include "store/etcd/etcd_looks.h"
+#include "store/etcd/etcd_reads.h"
 #include "store/etcd/etcd_swaps.h"
 #include "store/etcd/etcd_watching.h"
 
 namespace holdfast {
 
 using core::EngineListener;
+using core::FoundRecords;
 using core::Kind;
 using core::Page;
 using core::Reading;
-using core::Sight;
 using core::Swapped;
 
 namespace {
@@ -32,40 +32,40 @@ class EtcdEngine final : public core::Engine {
     EtcdEngine(boost::asio::io_context& loop, EtcdEngineOptions options)
         : loop_(loop),
           options_(std::move(options)),
-          front_{etcd::EtcdKeys(options_.prefix),
-                 {loop,
-                  options_,
-                  {[this] { watching_.begin(); }, [this] { leave_history(); },
-                   [this](const std::string& why) { on_lost(why); }}},
-                 etcd::SeenTable({options_.max_records}),
-                 {clock_rate_error,
-                  [this](std::int64_t seconds, etcd::LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
-                 {},
-                 {}},
-          looks_(front_),
-          swaps_(front_, options_.answer_within),
-          watching_(loop, front_, {[this] { on_ready(); }, [this](std::string_view notice) { on_notice(notice); }}) {}
+          context_{etcd::EtcdKeys(options_.prefix),
+                   {loop,
+                    options_,
+                    {[this] { watching_.begin(); }, [this] { leave_history(); },
+                     [this](const std::string& why) { on_lost(why); }}},
+                   etcd::SeenWrites({options_.max_records}),
+                   {clock_rate_error, [this](std::int64_t seconds,
+                                             etcd::LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
+                   {},
+                   {}},
+          reads_(context_),
+          swaps_(context_, options_.answer_within),
+          watching_(loop, context_, {[this] { on_ready(); }, [this](std::string_view notice) { on_notice(notice); }}) {}
     ~EtcdEngine() override { *alive_ = false; }
 
     void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override {
-        if (admit(reply)) looks_.fetch(kind, name, std::move(reply));
+        if (admit(reply)) reads_.fetch(kind, name, std::move(reply));
     }
     void swap(const core::Swap& swap, Callback<Result<Swapped>> reply) override {
-        if (front_.seen.full() && swap.expected == 0)
+        if (context_.seen.full() && swap.expected == 0)
             return fail_later(reply, etcd::unavailable("there are more records than this front can keep the age of"));
-        if (front_.own_writes.size() >= options_.max_calls)
+        if (context_.own_writes.size() >= options_.max_calls)
             return fail_later(reply, etcd::unavailable("too much is under way"));
         if (admit(reply)) swaps_.swap(swap, std::move(reply));
     }
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) override {
-        if (admit(reply)) looks_.overlapping(resource, most, std::move(reply));
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) override {
+        if (admit(reply)) reads_.overlapping(resource, most, std::move(reply));
     }
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) override {
-        if (admit(reply)) looks_.of_holder(holder, most, std::move(reply));
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) override {
+        if (admit(reply)) reads_.of_holder(holder, most, std::move(reply));
     }
     void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
               Callback<Result<Page>> reply) override {
-        if (admit(reply)) looks_.scan(kind, prefix, after, most, std::move(reply));
+        if (admit(reply)) reads_.scan(kind, prefix, after, most, std::move(reply));
     }
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
 
@@ -74,12 +74,12 @@ class EtcdEngine final : public core::Engine {
 
     void start(EngineListener& listener) override {
         listener_ = &listener;
-        front_.link.start();
+        context_.link.start();
     }
     void stop() override {
         listener_ = nullptr;
         watching_.stop();
-        front_.link.stop();
+        context_.link.stop();
     }
     std::string status() const override;
 
@@ -87,8 +87,8 @@ class EtcdEngine final : public core::Engine {
     /// Returns false if nothing can be requested now; the reply is then posted.
     template <class T>
     bool admit(Callback<Result<T>>& reply) {
-        if (front_.link.is_ready()) return true;
-        fail_later(reply, etcd::unavailable(front_.link.last_failure()));
+        if (context_.link.is_ready()) return true;
+        fail_later(reply, etcd::unavailable(context_.link.last_failure()));
         return false;
     }
     template <class T>
@@ -104,7 +104,7 @@ class EtcdEngine final : public core::Engine {
     void on_ready();
     /// Forgets everything, because etcd is in another history.
     void leave_history() {
-        front_.leave_history();
+        context_.leave_history();
         watching_.leave_history();
         lost_ = true;
     }
@@ -120,8 +120,8 @@ class EtcdEngine final : public core::Engine {
     bool lost_ = false;  ///< the previous history; not reported yet
     /// Differs between fronts, so that they do not all write the same thing at the same time.
     Duration overdue_after_ = overdue_after + Duration(random_seed() % overdue_spread.count());
-    etcd::Front front_;
-    etcd::EtcdLooks looks_;
+    etcd::EtcdContext context_;
+    etcd::EtcdReads reads_;
     etcd::EtcdSwaps swaps_;
     etcd::EtcdWatching watching_;
 };
@@ -129,28 +129,28 @@ class EtcdEngine final : public core::Engine {
 void EtcdEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
     if (!admit(reply)) return;
     std::vector<std::string> names;
-    for (const std::string& key : front_.seen.due_before(etcd::Front::now() - overdue_after_, most))
-        if (const auto named = front_.keys.named(key)) names.emplace_back(named->name);
+    for (const std::string& key : context_.seen.due_before(etcd::EtcdContext::now() - overdue_after_, most))
+        if (const auto named = context_.keys.named(key)) names.emplace_back(named->name);
     later([reply = std::move(reply), names = std::move(names)]() mutable { reply(std::move(names)); });
 }
 
 void EtcdEngine::grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply) {
     etcd::LeaseGrantRequest request;
     request.set_ttl(seconds);
-    front_.link.call(etcd::method::lease_grant, request,
-                     [seconds, reply = std::move(reply)](const etcd::GrpcAnswer& answer) mutable {
-                         const auto response = etcd::understood<etcd::LeaseGrantResponse>(answer);
-                         if (!response) return reply(response.error());
-                         if (!response->error().empty()) return reply(etcd::unavailable(response->error()));
-                         if (response->id() == 0 || response->ttl() < seconds)
-                             return reply(etcd::unavailable("it grants shorter leases than it was asked for"));
-                         reply(response->id());
-                     });
+    context_.link.call(etcd::method::lease_grant, request,
+                       [seconds, reply = std::move(reply)](const etcd::GrpcAnswer& answer) mutable {
+                           const auto response = etcd::understood<etcd::LeaseGrantResponse>(answer);
+                           if (!response) return reply(response.error());
+                           if (!response->error().empty()) return reply(etcd::unavailable(response->error()));
+                           if (response->id() == 0 || response->ttl() < seconds)
+                               return reply(etcd::unavailable("it grants shorter leases than it was asked for"));
+                           reply(response->id());
+                       });
 }
 
 void EtcdEngine::on_ready() {
-    const core::EngineHello hello{"etcd-" + std::to_string(front_.link.cluster()),
-                                  static_cast<core::Position>(front_.link.revision()), std::exchange(lost_, false)};
+    const core::EngineHello hello{"etcd-" + std::to_string(context_.link.cluster()),
+                                  static_cast<core::Position>(context_.link.revision()), std::exchange(lost_, false)};
     if (listener_ != nullptr) listener_->on_reachable(hello);
 }
 
@@ -163,15 +163,15 @@ std::string EtcdEngine::status() const {
     boost::json::object status{{"engine", "etcd"},
                                {"addresses", boost::json::value_from(options_.members)},
                                {"prefix", options_.prefix},
-                               {"reachable", front_.link.is_ready()}};
-    if (front_.link.is_ready())
-        status["member"] = front_.link.member();
+                               {"reachable", context_.link.is_ready()}};
+    if (context_.link.is_ready())
+        status["member"] = context_.link.member();
     else
-        status["why"] = front_.link.last_failure();
-    if (!front_.link.version().empty()) status["version"] = front_.link.version();
+        status["why"] = context_.link.last_failure();
+    if (!context_.link.version().empty()) status["version"] = context_.link.version();
     status["round_trip_us"] = std::chrono::duration_cast<std::chrono::microseconds>(watching_.round_trip()).count();
-    status["revision"] = front_.link.revision();
-    status["records"] = front_.seen.size();
+    status["revision"] = context_.link.revision();
+    status["records"] = context_.seen.size();
     return boost::json::serialize(status);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 
 #include "etcd.pb.h"
 
@@ -111,7 +112,7 @@ void EtcdLink::on_authenticated(bool first, const GrpcAnswer& answer) {
     if (!not_needed) {
         if (answer.status.code != GrpcStatus::ok) return fail("cannot authenticate: " + answer.status.message);
         if (!response.ParseFromString(answer.message) || response.token().empty())
-            return fail("its answer to the password cannot be understood");
+            return fail("malformed reply to the login");
         channel_->set_metadata({{"hasleader", "true"}, {"token", response.token()}});
     }
     if (first) return ask_status();
@@ -130,7 +131,7 @@ void EtcdLink::on_status(const GrpcAnswer& answer) {
     StatusResponse response;
     if (answer.status.code != GrpcStatus::ok) return fail(answer.status.message);
     if (!response.ParseFromString(answer.message) || response.header().cluster_id() == 0)
-        return fail("its status cannot be understood");
+        return fail("malformed reply to the status request");
     const bool other = cluster_ != 0 && response.header().cluster_id() != cluster_;
     if (other && failures_ < options_.members.size())
         return fail("it belongs to another cluster than the one that was here before");
@@ -155,7 +156,7 @@ void EtcdLink::ready() {
 
 void EtcdLink::fail(const std::string& why) {
     if (!channel_ || stopped_) return;
-    last_failure_ = "etcd at " + member() + ": " + why;
+    last_failure_ = fmt::format("etcd at {}: {}", member(), why);
     const bool was_ready = std::exchange(ready_, false);
     ++connection_;
     ++timed_;
@@ -222,7 +223,7 @@ void EtcdLink::judge(const Request& request, GrpcAnswer& answer) {
     const bool parsed = response.ParseFromString(answer.message);
     const ResponseHeader& header = response.header();
     if (!parsed || header.cluster_id() == 0 || header.revision() <= 0) {
-        answer.status = {GrpcStatus::internal, "the answer cannot be understood"};
+        answer.status = {GrpcStatus::internal, "malformed reply"};
         return;
     }
     const std::string why = why_lost(header, request.least);
@@ -234,8 +235,8 @@ void EtcdLink::judge(const Request& request, GrpcAnswer& answer) {
 std::string EtcdLink::why_lost(const ResponseHeader& header, std::int64_t least) const {
     if (header.cluster_id() != cluster_) return "another cluster has taken its place";
     if (header.revision() >= least) return {};
-    return "its revision went back from " + std::to_string(least) + " to " + std::to_string(header.revision()) +
-           ", so it was restored to an earlier state";
+    return fmt::format("its revision went back from {} to {}, so it was restored to an earlier state", least,
+                       header.revision());
 }
 
 void EtcdLink::on_trouble(GrpcStatus& status) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "store/etcd/etcd_engine.h"
 
@@ -21,9 +23,9 @@ Result<std::string> parse_member(std::string_view text) {
     }
     const auto number = parse_number(port);
     if (host.empty() || host.find_first_of(" @?#") != std::string_view::npos || has_control_characters(host))
-        return invalid("'" + std::string(text) + "' is not the address of a member of etcd: HOST:PORT");
-    if (!number || *number == 0 || *number > 65535) return invalid("'" + std::string(port) + "' is not a port");
-    return std::string(host) + ":" + std::to_string(*number);
+        return invalid(fmt::format("'{}' is not the address of a member of etcd: HOST:PORT", text));
+    if (!number || *number == 0 || *number > 65535) return invalid(fmt::format("'{}' is not a port", port));
+    return fmt::format("{}:{}", host, *number);
 }
 
 Result<void> parse_credentials(std::string_view text, EtcdEngineOptions& options) {

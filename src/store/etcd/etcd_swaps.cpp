@@ -1,6 +1,7 @@
 #include "store/etcd/etcd_swaps.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "etcd.pb.h"
 
@@ -75,7 +76,7 @@ struct EtcdSwaps::Attempt {
 
 void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
     auto attempt = std::make_shared<Attempt>();
-    attempt->key = front_.keys.key(swap.kind, swap.name);
+    attempt->key = context_.keys.key(swap.kind, swap.name);
     attempt->name = swap.name;
     attempt->expected = swap.expected;
     attempt->becomes = swap.becomes;
@@ -87,11 +88,11 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
     attempt->there = !swap.bytes.empty();
     attempt->due = attempt->there ? swap.due : EngineTime::max();
     attempt->keep_until = attempt->there && swap.kind == core::Kind::document ? EngineTime::max() : swap.keep_until;
-    if (!attempt->there) attempt->keep_until = Front::now() + notice_lasts;
+    if (!attempt->there) attempt->keep_until = EtcdContext::now() + notice_lasts;
     if (attempt->there && swap.kind == core::Kind::record)
         attempt->holders.assign(swap.holders.begin(), swap.holders.end());
     attempt->reply = std::move(reply);
-    attempt->give_up_at = Front::now() + answer_within_;
+    attempt->give_up_at = EtcdContext::now() + answer_within_;
     if (attempt->there || !swap.notice.empty()) {
         Value value;
         value.set_write(swap.becomes.bytes());
@@ -102,15 +103,15 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
             value.add_holders(holder);
         attempt->value = value.SerializeAsString();
     }
-    front_.own_writes.emplace(swap.becomes, swap.written_at);
+    context_.own_writes.emplace(swap.becomes, swap.written_at);
     step(attempt);
 }
 
 void EtcdSwaps::step(const Attempting& attempt) {
-    const EngineTime now = Front::now();
+    const EngineTime now = EtcdContext::now();
     if (now >= attempt->give_up_at) return finish(attempt, unavailable("no answer in time"));
     if (++attempt->steps > max_steps) return finish(attempt, unavailable("others write there all the time"));
-    const Seen* seen = front_.seen.find(attempt->key);
+    const SeenWrite* seen = context_.seen.find(attempt->key);
     if (seen != nullptr && seen->write == attempt->expected) attempt->revision = seen->there ? seen->revision : 0;
     if (seen == nullptr && attempt->expected == 0 && !attempt->revision) attempt->revision = 0;
     // This front's last seen write is never older than the one `expected` came from: a different write means that
@@ -125,35 +126,36 @@ void EtcdSwaps::look(const Attempting& attempt) {
     if (attempt->marker == core::WriteId{}) {
         RangeRequest request;
         request.set_key(attempt->key);
-        return front_.link.call(method::range, request, [this, attempt](const GrpcAnswer& answer) {
+        return context_.link.call(method::range, request, [this, attempt](const GrpcAnswer& answer) {
             const auto response = understood<RangeResponse>(answer);
-            response ? on_look(attempt, *response, response->header().revision()) : finish(attempt, response.error());
+            if (!response) return finish(attempt, response.error());
+            on_look(attempt, *response, response->header().revision());
         });
     }
     TxnRequest request;
     compare_marker(request, *attempt);
     request.add_success()->mutable_request_range()->set_key(attempt->key);
-    front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
+    context_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
         const auto response = understood<TxnResponse>(answer);
         if (!response) return finish(attempt, response.error());
         if (!response->succeeded()) return finish(attempt, lost());
         if (response->responses_size() != 1 || !response->responses(0).has_response_range())
-            return finish(attempt, unavailable("the answer to a look cannot be understood"));
+            return finish(attempt, unavailable("malformed reply to a read"));
         on_look(attempt, response->responses(0).response_range(), response->header().revision());
     });
 }
 
 void EtcdSwaps::on_look(const Attempting& attempt, const RangeResponse& found, std::int64_t revision) {
     if (const auto reached = check_position(*attempt, revision); !reached) return finish(attempt, reached.error());
-    auto shown = front_.take_note(attempt->key, found, revision);
+    auto shown = context_.take_note(attempt->key, found, revision);
     if (!shown) return finish(attempt, shown.error());
     on_found(attempt, std::move(*shown), revision);
 }
 
 /// The compared revision was not there, or nothing was compared.
-void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown, std::int64_t revision) {
-    const EngineTime now = Front::now();
-    const bool as_expected = shown.kept.write == attempt->expected;
+void EtcdSwaps::on_found(const Attempting& attempt, EtcdContext::ValueAt shown, std::int64_t revision) {
+    const EngineTime now = EtcdContext::now();
+    const bool as_expected = shown.value.write == attempt->expected;
     if (as_expected && now >= attempt->from && now < attempt->until) {
         attempt->revision = shown.revision;
         return step(attempt);
@@ -161,24 +163,24 @@ void EtcdSwaps::on_found(const Attempting& attempt, Front::Shown shown, std::int
     Swapped swapped;
     swapped.now = now;
     swapped.position = static_cast<core::Position>(revision);
-    swapped.found.write = shown.kept.write;
-    if (!as_expected) swapped.found = std::move(shown.kept);
+    swapped.found.write = shown.value.write;
+    if (!as_expected) swapped.found = std::move(shown.value);
     finish(attempt, std::move(swapped));
 }
 
 void EtcdSwaps::plan_index(Attempt& attempt) const {
     attempt.index_puts.clear();
     attempt.index_deletes.clear();
-    const Seen* seen = front_.seen.find(attempt.key);
+    const SeenWrite* seen = context_.seen.find(attempt.key);
     const bool known = seen != nullptr && seen->write == attempt.expected && attempt.expected != 0;
     const bool lasts = known && seen->indexed_until >= attempt.keep_until;
     for (const std::string& holder : attempt.holders)
         if (!lasts || !contains(seen->holders, holder))
-            attempt.index_puts.push_back(front_.keys.holder_key(holder, attempt.name));
+            attempt.index_puts.push_back(context_.keys.holder_key(holder, attempt.name));
     if (known)
         for (const std::string& holder : seen->holders)
             if (!contains(attempt.holders, holder))
-                attempt.index_deletes.push_back(front_.keys.holder_key(holder, attempt.name));
+                attempt.index_deletes.push_back(context_.keys.holder_key(holder, attempt.name));
     // The others expire with their leases.
     if (attempt.index_deletes.size() > max_index_ops / 2) attempt.index_deletes.resize(max_index_ops / 2);
     attempt.indexed_until = lasts ? seen->indexed_until : saturated(attempt.keep_until, index_outlasts);
@@ -187,13 +189,13 @@ void EtcdSwaps::plan_index(Attempt& attempt) const {
 void EtcdSwaps::get_leases(const Attempting& attempt) {
     attempt->lease = attempt->index_lease = 0;
     if (attempt->keep_until == EngineTime::max() || attempt->value.empty()) return write_index_ahead(attempt);
-    const EngineTime now = Front::now();
+    const EngineTime now = EtcdContext::now();
     const EngineTime index_until = saturated(attempt->keep_until, index_outlasts);
-    front_.leases.lasting_until(attempt->keep_until, now, [=, this](Result<LeaseNumber> lease) {
+    context_.leases.lasting_until(attempt->keep_until, now, [=, this](Result<LeaseNumber> lease) {
         if (!lease) return finish(attempt, lease.error());
         attempt->lease = *lease;
         if (attempt->index_puts.empty()) return write_index_ahead(attempt);
-        front_.leases.lasting_until(index_until, now, [this, attempt](Result<LeaseNumber> index_lease) {
+        context_.leases.lasting_until(index_until, now, [this, attempt](Result<LeaseNumber> index_lease) {
             if (!index_lease) return finish(attempt, index_lease.error());
             attempt->index_lease = *index_lease;
             write_index_ahead(attempt);
@@ -211,7 +213,7 @@ void EtcdSwaps::write_index_ahead(const Attempting& attempt) {
         put.set_lease(attempt->index_lease);
         attempt->index_puts.pop_back();
     }
-    front_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
+    context_.link.call(method::txn, request, [this, attempt](const GrpcAnswer& answer) {
         const auto response = understood<TxnResponse>(answer);
         if (!response) return finish(attempt, response.error());
         write_index_ahead(attempt);
@@ -231,7 +233,7 @@ TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
     Compare& connected = *request.add_compare();
     connected.set_result(Compare::GREATER);
     connected.set_target(Compare::CREATE);
-    connected.set_key(front_.connection_key);
+    connected.set_key(context_.connection_key);
     connected.set_create_revision(0);
     if (attempt.value.empty()) {
         request.add_success()->mutable_request_delete_range()->set_key(attempt.key);
@@ -249,22 +251,22 @@ TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
     for (const std::string& key : attempt.index_deletes)
         request.add_success()->mutable_request_delete_range()->set_key(key);
     request.add_failure()->mutable_request_range()->set_key(attempt.key);
-    request.add_failure()->mutable_request_range()->set_key(front_.connection_key);
+    request.add_failure()->mutable_request_range()->set_key(context_.connection_key);
     if (attempt.marker != core::WriteId{}) request.add_failure()->mutable_request_range()->set_key(marker_key());
     return request;
 }
 
 void EtcdSwaps::send(const Attempting& attempt) {
-    const EngineTime now = Front::now();
+    const EngineTime now = EtcdContext::now();
     if (now < attempt->from || now >= attempt->until) return look(attempt);  // it had to wait for an etcd lease
-    front_.link.call(method::txn, transaction(*attempt),
-                     [this, attempt](const GrpcAnswer& answer) { on_answer(attempt, answer); });
+    context_.link.call(method::txn, transaction(*attempt),
+                       [this, attempt](const GrpcAnswer& answer) { on_answer(attempt, answer); });
 }
 
 void EtcdSwaps::on_answer(const Attempting& attempt, const GrpcAnswer& answer) {
     if (answer.status.message.find("requested lease not found") != std::string::npos) {
-        front_.leases.forget(attempt->lease);
-        front_.leases.forget(attempt->index_lease);
+        context_.leases.forget(attempt->lease);
+        context_.leases.forget(attempt->index_lease);
         return step(attempt);
     }
     const auto response = understood<TxnResponse>(answer);
@@ -275,23 +277,23 @@ void EtcdSwaps::on_answer(const Attempting& attempt, const GrpcAnswer& answer) {
 }
 
 void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) {
-    const EngineTime now = Front::now();
+    const EngineTime now = EtcdContext::now();
     const std::int64_t revision = response.header().revision();
     // The write itself raised the revision: before it, etcd may have been one behind.
     if (!attempt->value.empty())
         if (const auto reached = check_position(*attempt, revision - 1); !reached)
             return finish(attempt, reached.error());
     if (attempt->value.empty()) {
-        front_.seen.tell_absent(attempt->key, revision, now);
+        context_.seen.tell_absent(attempt->key, revision, now);
     } else {
-        Seen seen;
+        SeenWrite seen;
         seen.revision = revision;
         if (attempt->there) seen.write = attempt->becomes;
         seen.since = attempt->written_at;
         seen.due = attempt->due;
         seen.holders = attempt->holders;
         seen.indexed_until = attempt->indexed_until;
-        front_.seen.tell(attempt->key, std::move(seen), true);
+        context_.seen.tell(attempt->key, std::move(seen), true);
     }
     Swapped swapped;
     swapped.done = true;
@@ -304,20 +306,20 @@ void EtcdSwaps::on_refused(const Attempting& attempt, const TxnResponse& respons
     const int asked = attempt->marker == core::WriteId{} ? 2 : 3;
     if (response.responses_size() != asked || !response.responses(0).has_response_range() ||
         !response.responses(1).has_response_range())
-        return finish(attempt, unavailable("the answer to a transaction cannot be understood"));
+        return finish(attempt, unavailable("malformed reply to a transaction"));
     if (response.responses(1).response_range().kvs_size() == 0) {
-        front_.link.fail("the connection was given up for lost");
-        return finish(attempt, unavailable(front_.link.last_failure()));
+        context_.link.fail("the connection was given up for lost");
+        return finish(attempt, unavailable(context_.link.last_failure()));
     }
     if (const auto checked = check_marker(*attempt, response); !checked) return finish(attempt, checked.error());
     const std::int64_t revision = response.header().revision();
-    auto shown = front_.take_note(attempt->key, response.responses(0).response_range(), revision);
+    auto shown = context_.take_note(attempt->key, response.responses(0).response_range(), revision);
     if (!shown) return finish(attempt, shown.error());
     on_found(attempt, std::move(*shown), revision);
 }
 
 std::string EtcdSwaps::marker_key() const {
-    return front_.keys.key(core::Kind::record, core::marker_name);
+    return context_.keys.key(core::Kind::record, core::marker_name);
 }
 
 /// Requires this marker, or a later one. In a history that went back, fronts may have raised the counter to the same
@@ -326,7 +328,7 @@ void EtcdSwaps::compare_marker(TxnRequest& request, Attempt& attempt) const {
     const std::string key = marker_key();
     compare_value(request, key, beginning_of(attempt.marker),
                   end_of_all(beginning_of({attempt.marker.start, ~std::uint64_t{0}})));
-    const Seen* seen = front_.seen.find(key);
+    const SeenWrite* seen = context_.seen.find(key);
     attempt.marker_revision = seen != nullptr && seen->there ? seen->revision : 0;
     Compare& reached = *request.add_compare();
     reached.set_result(Compare::GREATER);
@@ -338,25 +340,25 @@ void EtcdSwaps::compare_marker(TxnRequest& request, Attempt& attempt) const {
 /// Checked afterwards, since etcd cannot compare this before it writes.
 Result<void> EtcdSwaps::check_position(const Attempt& attempt, std::int64_t revision) {
     if (static_cast<core::Position>(revision) >= attempt.position) return {};
-    return lost("etcd: its revision is " + std::to_string(revision) + ", but was " + std::to_string(attempt.position) +
-                ", so it was restored to an earlier state");
+    return lost(fmt::format("etcd: its revision is {}, but was {}, so it was restored to an earlier state", revision,
+                            attempt.position));
 }
 
 /// The last range of a reply shows the marker, if the attempt requires one.
 Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& response) {
     if (attempt.marker == core::WriteId{}) return {};
     const ResponseOp& last = response.responses(response.responses_size() - 1);
-    if (!last.has_response_range()) return unavailable("the answer to a transaction cannot be understood");
-    const auto shown = front_.take_note(marker_key(), last.response_range(), response.header().revision());
+    if (!last.has_response_range()) return unavailable("malformed reply to a transaction");
+    const auto shown = context_.take_note(marker_key(), last.response_range(), response.header().revision());
     if (!shown) return shown.error();
-    const bool stands = core::stands(shown->kept.write, attempt.marker) && shown->revision >= attempt.marker_revision;
+    const bool stands = core::stands(shown->value.write, attempt.marker) && shown->revision >= attempt.marker_revision;
     if (!stands) return lost();
     return {};
 }
 
 void EtcdSwaps::finish(const Attempting& attempt, Result<Swapped> result) {
-    front_.own_writes.erase(attempt->becomes);
-    if (!result && front_.link.history_lost()) result = lost(front_.link.last_failure());
+    context_.own_writes.erase(attempt->becomes);
+    if (!result && context_.link.history_lost()) result = lost(context_.link.last_failure());
     attempt->reply(std::move(result));
 }
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "store/etcd/etcd_front.h"
+#include "store/etcd/etcd_context.h"
 
 namespace holdfast::etcd {
 
@@ -13,7 +13,7 @@ class TxnResponse;
 /// Engine::swap(): one transaction, as long as this front knows the revision of what is expected.
 class EtcdSwaps {
  public:
-    EtcdSwaps(Front& front, Duration answer_within) : front_(front), answer_within_(answer_within) {}
+    EtcdSwaps(EtcdContext& context, Duration answer_within) : context_(context), answer_within_(answer_within) {}
 
     void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply);
 
@@ -32,14 +32,14 @@ class EtcdSwaps {
     void on_answer(const Attempting& attempt, const GrpcAnswer& answer);
     void on_done(const Attempting& attempt, const TxnResponse& response);
     void on_refused(const Attempting& attempt, const TxnResponse& response);
-    void on_found(const Attempting& attempt, Front::Shown shown, std::int64_t revision);
+    void on_found(const Attempting& attempt, EtcdContext::ValueAt shown, std::int64_t revision);
     std::string marker_key() const;
     void compare_marker(TxnRequest& request, Attempt& attempt) const;
     static Result<void> check_position(const Attempt& attempt, std::int64_t revision);
     Result<void> check_marker(const Attempt& attempt, const TxnResponse& response);
     void finish(const Attempting& attempt, Result<core::Swapped> result);
 
-    Front& front_;
+    EtcdContext& context_;
     Duration answer_within_;
 };
 

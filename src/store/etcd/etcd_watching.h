@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "store/etcd/etcd_front.h"
+#include "store/etcd/etcd_context.h"
 
 namespace holdfast::etcd {
 
@@ -21,7 +21,7 @@ class EtcdWatching {
         std::function<void()> on_ready;
         std::function<void(std::string_view notice)> on_notice;
     };
-    EtcdWatching(boost::asio::io_context& loop, Front& front, Told told);
+    EtcdWatching(boost::asio::io_context& loop, EtcdContext& context, Told told);
     ~EtcdWatching();
 
     /// There is a new connection.
@@ -44,12 +44,12 @@ class EtcdWatching {
     void watch();
     void on_message(std::string_view message);
     void on_events(const WatchResponse& response);
-    void look_in_a_second();
-    void look();
-    void on_look(Instant asked, const GrpcAnswer& answer);
+    void probe_in_a_second();
+    void probe();
+    void on_probe(Instant asked, const GrpcAnswer& answer);
     void keep_key();
 
-    Front& front_;
+    EtcdContext& context_;
     Told told_;
     boost::asio::steady_timer timer_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -59,7 +59,7 @@ class EtcdWatching {
     std::int64_t watch_from_ = 0;   ///< 0: there is a gap
     std::int64_t watch_least_ = 0;  ///< etcd's revision when the watch began
     Duration round_trip_{};
-    int looks_ = 0;
+    int probes_ = 0;
 };
 
 }  // namespace holdfast::etcd

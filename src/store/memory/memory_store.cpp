@@ -1,6 +1,7 @@
 #include "store/memory/memory_store.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/assert.h"
 #include "base/text.h"
@@ -16,15 +17,14 @@ namespace {
 constexpr SlotId history_list =
     TimingWheel::lists;                       ///< the list of records that have only ended leases, oldest end first
 constexpr std::size_t max_history = 500'000;  ///< records in history_list; beyond that the oldest are dropped early
-constexpr std::size_t history_most_name_bytes = 64 << 20;  ///< likewise, for the bytes of their resource names
-constexpr std::size_t slots_per_page = 20'000;             ///< slots read for one page of a listing
-constexpr std::size_t page_bytes = 256 * 1024;             ///< a page ends after this many bytes of leases
+constexpr std::size_t max_history_name_bytes = 64 << 20;  ///< likewise, for the bytes of their resource names
+constexpr std::size_t slots_per_page = 20'000;            ///< slots read for one page of a listing
 
 /// The list a slot is in. A record with leases, reservations, waiters or past holdings is in the wheel; a record with
 /// only ended leases is in the history.
 enum class Place : std::uint8_t { nowhere, wheel, history };
 
-struct Sight {
+struct Outline {
     Place place = Place::nowhere;
     Marks marks = 0;
     std::size_t leases = 0;
@@ -36,7 +36,7 @@ std::size_t claims_in(const Record& record) {
     return record.leases.size() + record.reserved.size() + record.waiters.size();
 }
 
-Sight look(const Record& record) {
+Outline outline_of(const Record& record) {
     const bool counts = claims_in(record) > 0 || !record.past.empty();
     return {counts ? Place::wheel : Place::history, marks_of(record), record.leases.size(), next_change(record)};
 }
@@ -111,9 +111,9 @@ struct MemoryStore::Impl {
             tell_due(other);
     }
 
-    void file(SlotId id, const Sight& sight) {
-        if (sight.place == Place::wheel) {
-            wheel.file(id, sight.due);
+    void file(SlotId id, const Outline& outline) {
+        if (outline.place == Place::wheel) {
+            wheel.file(id, outline.due);
             return;
         }
         timers.push_back(history_list, id);
@@ -130,12 +130,12 @@ struct MemoryStore::Impl {
     }
 
     bool remembers_too_much() const {
-        return remembered > max_history || remembered_name_bytes > history_most_name_bytes;
+        return remembered > max_history || remembered_name_bytes > max_history_name_bytes;
     }
 
     /// Writes back a changed record, or erases it if it is empty, and files it by its next end.
-    void write_back(std::string_view resource, SlotId id, Record& record, const Sight& before) {
-        const Sight after = look(record);
+    void write_back(std::string_view resource, SlotId id, Record& record, const Outline& before) {
+        const Outline after = outline_of(record);
         leases += after.leases - before.leases;
         paths.mark(resource, id, {before.marks, after.marks});
         if (record.empty()) {
@@ -154,18 +154,18 @@ struct MemoryStore::Impl {
     /// Returns the new slot, or 0 if the record is empty.
     SlotId add(std::string_view resource, Record& record) {
         if (record.empty()) return 0;
-        const Sight sight = look(record);
-        leases += sight.leases;
+        const Outline outline = outline_of(record);
+        leases += outline.leases;
         const SlotId id = table.insert(resource, record);
-        paths.mark(resource, id, {0, sight.marks});
-        file(id, sight);
+        paths.mark(resource, id, {0, outline.marks});
+        file(id, outline);
         return id;
     }
 
     void update(std::string_view resource, Update& change) {
         SlotId id = table.find(resource);
         Record& record = table.take(id);
-        const Sight before = look(record);
+        const Outline before = outline_of(record);
         const Ended ended = settle_and_tell(resource, record);
         const Effect effect = change.apply(record, Overlapping(*this, resource), now);
         if (!ended.anything && effect == Effect::none) return;
@@ -177,7 +177,7 @@ struct MemoryStore::Impl {
         if (ended.place_freed || effect == Effect::freed) tell_turns(resource, waited_for ? id : 0);
     }
 
-    void settle_slot(SlotId id, Record& record, const Sight& before) {
+    void settle_slot(SlotId id, Record& record, const Outline& before) {
         name.assign(table.resource_of(id));
         const Ended ended = settle_and_tell(name, record);
         const bool waited_for = !record.waiters.empty();
@@ -188,20 +188,20 @@ struct MemoryStore::Impl {
     /// The wheel removed this slot, so it is in no list: it is due, or must be filed again.
     void come_up(SlotId id) {
         Record& record = table.take(id);
-        Sight sight = look(record);
-        if (sight.due > now) {
-            file(id, sight);
+        Outline outline = outline_of(record);
+        if (outline.due > now) {
+            file(id, outline);
             return;
         }
-        sight.place = Place::nowhere;
-        settle_slot(id, record, sight);
+        outline.place = Place::nowhere;
+        settle_slot(id, record, outline);
     }
 
     /// Drops history past its time, and the oldest history if there is too much. Returns true if more is due.
     bool forget(std::size_t& steps) {
         while (const SlotId id = timers.front(history_list)) {
             Record& record = table.take(id);
-            const Sight before = look(record);
+            const Outline before = outline_of(record);
             const bool early = before.due > now;
             if (early && !remembers_too_much()) return false;
             if (steps == 0) return true;
@@ -242,11 +242,10 @@ struct MemoryStore::Impl {
     struct PageMaker {
         ListPage page{};
         std::size_t bytes = 0;
-        bool full() const { return bytes >= page_bytes; }
+        bool full() const { return bytes >= limits::page_bytes; }
         void add(std::string_view resource, const Lease& lease) {
             page.leases.push_back({std::string(resource), lease});
-            bytes += sizeof(NamedLease) + resource.size() + lease.holder.size() + lease.session.size() +
-                     lease.reason.size() + lease.metadata.size();
+            bytes += sizeof(NamedLease) + resource.size() + lease.text_bytes();
         }
     };
 
@@ -285,7 +284,7 @@ struct MemoryStore::Impl {
             const auto came_to = !room || !table.used(id) ? std::nullopt : add_to_page(query, id, above, made);
             if (!room || came_to) {
                 const bool within = came_to.value_or(0) > 0;
-                made.page.next = within ? std::to_string(id) + "." + std::to_string(*came_to) : std::to_string(last);
+                made.page.next = within ? fmt::format("{}.{}", id, *came_to) : std::to_string(last);
                 break;
             }
             last = id;

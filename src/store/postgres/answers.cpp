@@ -1,6 +1,8 @@
 #include "store/postgres/answers.h"
 
 #include <array>
+#include <chrono>
+#include <fmt/format.h>
 #include <optional>
 
 #include "store/postgres/params.h"
@@ -8,13 +10,15 @@
 namespace holdfast::postgres {
 namespace {
 
-using core::Kept;
+constexpr Duration clock_step = 1s;  // larger than the delay of any reply
+
+using core::FoundRecords;
 using core::Reading;
-using core::Sight;
+using core::StoredValue;
 using core::Swapped;
 
 Error broken(const char* what) {
-    return {"store_unavailable", std::string("PostgreSQL: the schema is not as it should be: ") + what};
+    return {"store_unavailable", fmt::format("PostgreSQL: the schema is not as it should be: {}", what)};
 }
 
 /// The result of swap(): whether it was done, the time, the current value (its write, when it was written, its bytes),
@@ -63,8 +67,8 @@ core::WriteId write_in(std::string_view id) {
     return id.empty() ? core::WriteId{} : core::WriteId::from_bytes(id);
 }
 
-Result<Kept> kept_of(core::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
-    Kept kept;
+Result<StoredValue> value_of(core::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
+    StoredValue kept;
     kept.write = write;
     if (write == core::WriteId{}) return kept;
     if (!is_whole || bytes.empty()) return broken("a row has no content");
@@ -74,9 +78,9 @@ Result<Kept> kept_of(core::WriteId write, bool is_whole, std::int64_t written_at
 }
 
 /// Reads three columns, starting with this one.
-Result<Kept> kept_in(const Rows& rows, int row, int column) {
-    return kept_of(write_in(rows.bytes(row, column)), !rows.is_null(row, column + 1), rows.big(row, column + 1),
-                   rows.bytes(row, column + 2));
+Result<StoredValue> value_in(const Rows& rows, int row, int column) {
+    return value_of(write_in(rows.bytes(row, column)), !rows.is_null(row, column + 1), rows.big(row, column + 1),
+                    rows.bytes(row, column + 2));
 }
 
 }  // namespace
@@ -84,8 +88,8 @@ Result<Kept> kept_in(const Rows& rows, int row, int column) {
 Result<Reading> reading_in(const Rows& rows) {
     if (!rows.are({Column::big, Column::id, Column::big, Column::bytes, Column::big}) || rows.count() != 1 ||
         rows.is_null(0, 0) || rows.is_null(0, 4))
-        return broken("fetch() answers something else");
-    auto kept = kept_in(rows, 0, 1);
+        return broken("unexpected result of fetch()");
+    auto kept = value_in(rows, 0, 1);
     if (!kept) return kept.error();
     constexpr std::int64_t ns_per_ms = 1'000'000;
     return Reading{std::move(*kept), engine_time(rows.big(0, 0)), rows.big(0, 0) / ns_per_ms,
@@ -102,7 +106,7 @@ Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
         return swapped;
     }
     const auto values = changed ? values_in(rows.bytes(0, 2)) : values_in(rows);
-    if (!values || !(*values)[0] || !(*values)[1] || !(*values)[5]) return broken("swap() answers something else");
+    if (!values || !(*values)[0] || !(*values)[1] || !(*values)[5]) return broken("unexpected result of swap()");
     const auto& [done, now, write, written_at, bytes, place] = *values;
     swapped.done = big_endian(*done) != 0;
     swapped.now = engine_time(static_cast<std::int64_t>(big_endian(*now)));
@@ -110,9 +114,9 @@ Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
     if (swapped.done) return swapped;
     swapped.found.write = write_in(write.value_or(std::string_view()));
     if (swapped.found.write == expected) return swapped;
-    auto kept = kept_of(swapped.found.write, written_at.has_value(),
-                        static_cast<std::int64_t>(big_endian(written_at.value_or(std::string_view()))),
-                        bytes.value_or(std::string_view()));
+    auto kept = value_of(swapped.found.write, written_at.has_value(),
+                         static_cast<std::int64_t>(big_endian(written_at.value_or(std::string_view()))),
+                         bytes.value_or(std::string_view()));
     if (!kept) return kept.error();
     swapped.found = std::move(*kept);
     return swapped;
@@ -121,40 +125,40 @@ Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked) {
     if (!rows.are({Column::big, Column::truth, Column::big, Column::id, Column::big, Column::bytes, Column::big}) ||
         rows.count() < 1 || rows.big(0, 0) != 0)
-        return broken("swaps() answers something else");
+        return broken("unexpected result of swaps()");
     std::vector<Rows> parts(asked, rows.from(0, 1));
     for (int row = 1; row < rows.count(); ++row) {
         const std::int64_t number = rows.big(row, 0);
         if (number < 1 || static_cast<std::uint64_t>(number) > asked)
-            return broken("swaps() answers to something else");
+            return broken("unexpected number in the result of swaps()");
         parts[static_cast<std::size_t>(number - 1)] = rows.from(row, 1);
     }
     return parts;
 }
 
-Result<Sight> sight_in(const Rows& rows, std::size_t most) {
+Result<FoundRecords> records_in(const Rows& rows, std::size_t most) {
     if (!rows.are({Column::bytes, Column::id, Column::big, Column::bytes}) || rows.count() < 1 || !rows.is_null(0, 0) ||
         rows.is_null(0, 2))
-        return broken("a look answers something else");
-    Sight sight;
-    sight.now = engine_time(rows.big(0, 2));
+        return broken("unexpected result of a read");
+    FoundRecords read;
+    read.now = engine_time(rows.big(0, 2));
     for (int row = 1; row < rows.count(); ++row) {
         const bool is_too_much = rows.is_null(row, 0) && row == rows.count() - 1 && row > 1;
-        if (sight.entries.size() == most || is_too_much) {
-            sight.cut = true;
+        if (read.entries.size() == most || is_too_much) {
+            read.cut = true;
             break;
         }
-        auto kept = kept_in(rows, row, 1);
+        auto kept = value_in(rows, row, 1);
         if (!kept) return kept.error();
         if (rows.is_null(row, 0) || kept->write == core::WriteId{})
             return broken("a row has no name or was never written");
-        sight.entries.push_back({std::string(rows.bytes(row, 0)), std::move(*kept)});
+        read.entries.push_back({std::string(rows.bytes(row, 0)), std::move(*kept)});
     }
-    return sight;
+    return read;
 }
 
 Result<std::vector<std::string>> names_in(const Rows& rows) {
-    if (!rows.are({Column::bytes})) return broken("overdue() answers something else");
+    if (!rows.are({Column::bytes})) return broken("unexpected result of overdue()");
     std::vector<std::string> names;
     for (int row = 0; row < rows.count(); ++row)
         names.emplace_back(rows.bytes(row, 0));
@@ -166,13 +170,28 @@ std::string wait_in(const Rows& rows) {
     const std::string_view what = rows.bytes(0, 0);
     if (what == "IPC/SyncRep") return "commits wait for a synchronous standby that does not answer";
     if (what.starts_with("Lock/")) return "it waits for a lock that another session holds";
-    if (what.starts_with("IO/")) return "it waits for its disk (" + std::string(what) + ")";
+    if (what.starts_with("IO/")) return fmt::format("it waits for its disk ({})", what);
     return {};
 }
 
 Result<std::int64_t> number_in(const Rows& rows) {
     if (!rows.are({Column::big}) || rows.count() != 1 || rows.is_null(0, 0)) return broken("a number is missing");
     return rows.big(0, 0);
+}
+
+void ServerClock::observe(core::EngineTime now, Instant received) {
+    const Duration ahead = now.time_since_epoch() - received.time_since_epoch();
+    if (!ahead_ || std::chrono::abs(ahead - *ahead_) > clock_step) even_since_ = received;
+    ahead_ = ahead;
+}
+
+core::EngineTime ServerClock::not_after(Instant now, Duration wait) const {
+    if (!ahead_) return core::EngineTime::max();
+    return core::EngineTime(*ahead_ + now.time_since_epoch() + wait);
+}
+
+bool ServerClock::is_even_for(Duration span, Instant now) const {
+    return ahead_ && now - even_since_ >= span;
 }
 
 }  // namespace holdfast::postgres

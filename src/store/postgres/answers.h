@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "store/cas/engine.h"
 #include "store/postgres/rows.h"
 
@@ -18,7 +20,7 @@ Result<core::Swapped> swapped_in(const Rows& rows, core::WriteId expected);
 /// Splits the result of `swaps` into `asked` parts, each like the result of `swap`.
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
 /// At most `most` entries, and whether there were more.
-Result<core::Sight> sight_in(const Rows& rows, std::size_t most);
+Result<core::FoundRecords> records_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);
 Result<std::int64_t> number_in(const Rows& rows);
 /// What a server process waited for when it was terminated, for humans; empty if unknown.
@@ -30,5 +32,22 @@ inline core::EngineTime engine_time(std::int64_t ns) {
 inline std::int64_t to_ns(core::EngineTime time) {
     return time.time_since_epoch().count();
 }
+
+/// What is known about the engine's clock from its replies.
+class ServerClock {
+ public:
+    /// A reply received at `received` reported the time `now`.
+    void observe(core::EngineTime now, Instant received);
+
+    /// The engine's time after `wait` from now, or somewhat earlier, never later; the maximum if no reply was observed.
+    core::EngineTime not_after(Instant now, Duration wait) const;
+
+    /// True if it has run at the rate of this machine's clock, without a step, for at least `span`.
+    bool is_even_for(Duration span, Instant now) const;
+
+ private:
+    std::optional<Duration> ahead_;  ///< of this machine's clock, at least
+    Instant even_since_;
+};
 
 }  // namespace holdfast::postgres

@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <functional>
 #include <libpq-fe.h>
 #include <memory>
@@ -363,9 +364,9 @@ bool Connection::take_hello(pg_result& result) {
         const int index = PQfnumber(&result, column);
         return std::string(index < 0 || PQntuples(&result) != 1 ? "" : PQgetvalue(&result, 0, index));
     };
-    if (text("number").empty() || text("history").empty()) return close("the server does not say who it is"), false;
+    if (text("number").empty() || text("history").empty()) return close("the server does not identify itself"), false;
     if (std::atoi(text("number").c_str()) < oldest_server)
-        return close("PostgreSQL " + text("version") + " is too old: it takes 15 or newer"), false;
+        return close(fmt::format("PostgreSQL {} is too old: Holdfast needs 15 or newer", text("version"))), false;
     if (text("refuses") != "f")
         return close("the server is a standby, or read-only: it takes one that can write"), false;
     hello_ = {.history = text("history"),
@@ -385,11 +386,11 @@ bool Connection::take_hello(pg_result& result) {
 bool Connection::take_version(pg_result& result) {
     const int version = PQntuples(&result) == 1 ? std::atoi(PQgetvalue(&result, 0, 0)) : -1;
     if (version > schema_version)
-        return close("schema " + settings_.schema + " has version " + std::to_string(version) +
-                     ", and this program knows none above " + std::to_string(schema_version) + ": it must be upgraded"),
+        return close(fmt::format("schema {} has version {}, and this program knows none above {}: it must be upgraded",
+                                 settings_.schema, version, schema_version)),
                false;
     if (version < 0 || (version < schema_version && migrated_))
-        return close("schema " + settings_.schema + " is not one of ours"), false;
+        return close(fmt::format("schema {} is not one of ours", settings_.schema)), false;
     if (version < schema_version) {
         ask(State::migrating, migrate_sql(settings_.schema));
     } else {

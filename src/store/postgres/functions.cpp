@@ -1,4 +1,4 @@
-#include "store/postgres/functions.h"
+#include "store/postgres/schema.h"
 
 namespace holdfast::postgres {
 

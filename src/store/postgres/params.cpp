@@ -9,7 +9,7 @@ void Params::put(std::uint64_t value, int size) {
 }
 
 Params& Params::close(std::size_t from, int format) {
-    HOLDFAST_ASSERT(static_cast<std::size_t>(count_) < most);
+    HOLDFAST_ASSERT(static_cast<std::size_t>(count_) < max_count);
     const auto index = static_cast<std::size_t>(count_++);
     starts_[index] = from;
     lengths_[index] = static_cast<int>(data_.size() - from);

@@ -14,7 +14,7 @@ enum class Type : std::uint32_t { truth = 16, bytea = 17, big = 20, small = 21, 
 /// The parameters of a prepared statement, in PostgreSQL's binary format unless noted.
 class Params {
  public:
-    static constexpr std::size_t most = 17;
+    static constexpr std::size_t max_count = 17;
 
     Params& small(std::int16_t value);
     Params& number(std::int32_t value);
@@ -31,9 +31,9 @@ class Params {
 
     /// In libpq's form. Valid until the parameters change.
     struct Pointers {
-        std::array<const char*, most> values;
-        std::array<int, most> lengths;
-        std::array<int, most> formats;
+        std::array<const char*, max_count> values;
+        std::array<int, max_count> lengths;
+        std::array<int, max_count> formats;
     };
     Pointers pointers() const;
 
@@ -50,8 +50,8 @@ class Params {
     std::string_view value(std::size_t index) const;
 
     std::string data_;
-    std::array<std::size_t, most> starts_{};
-    std::array<int, most> lengths_{}, formats_{};
+    std::array<std::size_t, max_count> starts_{};
+    std::array<int, max_count> lengths_{}, formats_{};
     int count_ = 0;
 };
 

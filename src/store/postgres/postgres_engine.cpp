@@ -4,6 +4,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 #include <limits>
 
 #include "base/assert.h"
@@ -14,8 +17,6 @@
 #include "store/postgres/notices.h"
 #include "store/postgres/pool.h"
 #include "store/postgres/schema.h"
-#include "store/postgres/server_clock.h"
-#include "store/postgres/status.h"
 
 namespace holdfast {
 namespace {
@@ -72,6 +73,28 @@ CallPtr call_of(const char* statement) {
     return call;
 }
 
+std::string parameter(const PostgresEngineOptions& options, std::string_view wanted, const char* otherwise) {
+    for (const auto& [name, value] : options.parameters)
+        if (name == wanted) return value;
+    return otherwise;
+}
+
+std::string address_of(const PostgresEngineOptions& options) {
+    const std::string host = parameter(options, "host", "");
+    const std::string where = host.empty() ? parameter(options, "hostaddr", "this machine") : host;
+    return fmt::format("{}:{}/{}", where, parameter(options, "port", "5432"), parameter(options, "dbname", ""));
+}
+
+/// The answer to GET /v1/store, without any password.
+std::string status_of(const PostgresEngineOptions& options, const Pool& pool, const Hello& hello) {
+    boost::json::object status{
+        {"engine", "postgres"},     {"address", address_of(options)}, {"schema", options.schema},
+        {"version", hello.version}, {"history", hello.history},       {"reachable", pool.reachable()},
+        {"pool", options.pool},     {"connections", pool.open()},     {"round_trip_us", pool.round_trip() / 1us}};
+    if (!pool.reachable()) status["why"] = pool.why_not();
+    return boost::json::serialize(status);
+}
+
 class PostgresEngine final : public Engine, Pool::Owner {
  public:
     PostgresEngine(boost::asio::io_context& loop, PostgresEngineOptions options)
@@ -88,8 +111,8 @@ class PostgresEngine final : public Engine, Pool::Owner {
 
     void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override;
     void swap(const Swap& swap, Callback<Result<Swapped>> reply) override;
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) override;
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) override;
     void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
               Callback<Result<Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
@@ -122,7 +145,7 @@ class PostgresEngine final : public Engine, Pool::Owner {
         std::string notice;  ///< to be sent if it is done
     };
     Result<Swapped> on_swapped(const Asked& asked, const Rows& rows);
-    void look(CallPtr call, std::size_t most, Callback<Result<Sight>> reply);
+    void look(CallPtr call, std::size_t most, Callback<Result<FoundRecords>> reply);
     void tell_soon();
     void tell();
     void sweep_later();
@@ -211,16 +234,16 @@ Result<Swapped> PostgresEngine::on_swapped(const Asked& asked, const Rows& rows)
     return swapped;
 }
 
-void PostgresEngine::look(CallPtr call, std::size_t most, Callback<Result<Sight>> reply) {
+void PostgresEngine::look(CallPtr call, std::size_t most, Callback<Result<FoundRecords>> reply) {
     call->reply = [this, most, reply = std::move(reply)](Result<Rows> rows) mutable {
-        auto sight = rows ? sight_in(*rows, most) : Result<Sight>(rows.error());
-        if (sight) note(sight->now);
-        reply(std::move(sight));
+        auto read = rows ? records_in(*rows, most) : Result<FoundRecords>(rows.error());
+        if (read) note(read->now);
+        reply(std::move(read));
     };
     pool_.call(std::move(call));
 }
 
-void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) {
+void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) {
     most = std::min(most, max_look);
     std::vector<std::int32_t> cuts;
     std::string low, high;
@@ -237,7 +260,7 @@ void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Ca
     look(std::move(call), most, std::move(reply));
 }
 
-void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) {
+void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) {
     most = std::min(most, max_look);
     auto call = call_of(statement::of_holder);
     call->params.bytes(holder).number(one_more_than(most));
@@ -249,10 +272,10 @@ void PostgresEngine::scan(Kind kind, std::string_view prefix, std::string_view a
     most = std::clamp<std::size_t>(most, 1, max_look);
     auto call = call_of(statement::scan);
     call->params.small(number_of(kind)).bytes(prefix).bytes(end_of(prefix)).bytes(after).number(one_more_than(most));
-    look(std::move(call), most, [reply = std::move(reply)](Result<Sight> sight) mutable {
-        if (!sight) return reply(sight.error());
-        std::string next = sight->cut ? sight->entries.back().name : std::string();
-        reply(Page{std::move(sight->entries), sight->now, std::move(next)});
+    look(std::move(call), most, [reply = std::move(reply)](Result<FoundRecords> read) mutable {
+        if (!read) return reply(read.error());
+        std::string next = read->cut ? read->entries.back().name : std::string();
+        reply(Page{std::move(read->entries), read->now, std::move(next)});
     });
 }
 

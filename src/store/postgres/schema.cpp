@@ -1,6 +1,6 @@
 #include "store/postgres/schema.h"
 
-#include "store/postgres/functions.h"
+#include <fmt/format.h>
 
 namespace holdfast::postgres {
 namespace {
@@ -109,7 +109,7 @@ COMMIT
 
 /// Runs on a schema below this version.
 std::string migration(int version, std::string_view sql) {
-    return "IF current < " + std::to_string(version) + " THEN EXECUTE $step$" + std::string(sql) + "$step$; END IF;\n";
+    return fmt::format("IF current < {} THEN EXECUTE $step${}$step$; END IF;\n", version, sql);
 }
 
 constexpr std::string_view prepare = R"sql(
@@ -180,7 +180,7 @@ std::string migrate_sql(std::string_view schema) {
 }
 
 std::string prepare_sql(std::string_view schema, long long answer_within_ms) {
-    return "SET statement_timeout = " + std::to_string(answer_within_ms) + ";" + in_schema(prepare, schema);
+    return fmt::format("SET statement_timeout = {};{}", answer_within_ms, in_schema(prepare, schema));
 }
 
 }  // namespace holdfast::postgres

@@ -36,4 +36,8 @@ std::string migrate_sql(std::string_view schema);
 /// Configures the session and prepares the statements.
 std::string prepare_sql(std::string_view schema, long long answer_within_ms);
 
+/// In functions.cpp: the functions of the newest schema version, with `~` for its name. They may replace those of an
+/// older version that fronts are still calling: no existing name changes its parameters or its result.
+extern const std::string_view functions;
+
 }  // namespace holdfast::postgres

@@ -50,7 +50,7 @@ class Overwrite final : public Update {
 /// Collects the records that overlap with one, as far as they can block a request.
 class Gather final : public Update {
  public:
-    Gather(Seen& seen, std::size_t most) : seen_(seen), most_(most) {}
+    Gather(ReadReply& reply, std::size_t most) : reply_(reply), most_(most) {}
     Effect apply(Record&, const Neighbours& neighbours, Instant now) override {
         // Everything conflicts with this predicate, so all overlapping records are visited (G2).
         neighbours.visit(Predicate::mutates, [&](std::string_view resource, const Record& record) {
@@ -59,11 +59,11 @@ class Gather final : public Update {
             shown.ended.clear();
             shown.past.clear();
             if (shown.empty()) return true;
-            if (seen_.entries.size() >= most_) {
-                seen_.cut = true;
+            if (reply_.entries.size() >= most_) {
+                reply_.cut = true;
                 return false;
             }
-            seen_.entries.push_back({std::string(resource), depart(std::move(shown), now)});
+            reply_.entries.push_back({std::string(resource), to_relative(std::move(shown), now)});
             return true;
         });
         return Effect::none;
@@ -71,7 +71,7 @@ class Gather final : public Update {
     void done(Result<void>) override {}
 
  private:
-    Seen& seen_;
+    ReadReply& reply_;
     std::size_t most_;
 };
 
@@ -142,7 +142,7 @@ struct Acceptor::Impl {
         entry->touched = now;
         answer.granted = true;
         answer.accepted = entry->accepted;
-        answer.record = depart(read(message.resource), now);  // Q5: settled, but with its ballot
+        answer.record = to_relative(read(message.resource), now);  // Q5: settled, but with its ballot
         return answer;
     }
 
@@ -162,38 +162,39 @@ struct Acceptor::Impl {
         if (entry == nullptr) return answer;
         const bool own_next = message.next.node == message.ballot.node && message.next.boot == message.ballot.boot;
         *entry = {own_next ? std::max(message.ballot, message.next) : message.ballot, message.ballot, now, false};
-        Overwrite overwrite(arrive(std::move(message.record), now), [&](const Record& before, const Record& after) {
-            tell_changes({message.resource, before, after, now}, config.rates(), listener);
-        });
+        Overwrite overwrite(to_absolute(std::move(message.record), now),
+                            [&](const Record& before, const Record& after) {
+                                tell_changes({message.resource, before, after, now}, config.rates(), listener);
+                            });
         records.update(message.resource, overwrite);
         answer.highest_token = highest_token = std::max(highest_token, highest);
         answer.granted = true;
         return answer;
     }
 
-    std::optional<Seen> look(const Look& message) {
+    std::optional<ReadReply> answer(const ReadRequest& message) {
         if (silent() || message.name.size() > max_name_bytes) return std::nullopt;
-        Seen seen;
-        seen.number = message.number;
+        ReadReply reply;
+        reply.number = message.number;
         const std::size_t most = std::min<std::size_t>(message.most, limits::obstacles + 1);
-        if (message.kind == Look::Kind::overlapping) {
-            Gather gather(seen, most);
+        if (message.kind == ReadRequest::Kind::overlapping) {
+            Gather gather(reply, most);
             records.update(message.name, gather);
-            return seen;
+            return reply;
         }
         const auto which =
-            message.kind == Look::Kind::of_holder ? Store::Which::active : Store::Which::active_or_reserved;
+            message.kind == ReadRequest::Kind::of_holder ? Store::Which::active : Store::Which::active_or_reserved;
         records.leases_of(message.name, which, most, [&](Result<std::vector<LeaseName>> names) {
             for (LeaseName& name : *names) {
-                Seen::Entry& entry = seen.entries.emplace_back();
+                ReadReply::Entry& entry = reply.entries.emplace_back();
                 entry.resource = std::move(name.resource);
                 Lease& lease = entry.record.record.leases.emplace_back();
                 lease.token = name.token;
                 lease.holder = message.name;
             }
         });
-        seen.cut = seen.entries.size() >= most;
-        return seen;
+        reply.cut = reply.entries.size() >= most;
+        return reply;
     }
 
     const QuorumConfig config;
@@ -231,8 +232,8 @@ std::optional<Vote> Acceptor::accept(Accept message) {
     return impl_->accept(std::move(message));
 }
 
-std::optional<Seen> Acceptor::look(const Look& message) {
-    return impl_->look(message);
+std::optional<ReadReply> Acceptor::answer(const ReadRequest& message) {
+    return impl_->answer(message);
 }
 
 void Acceptor::raise_token_ceiling(Token durable) {

@@ -44,7 +44,7 @@ class Acceptor {
     /// Nullopt while silent. REQUIRES: advance() was called with the time of arrival.
     std::optional<Vote> prepare(const Prepare& message);
     std::optional<Vote> accept(Accept message);
-    std::optional<Seen> look(const Look& message);
+    std::optional<ReadReply> answer(const ReadRequest& message);
 
     /// Tokens and ballot counters above the ceiling are not granted, since a restart must not forget them (Q11). The
     /// owner of the disk raises the ceiling ahead of need; wants_ceiling() returns the value to reach, at most once for

@@ -12,7 +12,7 @@ BallotEntry* BallotTable::find(std::string_view resource) {
 }
 
 BallotEntry* BallotTable::add(std::string_view resource, Instant now) {
-    if (entries_.size() >= most) return nullptr;
+    if (entries_.size() >= max_entries) return nullptr;
     const auto added = entries_.try_emplace(std::string(resource)).first;
     added->second.promised = forgotten_;
     added->second.touched = now;

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/time.h"
-#include "store/cas/text_map.h"
 #include "store/quorum/ballot.h"
 
 namespace holdfast::core {
@@ -21,7 +20,7 @@ struct BallotEntry {
 /// highest ballot ever dropped stands for all absent registers (Q5).
 class BallotTable {
  public:
-    static constexpr std::size_t most = 4'000'000;
+    static constexpr std::size_t max_entries = 4'000'000;
 
     struct Keep {
         Duration accepted;  ///< after the last touch, once its record is empty

@@ -48,16 +48,16 @@ struct Accept {
 };
 
 /// Reads an acceptor's records without taking part in anything.
-struct Look {
+struct ReadRequest {
     enum class Kind : std::uint8_t { overlapping, of_holder, of_holder_or_reserved };
     std::uint64_t number = 0;  ///< of this read; unique in the incarnation of the asking node
     Kind kind = Kind::overlapping;
     std::string name;  ///< the resource, or the holder
     std::uint32_t most = 0;
 
-    bool operator==(const Look&) const = default;
+    bool operator==(const ReadRequest&) const = default;
 };
-struct Seen {
+struct ReadReply {
     struct Entry {
         std::string resource;
         RelativeRecord record;
@@ -68,10 +68,10 @@ struct Seen {
     bool cut = false;  ///< more exist than were asked for
     std::vector<Entry> entries;
 
-    bool operator==(const Seen&) const = default;
+    bool operator==(const ReadReply&) const = default;
 };
 
-using QuorumMessage = std::variant<Prepare, Accept, Vote, Look, Seen>;
+using QuorumMessage = std::variant<Prepare, Accept, Vote, ReadRequest, ReadReply>;
 
 /// From one incarnation of a node to one incarnation of another. A node that has restarted since drops messages for its
 /// former incarnation: a promise that it has forgotten must not count as given (Q10, Q12).

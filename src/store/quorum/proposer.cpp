@@ -98,10 +98,10 @@ bool take_out(Record& record, const std::vector<Token>& tokens) {
 
 /// Sets aside the waiters of nodes that are gone. They block no one but keep their places in the queue, since their
 /// node may come back (G6).
-void set_absent_aside(Record& record, const PeerTransport& mail, Instant now) {
+void set_absent_aside(Record& record, const PeerTransport& peers, Instant now) {
     if (record.waiters.empty()) return;  // the common case
     const auto first = std::stable_partition(record.waiters.begin(), record.waiters.end(), [&](const Waiter& waiter) {
-        return !mail.is_gone(origin_of(waiter.id), now);
+        return !peers.is_gone(origin_of(waiter.id), now);
     });
     record.absent.assign(std::make_move_iterator(first), std::make_move_iterator(record.waiters.end()));
     record.waiters.erase(first, record.waiters.end());
@@ -116,11 +116,11 @@ void put_absent_back(Record& record) {
     record.absent.clear();
 }
 
-Shown without_absent(Shown sight, const PeerTransport& mail, Instant now) {
-    for (Seen::Entry& entry : sight.entries)
+ReadResult without_absent(ReadResult read, const PeerTransport& peers, Instant now) {
+    for (ReadReply::Entry& entry : read.entries)
         std::erase_if(entry.record.record.waiters,
-                      [&](const Waiter& waiter) { return mail.is_gone(origin_of(waiter.id), now); });
-    return sight;
+                      [&](const Waiter& waiter) { return peers.is_gone(origin_of(waiter.id), now); });
+    return read;
 }
 
 constexpr std::size_t max_updates = 200'000;   ///< unanswered
@@ -132,10 +132,10 @@ const Error undecidable{"unavailable",
 const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
 const Error too_many{"unavailable", "too many updates are under way on this node"};
 
-SeenNeighbours neighbours_in(const Shown& sight, const ClockRates& rates, Instant now) {
+SeenNeighbours neighbours_in(const ReadResult& read, const ClockRates& rates, Instant now) {
     SeenNeighbours neighbours;
-    for (const Seen::Entry& entry : sight.entries) {
-        Record record = arrive(entry.record, now);
+    for (const ReadReply::Entry& entry : read.entries) {
+        Record record = to_absolute(entry.record, now);
         rates.to_usable(record, now);
         neighbours.add(entry.resource, std::move(record));
     }
@@ -147,8 +147,8 @@ SeenNeighbours neighbours_in(const Shown& sight, const ClockRates& rates, Instan
 Proposer::Proposer(Parts parts)
     : config_(parts.config),
       acceptor_(parts.acceptor),
-      mail_(parts.mail),
-      looks_(parts.looks),
+      peers_(parts.peers),
+      reads_(parts.reads),
       shown_wall_ms_(std::move(parts.shown_wall_ms)),
       random_(parts.seed),
       counter_(parts.config, parts.acceptor, parts.ballots_from),
@@ -195,9 +195,9 @@ void Proposer::take_in_what_waits(Register& reg) {
 
 /// Fails the batch at once if no majority can vote.
 void Proposer::give_up_if_undecidable(Register& reg) {
-    if (reg.batch.empty() || mail_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
+    if (reg.batch.empty() || peers_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
     Error why = undecidable;
-    why.retry_in = mail_.decides_in(acceptor_.silent_for(), now_);
+    why.retry_in = peers_.decides_in(acceptor_.silent_for(), now_);
     for (const Pending& pending : reg.batch)
         finished_.push_back({pending.update, why});
     counts_.given_up += reg.batch.size();
@@ -240,7 +240,7 @@ bool Proposer::try_one_round(Register& reg) {
     Record& record = chosen->record;
     config_.rates().to_usable(record, now_);
     const UnknownNeighbours neighbours;
-    set_absent_aside(record, mail_, now_);
+    set_absent_aside(record, peers_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
     put_absent_back(record);
     const bool asked = reg.may_overlap && neighbours.asked();
@@ -258,7 +258,7 @@ bool Proposer::try_one_round(Register& reg) {
 void Proposer::prepare(Register& reg) {
     start(reg, counter_.next(), Phase::preparing);
     const QuorumMessage message = Prepare{reg.resource, reg.attempt.ballot};
-    mail_.to_all(message);
+    peers_.to_all(message);
     if (auto vote = acceptor_.prepare(std::get<Prepare>(message))) on_vote(config_.node, std::move(*vote));
 }
 
@@ -304,23 +304,23 @@ void Proposer::wait_less(Register& reg) {
     if (until < reg.timer) set_timer(reg, until);
 }
 
-void Proposer::decide(Register& reg, const Shown* sight) {
+void Proposer::decide(Register& reg, const ReadResult* read) {
     Attempt& attempt = reg.attempt;
     const ClockRates rates = config_.rates();
-    Record record = arrive(attempt.record, now_);
+    Record record = to_absolute(attempt.record, now_);
     const bool echo = take_out(record, reg.abandoned);
     record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
     rates.to_usable(record, now_);
     const UnknownNeighbours unknown;
     const SeenNeighbours seen =
-        neighbours_in(sight != nullptr ? without_absent(*sight, mail_, now_) : Shown{}, rates, now_);
-    const Neighbours& neighbours = sight != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
-    set_absent_aside(record, mail_, now_);
+        neighbours_in(read != nullptr ? without_absent(*read, peers_, now_) : ReadResult{}, rates, now_);
+    const Neighbours& neighbours = read != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
+    set_absent_aside(record, peers_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
     put_absent_back(record);
-    if (reg.may_overlap && unknown.asked()) return look(reg, Phase::looking_before);
+    if (reg.may_overlap && unknown.asked()) return read_neighbours(reg, Phase::reading_before);
     if (!decided.changed && !echo) {
-        if (!attempt.agreed) return accept(reg, arrive(attempt.record, now_));
+        if (!attempt.agreed) return accept(reg, to_absolute(attempt.record, now_));
         acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
         return conclude(reg);
     }
@@ -341,8 +341,8 @@ void Proposer::accept(Register& reg, Record record) {
     reg.phase = Phase::accepting;
     set_timer(reg, attempt.deadline);
     if (reg.may_overlap) attempt.result = record;
-    QuorumMessage message = Accept{reg.resource, attempt.ballot, attempt.next, depart(std::move(record), now_)};
-    mail_.to_all(message);
+    QuorumMessage message = Accept{reg.resource, attempt.ballot, attempt.next, to_relative(std::move(record), now_)};
+    peers_.to_all(message);
     if (auto vote = acceptor_.accept(std::get<Accept>(std::move(message)))) on_vote(config_.node, std::move(*vote));
 }
 
@@ -353,31 +353,31 @@ void Proposer::on_accepted(Register& reg) {
     // Also after a renewal: the lease may have ended on all acceptors but the one that heard of it last. An overlapping
     // lease may have been granted since; being in another register, it did not meet this ballot.
     const bool alone = attempt.added.empty() && attempt.extended.empty();
-    if (reg.may_overlap && !alone) return look(reg, Phase::looking_after);
+    if (reg.may_overlap && !alone) return read_neighbours(reg, Phase::reading_after);
     conclude(reg);
 }
 
-void Proposer::look(Register& reg, Phase phase) {
+void Proposer::read_neighbours(Register& reg, Phase phase) {
     reg.phase = phase;
     set_timer(reg, reg.attempt.deadline);
-    Look look;
-    look.name = reg.resource;
-    look.most = limits::obstacles + 1;
-    looks_.ask(std::move(look), now_,
-               [this, resource = reg.resource, number = reg.attempt.number](Result<Shown> sight) {
-                   on_sight(resource, number, std::move(sight));
+    ReadRequest request;
+    request.name = reg.resource;
+    request.most = limits::obstacles + 1;
+    reads_.ask(std::move(request), now_,
+               [this, resource = reg.resource, number = reg.attempt.number](Result<ReadResult> read) {
+                   on_neighbours_read(resource, number, std::move(read));
                });
 }
 
-void Proposer::on_sight(std::string_view resource, std::uint64_t number, Result<Shown> sight) {
+void Proposer::on_neighbours_read(std::string_view resource, std::uint64_t number, Result<ReadResult> read) {
     const auto found = registers_.find(resource);
     if (found == registers_.end()) return;
     Register& reg = *found->second;
-    const bool looking = reg.phase == Phase::looking_before || reg.phase == Phase::looking_after;
-    if (!looking || reg.attempt.number != number) return;
-    if (!sight || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
-    if (reg.phase == Phase::looking_before) return decide(reg, &*sight);
-    SeenNeighbours neighbours = neighbours_in(*sight, config_.rates(), now_);
+    const bool reading = reg.phase == Phase::reading_before || reg.phase == Phase::reading_after;
+    if (!reading || reg.attempt.number != number) return;
+    if (!read || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
+    if (reg.phase == Phase::reading_before) return decide(reg, &*read);
+    SeenNeighbours neighbours = neighbours_in(*read, config_.rates(), now_);
     neighbours.leave_out_waiters();
     const Record& result = reg.attempt.result;
     const auto meets_another = [&](Token token) {
@@ -388,7 +388,8 @@ void Proposer::on_sight(std::string_view resource, std::uint64_t number, Result<
     const bool outrun = std::any_of(attempt.added.begin(), attempt.added.end(), meets_another) ||
                         std::any_of(attempt.extended.begin(), attempt.extended.end(),
                                     [&](const Lease& was) { return meets_another(was.token); });
-    outrun ? take_back(reg) : conclude(reg);
+    if (outrun) return take_back(reg);
+    conclude(reg);
 }
 
 /// An overlapping lease was granted at the same time. This one is removed before its update backs off, so that it does
@@ -441,7 +442,8 @@ void Proposer::fail(Register& reg, Why why) {
         reg.abandoned.erase(reg.abandoned.begin(), reg.abandoned.end() - max_abandoned);
     if (why == Why::refused) counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.failures, 6U));
     const bool at_once = why == Why::late || attempt.one_round;  // another node wrote since: no contention
-    at_once ? begin(reg) : pause(reg);
+    if (at_once) return begin(reg);
+    pause(reg);
 }
 
 void Proposer::set_timer(Register& reg, Instant at) {
@@ -477,7 +479,10 @@ bool Proposer::advance(std::size_t steps) {
         if (steps-- == 0) return true;
         Register& reg = *timers_.begin()->second;
         const Why why = reg.attempt.refused.size() == 0 ? Why::late : Why::refused;
-        reg.phase == Phase::pausing ? begin(reg) : fail(reg, why);
+        if (reg.phase == Phase::pausing)
+            begin(reg);
+        else
+            fail(reg, why);
     }
     return false;
 }

@@ -9,15 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/random.h"
-#include "store/cas/pending.h"
-#include "store/cas/text_map.h"
 #include "store/quorum/acceptor.h"
 #include "store/quorum/messages.h"
 #include "store/quorum/peer_transport.h"
 #include "store/quorum/quorum_config.h"
 #include "store/quorum/quorum_reads.h"
 #include "store/quorum/quorum_store.h"
+#include "store/store.h"
 
 namespace holdfast::core {
 
@@ -25,9 +25,9 @@ namespace holdfast::core {
 enum class Phase : std::uint8_t {
     idle,
     preparing,       ///< waiting for promises
-    looking_before,  ///< has a majority's promises; reads the overlapping records
+    reading_before,  ///< has a majority's promises; reads the overlapping records
     accepting,       ///< waiting for a majority to accept
-    looking_after,   ///< a majority has accepted; checks for a concurrent grant that overlaps
+    reading_after,   ///< a majority has accepted; checks for a concurrent grant that overlaps
     pausing,         ///< backing off
 };
 
@@ -141,8 +141,8 @@ class Proposer {
     struct Parts {
         const QuorumConfig& config;
         Acceptor& acceptor;
-        PeerTransport& mail;
-        QuorumReads& looks;
+        PeerTransport& peers;
+        QuorumReads& reads;
         HashKey hash_key;
         std::uint64_t seed = 0;
         std::uint64_t ballots_from = 0;
@@ -186,11 +186,11 @@ class Proposer {
     void start(Register& reg, Ballot ballot, Phase phase);
     void on_promise(Register& reg, Vote vote);
     void on_refusal(Register& reg, NodeIndex from, const Vote& vote);
-    void decide(Register& reg, const Shown* sight);
+    void decide(Register& reg, const ReadResult* read);
     void accept(Register& reg, Record record);
     void on_accepted(Register& reg);
-    void look(Register& reg, Phase phase);
-    void on_sight(std::string_view resource, std::uint64_t attempt, Result<Shown> sight);
+    void read_neighbours(Register& reg, Phase phase);
+    void on_neighbours_read(std::string_view resource, std::uint64_t attempt, Result<ReadResult> read);
     void take_back(Register& reg);
     void conclude(Register& reg);
     void pause(Register& reg);
@@ -202,8 +202,8 @@ class Proposer {
 
     const QuorumConfig& config_;
     Acceptor& acceptor_;
-    PeerTransport& mail_;
-    QuorumReads& looks_;
+    PeerTransport& peers_;
+    QuorumReads& reads_;
     std::function<std::int64_t(Instant)> shown_wall_ms_;
     Random random_;
     Counter counter_;

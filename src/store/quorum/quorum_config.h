@@ -25,24 +25,24 @@ struct QuorumConfig {
     ClockRates rates() const { return ClockRates{rho}; }
 
     /// How long an acceptor that lost its memory stays silent (Q10).
-    Duration silence() const;
+    Duration silence() const { return ballot_kept(); }
     /// How long after acceptance a ballot is kept when its record is empty (Q5).
-    Duration ballot_kept() const;
+    Duration ballot_kept() const { return rates().kept(longest_ttl + attempt_time); }
 };
 
 /// A set of members. Repliers are counted, not replies (Q4).
 class NodeSet {
  public:
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t max_nodes = 64;
 
     /// False if it was already there.
     bool insert(NodeIndex node) {
-        HOLDFAST_ASSERT(node < most);
+        HOLDFAST_ASSERT(node < max_nodes);
         const std::uint64_t before = bits_;
         bits_ |= std::uint64_t{1} << node;
         return bits_ != before;
     }
-    bool contains(NodeIndex node) const { return node < most && (bits_ >> node & 1U) != 0; }
+    bool contains(NodeIndex node) const { return node < max_nodes && (bits_ >> node & 1U) != 0; }
     std::size_t size() const { return static_cast<std::size_t>(std::popcount(bits_)); }
 
  private:

@@ -15,8 +15,8 @@ namespace holdfast::core {
 
 /// The replies of a majority of the acceptors, concatenated: a resource may appear several times, with different
 /// records.
-struct Shown {
-    std::vector<Seen::Entry> entries;
+struct ReadResult {
+    std::vector<ReadReply::Entry> entries;
     bool cut = false;  ///< more exist than were asked for
 };
 
@@ -24,14 +24,14 @@ struct Shown {
 /// record that it returns was accepted by some acceptor, though perhaps not by a majority.
 class QuorumReads {
  public:
-    QuorumReads(const QuorumConfig& config, Acceptor& acceptor, PeerTransport& mail);
+    QuorumReads(const QuorumConfig& config, Acceptor& acceptor, PeerTransport& peers);
 
     /// Asks all nodes. Replies when a majority has answered, perhaps before this returns, or with the error
     /// `unavailable` after the duration of an attempt.
-    using Reply = Callback<Result<Shown>>;
-    void ask(Look look, Instant now, Reply reply);
+    using Reply = Callback<Result<ReadResult>>;
+    void ask(ReadRequest request, Instant now, Reply reply);
 
-    void on_seen(NodeIndex from, const Seen& seen);
+    void on_reply(NodeIndex from, const ReadReply& answer);
 
     /// Answers all current and later reads with the error `unavailable`.
     void stop();
@@ -41,8 +41,8 @@ class QuorumReads {
     Instant next_due() const;
 
  private:
-    struct Looking {
-        Shown sight;
+    struct OpenRead {
+        ReadResult result;
         NodeSet answered;
         Reply reply;
     };
@@ -53,10 +53,10 @@ class QuorumReads {
 
     const QuorumConfig& config_;
     Acceptor& acceptor_;
-    PeerTransport& mail_;
+    PeerTransport& peers_;
     std::uint64_t last_number_ = 0;
     bool stopped_ = false;
-    std::unordered_map<std::uint64_t, Looking> looking_;
+    std::unordered_map<std::uint64_t, OpenRead> open_;
     std::deque<Due> due_;  // in order, since all have the same timeout; answered ones are skipped
 };
 

@@ -25,37 +25,37 @@ struct QuorumStore::Impl {
     explicit Impl(Parts parts)
         : config(parts.config),
           acceptor({config, parts.listener, parts.hash_key, parts.silent_until, parts.highest_token}),
-          mail(config, std::move(parts.send)),
-          looks(config, acceptor, mail),
-          attempts({config, acceptor, mail, looks, parts.hash_key, parts.seed, parts.ballots_from,
+          peers(config, std::move(parts.send)),
+          reads(config, acceptor, peers),
+          proposer({config, acceptor, peers, reads, parts.hash_key, parts.seed, parts.ballots_from,
                     std::move(parts.shown_wall_ms)}),
-          turns({.listener = parts.listener,
-                 .update = [this](std::string_view resource, Update& update) { attempts.update(resource, update); },
-                 .hash_key = parts.hash_key,
-                 .seed = parts.seed + 1}) {
-        HOLDFAST_ASSERT(config.members > 0 && config.members <= NodeSet::most && config.node < config.members);
-        attempts.counter().heard(acceptor.forgotten());
-        attempts.on_enqueued([this](std::string_view resource, const std::vector<std::uint64_t>& waiters) {
-            turns.watch(resource, waiters, now);
+          poller({.listener = parts.listener,
+                  .update = [this](std::string_view resource, Update& update) { proposer.update(resource, update); },
+                  .hash_key = parts.hash_key,
+                  .seed = parts.seed + 1}) {
+        HOLDFAST_ASSERT(config.members > 0 && config.members <= NodeSet::max_nodes && config.node < config.members);
+        proposer.counter().heard(acceptor.forgotten());
+        proposer.on_enqueued([this](std::string_view resource, const std::vector<std::uint64_t>& waiters) {
+            poller.watch(resource, waiters, now);
         });
     }
 
     void receive(Envelope& envelope) {
         const auto answer = [&](auto&& reply) {
-            if (reply) mail.answer(envelope, std::move(*reply));
+            if (reply) peers.answer(envelope, std::move(*reply));
         };
         std::visit(Overloaded{
                        [&](const Prepare& message) {
-                           attempts.counter().heard(message.ballot);
+                           proposer.counter().heard(message.ballot);
                            answer(acceptor.prepare(message));
                        },
                        [&](Accept& message) {
-                           attempts.counter().heard(message.next);
+                           proposer.counter().heard(message.next);
                            answer(acceptor.accept(std::move(message)));
                        },
-                       [&](const Look& message) { answer(acceptor.look(message)); },
-                       [&](Vote& message) { attempts.on_vote(envelope.from, std::move(message)); },
-                       [&](const Seen& message) { looks.on_seen(envelope.from, message); },
+                       [&](const ReadRequest& message) { answer(acceptor.answer(message)); },
+                       [&](Vote& message) { proposer.on_vote(envelope.from, std::move(message)); },
+                       [&](const ReadReply& message) { reads.on_reply(envelope.from, message); },
                    },
                    envelope.message);
     }
@@ -66,10 +66,10 @@ struct QuorumStore::Impl {
     void greet(NodeIndex peer) {
         const Ballot floor = acceptor.forgotten();
         if (acceptor.silent_for() > Duration::zero() && floor.counter > 0)
-            mail.to(peer, Prepare{{}, {floor.counter, config.boot, config.node}});
+            peers.to(peer, Prepare{{}, {floor.counter, config.boot, config.node}});
     }
 
-    struct HolderLook {
+    struct HolderRead {
         std::string holder;
         Which which;
         std::size_t most;
@@ -77,25 +77,26 @@ struct QuorumStore::Impl {
         Callback<Result<std::vector<LeaseName>>> reply;
     };
 
-    void ask_for_leases(std::unique_ptr<HolderLook> asked) {
-        Look look;
-        look.kind = asked->which == Which::active ? Look::Kind::of_holder : Look::Kind::of_holder_or_reserved;
-        look.name = asked->holder;
-        look.most = static_cast<std::uint32_t>(std::min(asked->most, limits::obstacles));
-        looks.ask(std::move(look), now, [this, asked = std::move(asked)](Result<Shown> sight) mutable {
-            const bool decidable = mail.may_decide(acceptor.silent_for() == Duration::zero(), now);
-            if (!sight && decidable && now < asked->give_up_at && !looks.stopped())
+    void ask_for_leases(std::unique_ptr<HolderRead> asked) {
+        ReadRequest request;
+        request.kind =
+            asked->which == Which::active ? ReadRequest::Kind::of_holder : ReadRequest::Kind::of_holder_or_reserved;
+        request.name = asked->holder;
+        request.most = static_cast<std::uint32_t>(std::min(asked->most, limits::obstacles));
+        reads.ask(std::move(request), now, [this, asked = std::move(asked)](Result<ReadResult> read) mutable {
+            const bool decidable = peers.may_decide(acceptor.silent_for() == Duration::zero(), now);
+            if (!read && decidable && now < asked->give_up_at && !reads.stopped())
                 return ask_for_leases(std::move(asked));
-            if (!sight) return asked->reply(sight.error());
-            asked->reply(names_in(*sight, asked->most));
+            if (!read) return asked->reply(read.error());
+            asked->reply(names_in(*read, asked->most));
         });
     }
 
     /// Returns the names that any node of the majority holds. A caller that uses a name finds out whether its lease
     /// still exists.
-    static std::vector<LeaseName> names_in(const Shown& sight, std::size_t most) {
+    static std::vector<LeaseName> names_in(const ReadResult& read, std::size_t most) {
         std::vector<LeaseName> names;
-        for (const Seen::Entry& entry : sight.entries)
+        for (const ReadReply::Entry& entry : read.entries)
             for (const Lease& lease : entry.record.record.leases)
                 names.push_back({entry.resource, lease.token});
         const auto key = [](const LeaseName& name) { return std::tie(name.resource, name.token); };
@@ -113,10 +114,10 @@ struct QuorumStore::Impl {
     const QuorumConfig config;
     Instant now;
     Acceptor acceptor;
-    PeerTransport mail;
-    QuorumReads looks;
-    Proposer attempts;
-    WaiterPoller turns;
+    PeerTransport peers;
+    QuorumReads reads;
+    Proposer proposer;
+    WaiterPoller poller;
 };
 
 QuorumStore::QuorumStore(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
@@ -126,56 +127,56 @@ QuorumStore::~QuorumStore() = default;
 bool QuorumStore::advance(Instant now, std::size_t steps) {
     HOLDFAST_ASSERT(now >= impl_->now);
     impl_->now = now;
-    impl_->mail.set_time(now);
-    impl_->attempts.set_time(now);
+    impl_->peers.set_time(now);
+    impl_->proposer.set_time(now);
     bool more = impl_->acceptor.advance(now, steps);
-    impl_->looks.advance(now);
-    more |= impl_->attempts.advance(steps);
-    more |= impl_->turns.advance(now, steps);
-    impl_->attempts.tell();
+    impl_->reads.advance(now);
+    more |= impl_->proposer.advance(steps);
+    more |= impl_->poller.advance(now, steps);
+    impl_->proposer.tell();
     return more;
 }
 
 Instant QuorumStore::next_due() const {
     return std::min(
-        {impl_->acceptor.next_due(), impl_->looks.next_due(), impl_->attempts.next_due(), impl_->turns.next_due()});
+        {impl_->acceptor.next_due(), impl_->reads.next_due(), impl_->proposer.next_due(), impl_->poller.next_due()});
 }
 
 void QuorumStore::receive(Envelope envelope) {
-    if (!impl_->mail.admits(envelope)) return;
+    if (!impl_->peers.admits(envelope)) return;
     impl_->receive(envelope);
-    impl_->attempts.tell();
+    impl_->proposer.tell();
 }
 
 void QuorumStore::set_peer(NodeIndex peer, std::optional<BootNumber> boot) {
-    impl_->mail.set_peer(peer, boot);
+    impl_->peers.set_peer(peer, boot);
     if (boot) impl_->greet(peer);
 }
 
 void QuorumStore::set_silence(NodeIndex peer, Instant until) {
-    impl_->mail.set_silence(peer, until);
+    impl_->peers.set_silence(peer, until);
 }
 
 bool QuorumStore::votes(NodeIndex node) const {
     if (node == impl_->config.node) return impl_->acceptor.silent_for() == Duration::zero();
-    return impl_->mail.votes(node, impl_->now);
+    return impl_->peers.votes(node, impl_->now);
 }
 
 std::optional<Duration> QuorumStore::decides_in() const {
-    return impl_->mail.decides_in(impl_->acceptor.silent_for(), impl_->now);
+    return impl_->peers.decides_in(impl_->acceptor.silent_for(), impl_->now);
 }
 
 void QuorumStore::update(std::string_view resource, Update& update) {
-    impl_->attempts.update(resource, update);
-    impl_->attempts.tell();
+    impl_->proposer.update(resource, update);
+    impl_->proposer.tell();
 }
 
 void QuorumStore::leases_of(std::string_view holder, Which which, std::size_t most,
                             Callback<Result<std::vector<LeaseName>>> reply) {
     const Instant give_up_at = impl_->now + impl_->config.give_up_after;
-    impl_->ask_for_leases(std::make_unique<Impl::HolderLook>(
-        Impl::HolderLook{std::string(holder), which, most, give_up_at, std::move(reply)}));
-    impl_->attempts.tell();
+    impl_->ask_for_leases(std::make_unique<Impl::HolderRead>(
+        Impl::HolderRead{std::string(holder), which, most, give_up_at, std::move(reply)}));
+    impl_->proposer.tell();
 }
 
 void QuorumStore::list(const ListQuery& query, Callback<Result<ListPage>> reply) {
@@ -194,9 +195,9 @@ std::size_t QuorumStore::memory_bytes() const {
 }
 
 void QuorumStore::stop() {
-    impl_->attempts.stop();
-    impl_->looks.stop();
-    impl_->attempts.tell();
+    impl_->proposer.stop();
+    impl_->reads.stop();
+    impl_->proposer.tell();
 }
 
 Acceptor& QuorumStore::acceptor() {
@@ -204,11 +205,11 @@ Acceptor& QuorumStore::acceptor() {
 }
 
 std::size_t QuorumStore::under_way() const {
-    return impl_->attempts.under_way();
+    return impl_->proposer.under_way();
 }
 
 const QuorumStore::Counts& QuorumStore::counts() const {
-    return impl_->attempts.counts();
+    return impl_->proposer.counts();
 }
 
 }  // namespace holdfast::core

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/redis/freed_holders.h"
 #include "store/redis/indices.h"
 #include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"
@@ -21,8 +20,8 @@ class RedisEngine final : public core::Engine {
 
     void fetch(Kind kind, std::string_view name, Callback<Result<core::Reading>> reply) override;
     void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) override;
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::Sight>> reply) override;
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::Sight>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply) override;
     void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
               Callback<Result<core::Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
@@ -164,7 +163,7 @@ class RedisEngine final : public core::Engine {
     void get_time(Link& link, const std::shared_ptr<Getting>& getting);
     void get_values(Link& link, Kind kind, const std::shared_ptr<Getting>& getting);
     void got_one(const std::shared_ptr<Getting>& getting);
-    void show(Got found, bool cut, Callback<Result<core::Sight>> reply);
+    void show(Got found, bool cut, Callback<Result<core::FoundRecords>> reply);
     void scan_on(const std::shared_ptr<Scanning>& scanning);
     void scanned(const std::shared_ptr<Scanning>& scanning, Result<resp::Value> answer);
     void scan_done(const std::shared_ptr<Scanning>& scanning);

@@ -130,7 +130,7 @@ void RedisEngine::index_answered(const IndexBatch& batch, const Result<resp::Val
         if (!answer)
             call->index_error = answer.error();
         else if (!is_answer)
-            call->index_error = unavailable("Redis does not say that an index was written");
+            call->index_error = unavailable("malformed reply to the write of an index");
         else if (is_due)
             learn_due(*call, answer->items[i]);
         one_index_answered(call);
@@ -151,7 +151,7 @@ void RedisEngine::one_index_answered(const SwapPointer& call) {
 void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
     const auto said = resp::parse_integer(score.text);
     if (!said)
-        call.index_error = unavailable("Redis does not say where in an index a record is");
+        call.index_error = unavailable("malformed reply to the write of a due time");
     else if (call.indexed != nullptr && call.memory_life == memory_.life())
         call.indexed->due = *said;
 }

@@ -1,6 +1,7 @@
 #include "store/redis/greeting.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <initializer_list>
 #include <span>
 
@@ -13,12 +14,12 @@ namespace {
 
 using Type = resp::Value::Type;
 
-constexpr std::uint64_t version_least = 7;
+constexpr std::uint64_t min_version = 7;
 
 std::string why_not(std::string_view info) {
     const auto version = info_field(info, "redis_version");
     const auto major = parse_number(version.substr(0, version.find('.')));
-    if (!major || *major < version_least) return "it is Redis " + quoted(version) + ", and 7 is needed";
+    if (!major || *major < min_version) return fmt::format("it is Redis {}, and 7 is needed", quoted(version));
     if (info_field(info, "loading") == "1") return "it is still loading";
     if (info_field(info, "role") != "master" && info_field(info, "cluster_enabled") != "1") return "it is a replica";
     if (const std::string why = why_evicting(info); !why.empty()) return why;
@@ -42,8 +43,10 @@ std::string_view info_field(std::string_view info, std::string_view name) {
 std::string why_evicting(std::string_view info) {
     const auto policy = info_field(info, "maxmemory_policy");
     if (info_field(info, "maxmemory") == "0" || policy == "noeviction") return {};
-    return "it may throw leases away when its memory is full; set its maxmemory-policy, which is " + quoted(policy) +
-           ", to noeviction";
+    return fmt::format(
+        "it may throw leases away when its memory is full; set its maxmemory-policy, which is {}, to "
+        "noeviction",
+        quoted(policy));
 }
 
 std::uint64_t evicted_keys(std::string_view info) {
@@ -86,7 +89,7 @@ std::vector<std::string> Greeting::commands(const RedisAddress& address) {
 
 Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp::Value>& answers) {
     const auto refuse = [&](const std::string& why) {
-        return unavailable(address.shown() + " cannot be used: " + why);
+        return unavailable(fmt::format("{} cannot be used: {}", address.shown(), why));
     };
     std::span<const resp::Value> left = answers;
     for (std::size_t needed = (address.password.empty() ? 0 : 1) + (address.database != 0 ? 1 : 0); needed > 0;
@@ -111,7 +114,7 @@ Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp
     if (node.is_text()) facts.node_id = node.text;
     if (time.is_error()) return refuse(quoted(time.text));
     const auto said = time.items.size() == 2 ? read_time(time.items[0].text, time.items[1].text) : std::nullopt;
-    if (!said) return refuse("it does not say what time it is");
+    if (!said) return refuse("malformed reply to TIME");
     facts.time = *said;
     for (std::size_t i = 1; i < script_count; ++i) {
         const resp::Value& name = left[3 + i];

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/hash.h"
@@ -83,12 +83,7 @@ class IndexMemory {
     std::size_t size() const { return young_.size() + old_.size(); }
 
  private:
-    struct Hash {
-        using is_transparent = void;
-        HashKey key;
-        std::size_t operator()(std::string_view text) const { return hash_place(key, text); }
-    };
-    using Map = std::unordered_map<std::string, Indexed, Hash, std::equal_to<>>;
+    using Map = TextMap<Indexed>;
 
     void make_room();
 
@@ -96,6 +91,50 @@ class IndexMemory {
     Map young_, old_;  // when young_ reaches half of the limits it becomes old_, and old_ is forgotten
     std::size_t young_bytes_ = 0;
     std::uint64_t life_ = 1;
+};
+
+/// Entries of holders' sets that no record needs any more. A lock is often taken again by its last holder, so the
+/// entries are kept for some seconds, and dropped in batches if nothing needed them in the meantime. Bounded per holder
+/// and in total: above the limits, the entries that waited longest are dropped at once.
+class FreedHolders {
+ public:
+    struct Limits {
+        std::size_t entries = 50'000;
+        std::size_t of_holder = 64;
+        Duration after = 3s;
+    };
+    explicit FreedHolders(Limits limits, HashKey key) : limits_(limits), by_holder_(make_text_map<Resources>(key)) {}
+
+    /// REQUIRES: the entry is not held.
+    void add(std::string_view resource, Indexed& indexed, Indexed::Holder& entry, Instant now);
+    /// True if take() may find something.
+    bool has_work(Instant now) const { return !crowded_.empty() || (size_ > 0 && now >= next_look_); }
+
+    struct Dropped {
+        std::string holder;
+        std::string resource;
+        std::int64_t score;
+    };
+    /// Returns the entries to drop now, and forgets them.
+    std::vector<Dropped> take(IndexMemory& memory, Instant now);
+    void clear();
+    std::size_t size() const { return size_; }
+
+ private:
+    using Resources = std::deque<std::string>;  // oldest first
+    struct Look {
+        IndexMemory& memory;
+        Instant now;
+        std::vector<Dropped>& out;
+    };
+
+    bool leaves(const Look& look, const std::string& holder, const std::string& resource, bool at_once);
+
+    Limits limits_;
+    TextMap<Resources> by_holder_;
+    std::vector<std::string> crowded_;  // holders that have too many
+    std::size_t size_ = 0;
+    Instant next_look_{};
 };
 
 }  // namespace holdfast::redis_engine

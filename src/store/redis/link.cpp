@@ -4,6 +4,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/code.h"
@@ -237,9 +238,10 @@ void Link::confirm(Flight& flight, const resp::Value& value) {
         if (enough)
             one.reply(std::move(one.value));
         else
-            one.reply(unavailable("too few replicas have confirmed the write in time: " + std::to_string(value.number) +
-                                  " of " + std::to_string(parts_.wait) +
-                                  "; it has taken effect and may be lost if the master is"));
+            one.reply(
+                unavailable(fmt::format("too few replicas have confirmed the write in time: {} of {}; it has taken "
+                                        "effect and may be lost if the master is",
+                                        value.number, parts_.wait)));
     }
 }
 
@@ -262,7 +264,7 @@ void Link::too_late() {
 }
 
 void Link::lost(std::string_view why) {
-    const Error error = unavailable(parts_.address.shown() + ": " + std::string(why));
+    const Error error = unavailable(fmt::format("{}: {}", parts_.address.shown(), why));
     const auto self = shared_from_this();
     const auto told = std::move(parts_.on_lost);
     closed_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/clock.h"
@@ -184,7 +185,7 @@ void Nodes::subscribe() {
             const auto kept = weak.lock();
             if (!kept || !answer || attempt != attempt_) return;
             if (answer->is_error())
-                down(unavailable(options_.address.shown() + " cannot be used: " + quoted(answer->text)));
+                down(unavailable(fmt::format("{} cannot be used: {}", options_.address.shown(), quoted(answer->text))));
             else if (last)
                 up();
         };

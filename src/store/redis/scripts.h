@@ -9,15 +9,16 @@
 namespace holdfast::redis_engine {
 
 /// The scripts that run inside Redis. Times are microseconds as text. A reply is the status OK or an array of bulk
-/// strings, most of which begin with the reply of TIME. POSITION is the counter that each swap raises (core::Position).
+/// strings, most of which begin with the reply of TIME. A position is a
+/// counter (core::Position): a call of `swap` that writes anything raises it by one, however many keys it writes.
 enum class Script : std::uint8_t {
     none,
-    /// Takes a key and the position's key → [time, POSITION, value if present].
+    /// Takes a key and the position's key → [time, position, value if present].
     fetch,
-    /// CHANNEL UNTIL MARKER|'' POSITION, then MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' for each key except
-    /// the last two, which are those of the marker and the position → [time, POSITION, letters, values…], with one
-    /// letter per key (SwapLetter), and one value for each `other` and `error`. If the reply is an error, nothing was
-    /// written, unless Redis allowed writes to records but not to the counter.
+    /// CHANNEL UNTIL MARKER|'' REQUIRED-POSITION, then MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' for each key
+    /// except the last two, which are those of the marker and the position → [time, position, letters, values…], with
+    /// one letter per key (SwapLetter), and one value for each `other` and `error`. If the reply is an error, nothing
+    /// was written, unless Redis allowed writes to records but not to the counter.
     swap,
     /// (SCORE OWN|'' MEMBER)…: keeps each member at least until SCORE, and removes members whose score has passed. A
     /// member whose score is not OWN is shared with another front from then on: its score becomes odd (indices.h).

@@ -23,6 +23,8 @@ Error malformed(std::string what) {
     return {"store_unavailable", "the Redis cluster's list of slots cannot be read: " + std::move(what)};
 }
 
+using Type = resp::Value::Type;
+
 struct Range {
     std::size_t first = 0;
     std::size_t last = 0;
@@ -30,7 +32,6 @@ struct Range {
 };
 
 Result<Range> read_range(const resp::Value& row, const std::string& asked) {
-    using Type = resp::Value::Type;
     if (row.type != Type::array || row.items.size() < 3 || row.items[0].type != Type::integer ||
         row.items[1].type != Type::integer || row.items[2].items.size() < 3)
         return malformed("a row is not FROM, TO and nodes");

@@ -19,7 +19,7 @@ using core::WriteId;
 ///
 /// Scripts compare the beginning, through the write, as text: Lua numbers are exact only up to 2^53.
 struct Stored {
-    core::Kept kept;
+    core::StoredValue value;
     std::optional<EngineTime> due{};
 };
 inline constexpr std::size_t mark_bytes = 4 + 2 * WriteId::size;

@@ -125,8 +125,9 @@ TEST(PeerMessages, rejects_names_ballots_and_numbers_out_of_range) {
     EXPECT_EQ(rejected(core::QuorumMessage(vote)), "");
     vote.highest_token = core::token_limit;
     EXPECT_NE(rejected(core::QuorumMessage(vote)), "");
-    EXPECT_NE(rejected(core::QuorumMessage(core::Look{1, static_cast<core::Look::Kind>(3), "r", 1})), "");
-    EXPECT_NE(rejected(core::QuorumMessage(core::Look{1, core::Look::Kind::of_holder, "h", max_seen + 1})), "");
+    EXPECT_NE(rejected(core::QuorumMessage(core::ReadRequest{1, static_cast<core::ReadRequest::Kind>(3), "r", 1})), "");
+    EXPECT_NE(
+        rejected(core::QuorumMessage(core::ReadRequest{1, core::ReadRequest::Kind::of_holder, "h", max_seen + 1})), "");
     EXPECT_NE(rejected(core::LogMessage(core::LogFetch{ballot_limit})), "");
     EXPECT_NE(rejected(core::LogMessage(core::LogPrepare{{core::token_limit, 0}, 1})), "");
     EXPECT_NE(

@@ -100,8 +100,8 @@ core::Ballot RandomMessages::ballot() {
             static_cast<core::NodeIndex>(random_.below(max_members))};
 }
 
-core::Seen RandomMessages::seen() {
-    core::Seen seen{random_.next(), flag(), {}};
+core::ReadReply RandomMessages::seen() {
+    core::ReadReply seen{random_.next(), flag(), {}};
     for (std::size_t left = random_.below(4); left > 0; --left)
         seen.entries.push_back({name(limits::resource_bytes), record()});
     return seen;
@@ -116,8 +116,8 @@ core::QuorumMessage RandomMessages::quorum(std::size_t kind) {
         case 2:
             return core::Vote{ballot(), flag(), flag(), ballot(), number(core::token_limit), ballot(), record()};
         case 3:
-            return core::Look{random_.next(), static_cast<core::Look::Kind>(random_.below(3)),
-                              name(limits::resource_bytes), static_cast<std::uint32_t>(number(max_seen + 1))};
+            return core::ReadRequest{random_.next(), static_cast<core::ReadRequest::Kind>(random_.below(3)),
+                                     name(limits::resource_bytes), static_cast<std::uint32_t>(number(max_seen + 1))};
         default:
             return seen();
     }

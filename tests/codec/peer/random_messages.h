@@ -34,7 +34,7 @@ class RandomMessages {
     core::LogBallot log_ballot();
     core::LogSnapshot snapshot();
     std::vector<core::LogDecree> decrees();
-    core::Seen seen();
+    core::ReadReply seen();
 
     Random random_;
 };

@@ -11,15 +11,15 @@ namespace holdfast::core {
 namespace {
 
 /// What the engine keeps of a resource, its instants from when it was written.
-StoredRecord kept_of(SimFronts& fronts, const std::string& resource) {
-    return *decode_kept(fronts.server.fetch(Kind::record, resource).kept);
+StoredRecord value_of(SimFronts& fronts, const std::string& resource) {
+    return *decode_stored(fronts.server.fetch(Kind::record, resource).value);
 }
 std::vector<Lease> leases_of(SimFronts& fronts, const std::string& resource) {
-    return kept_of(fronts, resource).travelling.record.leases;
+    return value_of(fronts, resource).relative.record.leases;
 }
 EngineTime end_of(SimFronts& fronts, const std::string& resource) {
-    const StoredRecord kept = kept_of(fronts, resource);
-    return kept.written_at + kept.travelling.record.leases.at(0).expires_at.time_since_epoch();
+    const StoredRecord kept = value_of(fronts, resource);
+    return kept.written_at + kept.relative.record.leases.at(0).expires_at.time_since_epoch();
 }
 
 /// The first swap goes like this, the others as they should.
@@ -287,7 +287,7 @@ TEST(EngineStore, does_not_keep_the_places_of_waiters_whose_front_died) {  // G6
     const Token token = acquired(fronts, 1, "r", {"alice", 300s});
     ASSERT_TRUE(answered(fronts, ask_wait(fronts, 0, "r", (fronts.number(0) << 40) + 1, "bob")).value_or(false));
     fronts.pass(30s);
-    EXPECT_EQ(kept_of(fronts, "r").travelling.record.waiters.size(), 1U) << "while it lives, they wait";
+    EXPECT_EQ(value_of(fronts, "r").relative.record.waiters.size(), 1U) << "while it lives, they wait";
     fronts.kill(0);
     EXPECT_TRUE(answered(fronts, ask_release(fronts, 1, {"r", token}, "alice")).value_or(false));
     fronts.pass(11s);
@@ -378,10 +378,10 @@ TEST(EngineStore, gives_tokens_above_all_that_it_is_told_of) {  // G3
     fronts.last_token = 500;
     EXPECT_EQ(acquired(fronts, 0, "r", {"alice"}), 501U);
     EXPECT_EQ(fronts.last_token, 501U);
-    EXPECT_EQ(kept_of(fronts, "r").travelling.record.last_token, 501U);
+    EXPECT_EQ(value_of(fronts, "r").relative.record.last_token, 501U);
     fronts.last_token = 900;
     EXPECT_TRUE(answered(fronts, ask_renew(fronts, 0, {"r", 501}, "alice")).value_or(false));
-    EXPECT_EQ(kept_of(fronts, "r").travelling.record.last_token, 501U) << "a renewal gives none";
+    EXPECT_EQ(value_of(fronts, "r").relative.record.last_token, 501U) << "a renewal gives none";
 }
 
 TEST(EngineStore, writes_down_what_ran_out_within_milliseconds) {  // T5
@@ -393,7 +393,7 @@ TEST(EngineStore, writes_down_what_ran_out_within_milliseconds) {  // T5
     EXPECT_EQ(fronts.told(0).expired, fronts.told(1).expired);
     EXPECT_EQ(leases_of(fronts, "r").size(), 0U);
     fronts.pass(5min);
-    EXPECT_EQ(fronts.server.fetch(Kind::record, "r").kept.write, 0U) << "and forgets it when nobody may ask any more";
+    EXPECT_EQ(fronts.server.fetch(Kind::record, "r").value.write, 0U) << "and forgets it when nobody may ask any more";
 }
 
 TEST(EngineStore, tells_others_of_renewals_only_where_somebody_follows_them) {

@@ -293,18 +293,18 @@ class History {
                 report_.violation = "two at once: " + to_string(a.name) + " and " + to_string(b.name);
             }
         for (const auto& [name, stored] : fronts_.server.things[Kind::record])
-            check_record(name, stored.kept);
+            check_record(name, stored.value);
     }
 
     /// By the engine's own time no two leases of one record exclude each other.
-    void check_record(const std::string& name, const Kept& stored) {
-        const auto kept = decode_kept(stored);
+    void check_record(const std::string& name, const StoredValue& stored) {
+        const auto kept = decode_stored(stored);
         if (!kept) {
             report_.violation = "no record: " + name;
             return;
         }
         const Instant now{fronts_.server.now() - kept->written_at};
-        const auto& leases = kept->travelling.record.leases;
+        const auto& leases = kept->relative.record.leases;
         for (const Lease& a : leases)
             for (const Lease& b : leases) {
                 const bool one_session = a.holder == b.holder && a.session == b.session && !a.session.empty();

@@ -102,7 +102,7 @@ Lease lease(Token token, Duration expires) {
 
 StoredRecord kept_with(std::vector<Lease> leases) {
     StoredRecord kept{WriteId(1, 1), morning, {}};
-    kept.travelling.record.leases = std::move(leases);
+    kept.relative.record.leases = std::move(leases);
     return kept;
 }
 
@@ -121,7 +121,7 @@ TEST(StoredRecord, comes_back_as_it_was_written) {
     record.leases[0].acquired_at = record.leases[0].held_since = noon;
     record.leases[0].expires_at = noon + 10s;
     record.last_token = 7;
-    const StoredRecord kept = record_kept(record, here, rates, WriteId(3, 9));
+    const StoredRecord kept = to_stored(record, here, rates, WriteId(3, 9));
     EXPECT_EQ(kept.write, (WriteId{3, 9}));
     EXPECT_EQ(record_here(kept, here, rates), record);
     const Record elsewhere = record_here(kept, {Instant{5s}, morning + 4s}, rates);
@@ -130,13 +130,13 @@ TEST(StoredRecord, comes_back_as_it_was_written) {
 
 TEST(StoredRecord, says_for_which_times_a_decision_on_it_holds) {
     StoredRecord kept = kept_with({lease(1, 10s), lease(2, 20s)});
-    kept.travelling.record.waiters.push_back({.id = 1, .until = Instant{15s}, .holder = {}, .session = {}});
+    kept.relative.record.waiters.push_back({.id = 1, .until = Instant{15s}, .holder = {}, .session = {}});
     EXPECT_EQ(window_of(kept, morning).from, EngineTime::min());
     EXPECT_EQ(window_of(kept, morning).until, morning + 10s);
     EXPECT_EQ(window_of(kept, morning + 10s).from, morning + 10s);
     EXPECT_EQ(window_of(kept, morning + 16s).from, morning + 15s);
     EXPECT_EQ(window_of(kept, morning + 16s).until, morning + 20s);
-    kept.travelling.record.leases[1].resumable = true;
+    kept.relative.record.leases[1].resumable = true;
     EXPECT_EQ(window_of(kept, morning + 21s).until, morning + 20s + limits::grace) << "R5";
 }
 
@@ -144,16 +144,16 @@ TEST(StoredRecord, is_kept_for_as_long_as_its_leases_stay_answerable) {  // R3
     StoredRecord kept = kept_with({lease(1, 10s)});
     EXPECT_EQ(next_end(kept), morning + 10s);
     EXPECT_EQ(nothing_left_from(kept), morning + 10s + limits::ended_kept);
-    kept.travelling.record.leases.clear();
-    kept.travelling.record.ended.push_back({1, Ending::released, Instant{2s}});
+    kept.relative.record.leases.clear();
+    kept.relative.record.ended.push_back({1, Ending::released, Instant{2s}});
     EXPECT_EQ(next_end(kept), EngineTime::max()) << "history needs nobody's care";
     EXPECT_EQ(nothing_left_from(kept), morning + 2s + limits::ended_kept);
-    kept.travelling.record.past.push_back({"alice", Instant{2s}, 1h});
+    kept.relative.record.past.push_back({"alice", Instant{2s}, 1h});
     EXPECT_EQ(nothing_left_from(kept), morning + 2s + 1h) << "R6";
     Lease metered = lease(2, 10s);
     metered.metered = true;
     metered.held_since = Instant{-2h};
-    kept.travelling.record.leases = {metered};
+    kept.relative.record.leases = {metered};
     EXPECT_EQ(nothing_left_from(kept), morning + 10s + 2h + 10s) << "it may be forgotten only that long after its end";
 }
 

@@ -7,7 +7,7 @@
 namespace holdfast::core {
 namespace {
 
-TEST(Travelling, brings_what_was_left_and_no_less) {  // Q6
+TEST(RelativeRecord, brings_what_was_left_and_no_less) {  // Q6
     Record record;
     Lease& lease = record.leases.emplace_back();
     lease.acquired_at = Instant{90s};
@@ -17,7 +17,7 @@ TEST(Travelling, brings_what_was_left_and_no_less) {  // Q6
     record.waiters.push_back({.id = 1, .until = Instant{105s}, .holder = {}, .session = {}});
     record.reserved.push_back({lease, Instant{145s}});
     record.past.push_back({"bob", Instant{70s}, 60s});
-    const Record arrived = arrive(depart(record, Instant{100s}), Instant{5000s});
+    const Record arrived = to_absolute(to_relative(record, Instant{100s}), Instant{5000s});
     EXPECT_EQ(arrived.leases[0].expires_at, Instant{5030s});
     EXPECT_EQ(arrived.leases[0].acquired_at, Instant{4990s});
     EXPECT_EQ(arrived.leases[0].progress->since, Instant{4995s});
@@ -25,15 +25,15 @@ TEST(Travelling, brings_what_was_left_and_no_less) {  // Q6
     EXPECT_EQ(arrived.waiters[0].until, Instant{5005s});
     EXPECT_EQ(arrived.reserved[0].until, Instant{5045s});
     EXPECT_EQ(arrived.past[0].until, Instant{4970s});
-    EXPECT_EQ(arrive(depart(record, Instant{100s}), Instant{100s}), record);
+    EXPECT_EQ(to_absolute(to_relative(record, Instant{100s}), Instant{100s}), record);
 }
 
-TEST(Travelling, stops_at_the_ends_of_time) {
+TEST(RelativeRecord, stops_at_the_ends_of_time) {
     Record record;
     record.waiters.push_back({.id = 1, .until = Instant::max(), .holder = {}, .session = {}});
-    EXPECT_EQ(arrive({record}, Instant{5s}).waiters[0].until, Instant::max());
+    EXPECT_EQ(to_absolute({record}, Instant{5s}).waiters[0].until, Instant::max());
     record.waiters[0].until = Instant::min();
-    EXPECT_EQ(depart(record, Instant{5s}).record.waiters[0].until, Instant::min());
+    EXPECT_EQ(to_relative(record, Instant{5s}).record.waiters[0].until, Instant::min());
 }
 
 RC_GTEST_PROP(ClockRates, keep_a_lease_until_the_slowest_holder_has_stopped_by_the_fastest_clock, ()) {  // Q7

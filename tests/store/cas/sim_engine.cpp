@@ -47,7 +47,7 @@ Reading SimServer::fetch(Kind kind, const std::string& name) {
     forget_old();
     const auto& of_kind = things[kind];
     const auto found = of_kind.find(name);
-    return {found == of_kind.end() ? Kept{} : found->second.kept, now(), wall_ms, position};
+    return {found == of_kind.end() ? StoredValue{} : found->second.value, now(), wall_ms, position};
 }
 
 Result<Swapped> SimServer::swap(const Swap& swap) {
@@ -58,11 +58,11 @@ Result<Swapped> SimServer::swap(const Swap& swap) {
     if (position < swap.position && !says_late) return Error{std::string(store_lost), "the simulated engine went back"};
     auto& of_kind = things[swap.kind];
     const auto found = of_kind.find(std::string(swap.name));
-    const WriteId is_there = found == of_kind.end() ? WriteId{} : found->second.kept.write;
+    const WriteId is_there = found == of_kind.end() ? WriteId{} : found->second.value.write;
     if (is_there != swap.expected)
-        return Swapped{false, now(), found == of_kind.end() ? Kept{} : found->second.kept, position};
+        return Swapped{false, now(), found == of_kind.end() ? StoredValue{} : found->second.value, position};
     if (checks_window && (now() < swap.from || now() >= swap.until))
-        return Swapped{false, now(), Kept{is_there, {}, {}}, position};
+        return Swapped{false, now(), StoredValue{is_there, {}, {}}, position};
     if (swap.bytes.empty()) {
         of_kind.erase(std::string(swap.name));
     } else {
@@ -88,28 +88,28 @@ void SimServer::spread(std::string_view notice) {
     }
 }
 
-Sight SimServer::overlapping(const std::string& resource, std::size_t most) {
+FoundRecords SimServer::overlapping(const std::string& resource, std::size_t most) {
     forget_old();
-    Sight sight{{}, now(), false};
+    FoundRecords read{{}, now(), false};
     const auto path = file_path(resource);
     for (const auto& [name, stored] : things[Kind::record]) {
         const auto other = file_path(name);
         if (!path || !other || !overlap(*path, *other)) continue;
-        sight.cut |= sight.entries.size() == most;
-        if (sight.entries.size() < most) sight.entries.push_back({name, stored.kept});
+        read.cut |= read.entries.size() == most;
+        if (read.entries.size() < most) read.entries.push_back({name, stored.value});
     }
-    return sight;
+    return read;
 }
 
-Sight SimServer::of_holder(const std::string& holder, std::size_t most) {
+FoundRecords SimServer::of_holder(const std::string& holder, std::size_t most) {
     forget_old();
-    Sight sight{{}, now(), false};
+    FoundRecords read{{}, now(), false};
     for (const auto& [name, stored] : things[Kind::record]) {
         if (std::find(stored.holders.begin(), stored.holders.end(), holder) == stored.holders.end()) continue;
-        sight.cut |= sight.entries.size() == most;
-        if (sight.entries.size() < most) sight.entries.push_back({name, stored.kept});
+        read.cut |= read.entries.size() == most;
+        if (read.entries.size() < most) read.entries.push_back({name, stored.value});
     }
-    return sight;
+    return read;
 }
 
 Page SimServer::scan(Kind kind, const std::string& prefix, const std::string& after, std::size_t most) {
@@ -122,7 +122,7 @@ Page SimServer::scan(Kind kind, const std::string& prefix, const std::string& af
             page.next = std::prev(it)->first;
             break;
         }
-        if (it->first.starts_with(prefix)) page.entries.push_back({it->first, it->second.kept});
+        if (it->first.starts_with(prefix)) page.entries.push_back({it->first, it->second.value});
     }
     return page;
 }
@@ -205,14 +205,15 @@ void SimEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     call<Swapped>([&server = server_, owned] { return server.swap(owned->swap); }, std::move(reply), fate);
 }
 
-void SimEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) {
-    call<Sight>([&server = server_, name = std::string(resource), most] { return server.overlapping(name, most); },
-                std::move(reply), some_fate());
+void SimEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) {
+    call<FoundRecords>(
+        [&server = server_, name = std::string(resource), most] { return server.overlapping(name, most); },
+        std::move(reply), some_fate());
 }
 
-void SimEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) {
-    call<Sight>([&server = server_, name = std::string(holder), most] { return server.of_holder(name, most); },
-                std::move(reply), some_fate());
+void SimEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) {
+    call<FoundRecords>([&server = server_, name = std::string(holder), most] { return server.of_holder(name, most); },
+                       std::move(reply), some_fate());
 }
 
 void SimEngine::scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,

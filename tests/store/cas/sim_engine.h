@@ -43,7 +43,7 @@ class SimEngine;
 class SimServer {
  public:
     struct Stored {
-        Kept kept;
+        StoredValue value;
         EngineTime keep_until;
         EngineTime due;
         std::vector<std::string> holders;
@@ -89,9 +89,9 @@ class SimServer {
     // ---- what it does
     Reading fetch(Kind kind, const std::string& name);
     Result<Swapped> swap(const Swap& swap);
-    WriteId marker() { return fetch(Kind::record, std::string(marker_name)).kept.write; }
-    Sight overlapping(const std::string& resource, std::size_t most);
-    Sight of_holder(const std::string& holder, std::size_t most);
+    WriteId marker() { return fetch(Kind::record, std::string(marker_name)).value.write; }
+    FoundRecords overlapping(const std::string& resource, std::size_t most);
+    FoundRecords of_holder(const std::string& holder, std::size_t most);
     Page scan(Kind kind, const std::string& prefix, const std::string& after, std::size_t most);
     std::vector<std::string> overdue(std::size_t most);
 
@@ -123,8 +123,8 @@ class SimEngine final : public Engine {
 
     void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override;
     void swap(const Swap& swap, Callback<Result<Swapped>> reply) override;
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<Sight>> reply) override;
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<Sight>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) override;
     void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
               Callback<Result<Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;

@@ -45,7 +45,7 @@ TEST_F(TokenBlocksTest, of_two_fronts_do_not_meet) {
     TokenBlocks first = blocks(engine), second = blocks(other);
     const Token a = *first_of(first);
     wall_ms = 0;  // a front whose clock is far off
-    EXPECT_GE(*first_of(second), a + TokenBlocks::size_least);
+    EXPECT_GE(*first_of(second), a + TokenBlocks::min_size);
 }
 
 TEST_F(TokenBlocksTest, rise_though_the_engine_has_lost_everything) {
@@ -63,7 +63,7 @@ TEST_F(TokenBlocksTest, rise_though_the_engine_has_lost_everything) {
 
 TEST_F(TokenBlocksTest, rise_though_the_clock_goes_back) {
     TokenBlocks tokens = blocks(engine);
-    const Token before = *first_of(tokens) + TokenBlocks::size_least;
+    const Token before = *first_of(tokens) + TokenBlocks::min_size;
     tokens.given(before);
     wall_ms -= 3'600'000;
     world.pass(2s);
@@ -97,7 +97,7 @@ TEST_F(TokenBlocksTest, are_renewed_before_they_are_too_old) {
 TEST_F(TokenBlocksTest, do_not_take_a_clock_for_one_that_shows_what_no_token_can_be) {
     world.server.wall_ms = std::int64_t{1} << 43;
     TokenBlocks tokens = blocks(engine);
-    EXPECT_LT(*first_of(tokens), TokenBlocks::size_most);
+    EXPECT_LT(*first_of(tokens), TokenBlocks::max_size);
 }
 
 TEST_F(TokenBlocksTest, are_not_given_of_a_block_that_is_older_than_a_few_seconds) {
@@ -114,9 +114,9 @@ TEST_F(TokenBlocksTest, are_not_given_of_a_block_that_is_older_than_a_few_second
 TEST_F(TokenBlocksTest, are_reserved_anew_when_half_are_given) {
     TokenBlocks tokens = blocks(engine);
     const Token begin = *first_of(tokens);
-    tokens.given(begin + TokenBlocks::size_least / 2 + 1);
-    EXPECT_EQ(tokens.last(), begin + TokenBlocks::size_least / 2 + 1);
-    world.run_until([&] { return tokens.last() >= begin + TokenBlocks::size_least; });
+    tokens.given(begin + TokenBlocks::min_size / 2 + 1);
+    EXPECT_EQ(tokens.last(), begin + TokenBlocks::min_size / 2 + 1);
+    world.run_until([&] { return tokens.last() >= begin + TokenBlocks::min_size; });
 }
 
 }  // namespace holdfast::core

@@ -55,7 +55,7 @@ inline void check_that_swaps_ask_for_the_position(const PositionCheck& engine) {
             }
     const auto reading = engine.fetch("p");
     ASSERT_TRUE(reading) << reading.error().message;
-    EXPECT_EQ(reading->kept.write, 5U) << "nothing was written";
+    EXPECT_EQ(reading->value.write, 5U) << "nothing was written";
     const auto again = write(5, 6, last);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_TRUE(again->done);

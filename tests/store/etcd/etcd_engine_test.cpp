@@ -29,7 +29,7 @@ class EtcdEngine : public Test {
 EtcdProcess* EtcdEngine::etcd_ = nullptr;
 
 TEST_F(EtcdEngine, keeps_what_was_written_and_says_when) {
-    EXPECT_EQ(a.fetch("x")->kept.write, 0u);
+    EXPECT_EQ(a.fetch("x")->value.write, 0u);
     const EngineTime before = engine_now();
     auto swapped = a.swap({.name = "x", .becomes = 7, .bytes = std::string("with \0 zero", 11)});
     ASSERT_TRUE(swapped) << swapped.error().message;
@@ -37,11 +37,11 @@ TEST_F(EtcdEngine, keeps_what_was_written_and_says_when) {
     EXPECT_GE(swapped->now, before);
     const auto own = a.fetch("x");
     ASSERT_TRUE(own);
-    EXPECT_EQ(own->kept.write, 7u);
-    EXPECT_EQ(own->kept.bytes, std::string("with \0 zero", 11));
-    EXPECT_GE(own->kept.written_at, before);
-    EXPECT_LE(own->kept.written_at, swapped->now);
-    EXPECT_EQ(b.fetch("x")->kept.bytes, own->kept.bytes);
+    EXPECT_EQ(own->value.write, 7u);
+    EXPECT_EQ(own->value.bytes, std::string("with \0 zero", 11));
+    EXPECT_GE(own->value.written_at, before);
+    EXPECT_LE(own->value.written_at, swapped->now);
+    EXPECT_EQ(b.fetch("x")->value.bytes, own->value.bytes);
 }
 
 TEST_F(EtcdEngine, counts_what_others_wrote_from_when_it_was_first_seen) {
@@ -50,11 +50,11 @@ TEST_F(EtcdEngine, counts_what_others_wrote_from_when_it_was_first_seen) {
     const auto first = b.fetch("x");
     loop.run_for(100ms);
     const auto second = b.fetch("x");
-    EXPECT_EQ(first->kept.written_at, second->kept.written_at);
+    EXPECT_EQ(first->value.written_at, second->value.written_at);
     EXPECT_GT(second->now, first->now);
     Front late(loop, url());
     ASSERT_TRUE(late.becomes_reachable());
-    EXPECT_GE(late.fetch("x")->kept.written_at, written + 100ms) << "who came later counts from later";
+    EXPECT_GE(late.fetch("x")->value.written_at, written + 100ms) << "who came later counts from later";
 }
 
 TEST_F(EtcdEngine, writes_only_on_what_is_expected) {
@@ -126,8 +126,8 @@ TEST_F(EtcdEngine, takes_away_what_is_empty_and_tells_why) {
     ASSERT_TRUE(a.swap({.name = "x", .becomes = 1})->done);
     ASSERT_TRUE(a.swap({.name = "x", .expected = 1, .becomes = 2, .bytes = "", .notice = "it ended"})->done);
     EXPECT_TRUE(loop.run_until([&] { return b.notices == std::vector<std::string>{"it ended"}; }));
-    EXPECT_EQ(a.fetch("x")->kept.write, 0u);
-    EXPECT_EQ(b.fetch("x")->kept.write, 0u);
+    EXPECT_EQ(a.fetch("x")->value.write, 0u);
+    EXPECT_EQ(b.fetch("x")->value.write, 0u);
     EXPECT_TRUE(a.scan(Kind::record, "", "", 10)->entries.empty());
     EXPECT_TRUE(b.swap({.name = "x", .expected = 0, .becomes = 3})->done) << "on what is only a notice";
     ASSERT_TRUE(b.swap({.name = "x", .expected = 3, .becomes = 4, .bytes = ""})->done);
@@ -146,8 +146,8 @@ TEST_F(EtcdEngine, tells_all_fronts_what_a_write_says) {
 TEST_F(EtcdEngine, keeps_documents_apart_from_records) {
     ASSERT_TRUE(a.swap({.name = "x", .becomes = 1, .bytes = "record"})->done);
     ASSERT_TRUE(a.swap({.name = "x", .becomes = 2, .bytes = "document", .kind = Kind::document})->done);
-    EXPECT_EQ(b.fetch("x")->kept.bytes, "record");
-    EXPECT_EQ(b.fetch("x", Kind::document)->kept.bytes, "document");
+    EXPECT_EQ(b.fetch("x")->value.bytes, "record");
+    EXPECT_EQ(b.fetch("x", Kind::document)->value.bytes, "document");
 }
 
 TEST_F(EtcdEngine, pages_through_names) {
@@ -178,8 +178,8 @@ TEST_F(EtcdEngine, finds_files_that_overlap) {
                              "FILE:/**", "FILE:a/b", "@team/FILE:/a/b"})
         ASSERT_TRUE(a.swap({.name = name, .becomes = write++})->done);
     using Names = std::vector<std::string>;
-    const auto sorted = [](Result<core::Sight> sight) {
-        Names found = names(sight->entries);
+    const auto sorted = [](Result<core::FoundRecords> read) {
+        Names found = names(read->entries);
         std::sort(found.begin(), found.end());
         return found;
     };
@@ -248,7 +248,7 @@ TEST_F(EtcdEngine, names_what_is_overdue_until_somebody_writes_it) {
 TEST_F(EtcdEngine, has_etcd_forget_a_record_that_nobody_needs_and_not_before) {
     ASSERT_TRUE(a.swap({.name = "x", .becomes = 1, .holders = {"me"}, .keep_for = 2s})->done);
     const auto written = std::chrono::steady_clock::now();
-    ASSERT_TRUE(loop.run_until([&] { return b.fetch("x")->kept.write == 0; }));
+    ASSERT_TRUE(loop.run_until([&] { return b.fetch("x")->value.write == 0; }));
     EXPECT_GE(std::chrono::steady_clock::now() - written, 2s);
     EXPECT_TRUE(b.of_holder("me")->entries.empty());
     EXPECT_TRUE(a.swap({.name = "x", .expected = 0, .becomes = 2})->done);
@@ -258,8 +258,8 @@ TEST_F(EtcdEngine, keeps_a_record_that_is_written_again_in_time) {
     ASSERT_TRUE(a.swap({.name = "short", .becomes = 1, .keep_for = 1s})->done);
     ASSERT_TRUE(a.swap({.name = "renewed", .becomes = 2, .holders = {"me"}, .keep_for = 1s})->done);
     ASSERT_TRUE(b.swap({.name = "renewed", .expected = 2, .becomes = 3, .holders = {"me"}, .keep_for = 10min})->done);
-    ASSERT_TRUE(loop.run_until([&] { return b.fetch("short")->kept.write == 0; }));
-    EXPECT_EQ(b.fetch("renewed")->kept.write, 3u);
+    ASSERT_TRUE(loop.run_until([&] { return b.fetch("short")->value.write == 0; }));
+    EXPECT_EQ(b.fetch("renewed")->value.write, 3u);
     EXPECT_EQ(names(b.of_holder("me")->entries), (std::vector<std::string>{"renewed"}));
 }
 
@@ -294,13 +294,13 @@ TEST_F(EtcdEngine, takes_nothing_that_others_wrote_for_its_own) {
 TEST_F(EtcdEngine, takes_big_values_and_says_when_one_is_too_big) {
     const std::string big(1 << 20, 'b');
     ASSERT_TRUE(a.swap({.name = "x", .becomes = 1, .bytes = big})->done);
-    EXPECT_TRUE(b.fetch("x")->kept.bytes == big);
+    EXPECT_TRUE(b.fetch("x")->value.bytes == big);
     const auto refused = a.swap({.name = "y", .becomes = 2, .bytes = std::string(3 << 20, 'b')});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, "store_unavailable");
     EXPECT_NE(refused.error().message.find("larg"), std::string::npos) << refused.error().message;
     EXPECT_TRUE(a.reachable);
-    EXPECT_EQ(a.fetch("y")->kept.write, 0u);
+    EXPECT_EQ(a.fetch("y")->value.write, 0u);
 }
 
 TEST_F(EtcdEngine, says_what_people_should_know) {

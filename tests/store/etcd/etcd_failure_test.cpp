@@ -51,10 +51,10 @@ TEST(EtcdFailure, goes_on_after_a_restart_with_the_same_history_and_the_same_age
     ASSERT_TRUE(a.becomes_reachable() && b.becomes_reachable());
     EXPECT_EQ(b.history, history);
     const auto after = b.fetch("x");
-    EXPECT_EQ(after->kept.write, 1u);
-    EXPECT_EQ(after->kept.written_at, before->kept.written_at);
+    EXPECT_EQ(after->value.write, 1u);
+    EXPECT_EQ(after->value.written_at, before->value.written_at);
     EXPECT_TRUE(b.swap({.name = "x", .expected = 1, .becomes = 2})->done);
-    EXPECT_TRUE(loop.run_until([&] { return a.fetch("x")->kept.write == 2; }));
+    EXPECT_TRUE(loop.run_until([&] { return a.fetch("x")->value.write == 2; }));
 }
 
 TEST(EtcdFailure, is_heard_to_be_stopped_even_if_nobody_asks_it_anything) {
@@ -81,8 +81,8 @@ TEST(EtcdFailure, does_not_wait_for_an_etcd_that_is_stopped) {
     ASSERT_TRUE(front.becomes_reachable());
     const auto kept = front.fetch("x");
     ASSERT_TRUE(kept);
-    EXPECT_TRUE(kept->kept.write == 1 || kept->kept.write == 2);
-    EXPECT_TRUE(front.swap({.name = "x", .expected = kept->kept.write, .becomes = 3})->done);
+    EXPECT_TRUE(kept->value.write == 1 || kept->value.write == 2);
+    EXPECT_TRUE(front.swap({.name = "x", .expected = kept->value.write, .becomes = 3})->done);
 }
 
 TEST(EtcdFailure, finds_out_what_became_of_a_swap_whose_answer_was_lost) {
@@ -113,11 +113,11 @@ TEST(EtcdFailure, has_no_swap_take_effect_that_arrives_after_it_is_reachable_aga
     relay.hold_requests();
     EXPECT_FALSE(front.swap({.name = "x", .expected = 1, .becomes = 2}));
     ASSERT_TRUE(front.becomes_reachable());
-    EXPECT_EQ(front.fetch("x")->kept.write, 1u);
+    EXPECT_EQ(front.fetch("x")->value.write, 1u);
     relay.let_go();
     ASSERT_EQ(relay.let_go_count, 1);
     loop.run_for(1s);  // nothing would tell that it has arrived and was refused
-    EXPECT_EQ(front.fetch("x")->kept.write, 1u);
+    EXPECT_EQ(front.fetch("x")->value.write, 1u);
     EXPECT_TRUE(front.swap({.name = "x", .expected = 1, .becomes = 3})->done);
 }
 
@@ -139,7 +139,7 @@ TEST(EtcdFailure, says_that_another_cluster_is_another_history_and_works_with_it
     EXPECT_EQ(*front.overdue(), std::vector<std::string>());
     const auto empty = front.fetch("x");
     ASSERT_TRUE(empty) << empty.error().message;
-    EXPECT_EQ(empty->kept.write, 0u);
+    EXPECT_EQ(empty->value.write, 0u);
     EXPECT_FALSE(front.swap({.name = "x", .expected = 5, .becomes = 6})->done);
     EXPECT_TRUE(front.swap({.name = "x", .becomes = 7, .notice = "heard"})->done);
     EXPECT_TRUE(loop.run_until([&] { return front.notices == std::vector<std::string>{"heard"}; }));
@@ -204,9 +204,9 @@ TEST_F(EtcdRestored, is_not_taken_for_what_was_remembered_of_it) {
     EXPECT_EQ(*front.overdue(), std::vector<std::string>());
     const auto first = front.fetch("x");
     ASSERT_TRUE(first) << first.error().message;
-    EXPECT_EQ(first->kept.bytes, "first");
-    EXPECT_EQ(front.fetch("x")->kept.written_at, first->kept.written_at) << "it ages from when it was seen again";
-    EXPECT_EQ(front.fetch("y")->kept.write, 0u);
+    EXPECT_EQ(first->value.bytes, "first");
+    EXPECT_EQ(front.fetch("x")->value.written_at, first->value.written_at) << "it ages from when it was seen again";
+    EXPECT_EQ(front.fetch("y")->value.write, 0u);
     EXPECT_EQ(number_in_status(front, "records"), 1);
     EXPECT_TRUE(front.swap({.name = "y", .becomes = 40})->done);
     EXPECT_TRUE(front.swap({.name = "x", .expected = 1, .becomes = 41, .notice = "again", .due_in = 1ms})->done);
@@ -230,8 +230,8 @@ TEST_F(EtcdRestored, is_noticed_by_what_it_shows_even_if_its_revisions_are_highe
     ASSERT_TRUE(front.comes_back_after(3));
     const auto first = front.fetch("x");
     ASSERT_TRUE(first) << first.error().message;
-    EXPECT_EQ(first->kept.write, 1u);
-    EXPECT_EQ(front.fetch("x")->kept.written_at, first->kept.written_at);
+    EXPECT_EQ(first->value.write, 1u);
+    EXPECT_EQ(front.fetch("x")->value.written_at, first->value.written_at);
     EXPECT_TRUE(front.swap({.name = "x", .expected = 1, .becomes = 60})->done);
 }
 
@@ -252,7 +252,7 @@ TEST(EtcdFailure, sends_a_thousand_calls_of_one_turn_together) {
     relay.turns = done = 0;
     for (int i = 0; i < 1000; ++i)
         front.engine().fetch(Kind::record, "n" + std::to_string(i),
-                             [&](auto reading) { done += reading && reading->kept.write != 0; });
+                             [&](auto reading) { done += reading && reading->value.write != 0; });
     ASSERT_TRUE(loop.run_until([&] { return done == 1000; }));
     EXPECT_LT(relay.turns, 200);
 }
@@ -279,7 +279,7 @@ TEST(EtcdFailure, reads_everything_again_if_etcd_has_compacted_what_it_missed) {
               std::string::npos);
     relay.mend();
     ASSERT_TRUE(behind.becomes_reachable());
-    EXPECT_EQ(behind.fetch("stays")->kept.written_at, known->kept.written_at) << "what it knew the age of";
+    EXPECT_EQ(behind.fetch("stays")->value.written_at, known->value.written_at) << "what it knew the age of";
     EXPECT_TRUE(loop.run_until([&] { return *behind.overdue() == std::vector<std::string>{"changes"}; }))
         << "that it has missed one, and that the other is gone";
     EXPECT_TRUE(behind.swap({.name = "changes", .expected = 5, .becomes = 20})->done);
@@ -333,7 +333,7 @@ TEST(EtcdFailure, is_away_while_etcd_has_no_space_and_back_when_it_has) {
     etcd.post("/v3/maintenance/alarm", R"({"action":"DEACTIVATE",)" + alarms.substr(begin, end - begin) + "}");
     ASSERT_TRUE(front.becomes_reachable());
     EXPECT_EQ(front.times_unreachable, 1) << "it is told once";
-    EXPECT_EQ(front.fetch("x")->kept.write, WriteId(write));
+    EXPECT_EQ(front.fetch("x")->value.write, WriteId(write));
     EXPECT_TRUE(front.swap({.name = "x", .expected = write, .becomes = write + 1})->done);
 }
 

@@ -112,11 +112,11 @@ class Front final : public core::EngineListener {
     Result<core::Reading> fetch(std::string_view name, Kind kind = Kind::record) {
         return wait<core::Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
     }
-    Result<core::Sight> overlapping(std::string_view resource, std::size_t most = 100) {
-        return wait<core::Sight>([&](auto reply) { engine_->overlapping(resource, most, std::move(reply)); });
+    Result<core::FoundRecords> overlapping(std::string_view resource, std::size_t most = 100) {
+        return wait<core::FoundRecords>([&](auto reply) { engine_->overlapping(resource, most, std::move(reply)); });
     }
-    Result<core::Sight> of_holder(std::string_view holder, std::size_t most = 100) {
-        return wait<core::Sight>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+    Result<core::FoundRecords> of_holder(std::string_view holder, std::size_t most = 100) {
+        return wait<core::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
     }
     Result<core::Page> scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most) {
         return wait<core::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
@@ -155,9 +155,9 @@ inline std::int64_t number_in_status(Front& front, const std::string& name) {
     return at == std::string::npos ? -1 : std::stoll(status.substr(at + key.size()));
 }
 
-inline std::vector<std::string> names(const std::vector<core::NamedKept>& entries) {
+inline std::vector<std::string> names(const std::vector<core::NamedValue>& entries) {
     std::vector<std::string> names;
-    for (const core::NamedKept& entry : entries)
+    for (const core::NamedValue& entry : entries)
         names.push_back(entry.name);
     return names;
 }

@@ -49,10 +49,10 @@ class Writer {
         if (stopped_) return;
         front_.engine().fetch(Kind::record, name_, [this, asked](Result<core::Reading> reading) {
             if (!reading) return failure(reading.error(), asked);
-            if (reading->kept.write != last_ && reading->kept.write != asked)
+            if (reading->value.write != last_ && reading->value.write != asked)
                 wrong.push_back("of " + std::to_string(last_.count) + " and " + std::to_string(asked.count) +
-                                " there is " + std::to_string(reading->kept.write.count));
-            last_ = reading->kept.write;
+                                " there is " + std::to_string(reading->value.write.count));
+            last_ = reading->value.write;
             write();
         });
     }

@@ -119,7 +119,7 @@ TEST_F(HostileEtcd, is_believed_as_long_as_it_makes_sense) {
     Front front(loop, options());
     ASSERT_TRUE(front.becomes_reachable());
     EXPECT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
-    EXPECT_EQ(front.fetch("y")->kept.write, 0u);
+    EXPECT_EQ(front.fetch("y")->value.write, 0u);
 }
 
 TEST_F(HostileEtcd, grants_nothing_by_answers_that_make_no_sense) {
@@ -283,7 +283,7 @@ TEST_F(HostileEtcd, that_is_another_cluster_all_at_once_is_not_believed) {
     EXPECT_EQ(lost.error().code, core::store_lost);
     ASSERT_TRUE(front.comes_back_after(1));
     EXPECT_EQ(front.history, "etcd-8");
-    EXPECT_EQ(front.fetch("x")->kept.write, 0u);
+    EXPECT_EQ(front.fetch("x")->value.write, 0u);
 }
 
 TEST_F(HostileEtcd, is_not_left_for_another_cluster_as_long_as_it_has_a_member) {
@@ -352,7 +352,7 @@ TEST_F(HostileEtcd, is_asked_for_the_revision_of_the_marker_and_not_only_for_its
     };
     Front front(loop, options());
     ASSERT_TRUE(front.becomes_reachable());
-    ASSERT_EQ(front.fetch(core::marker_name)->kept.write, marker);
+    ASSERT_EQ(front.fetch(core::marker_name)->value.write, marker);
     std::optional<std::int64_t> above;
     instead[txn] = [&](const std::string& message) -> std::optional<FakeAnswer> {
         etcd::TxnRequest asked;
@@ -371,7 +371,7 @@ TEST_F(HostileEtcd, is_asked_for_the_revision_of_the_marker_and_not_only_for_its
     marker_revision = 6;  // the same counter, raised in a history that went back
     EXPECT_FALSE(front.fetch(core::marker_name));
     EXPECT_TRUE(leaves_and_returns(front, 1));
-    EXPECT_EQ(front.fetch(core::marker_name)->kept.write, marker);
+    EXPECT_EQ(front.fetch(core::marker_name)->value.write, marker);
 }
 
 TEST_F(HostileEtcd, that_refuses_a_swap_for_an_older_write_is_in_another_history) {
@@ -428,9 +428,8 @@ TEST_F(HostileEtcd, is_left_if_its_watch_makes_no_sense) {
     instead[range] = [](const std::string&) { return FakeAnswer{.body = "", .silent = true}; };
     ASSERT_TRUE(loop.run_until([&] { return !front.reachable; }));
     instead.erase(range);
-    ASSERT_TRUE(loop.run_until([&] {
-        return front.engine().status().find("what the watch tells cannot be understood") != std::string::npos;
-    }));
+    ASSERT_TRUE(loop.run_until(
+        [&] { return front.engine().status().find("malformed message of the watch") != std::string::npos; }));
     instead.erase(watch);
     EXPECT_TRUE(front.becomes_reachable());
 }

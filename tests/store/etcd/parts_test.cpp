@@ -1,7 +1,7 @@
 #include "etcd_fixture.h"
 #include "store/etcd/etcd_keys.h"
 #include "store/etcd/lease_spans.h"
-#include "store/etcd/seen_table.h"
+#include "store/etcd/seen_writes.h"
 
 namespace holdfast::etcd {
 namespace {
@@ -55,8 +55,8 @@ TEST(EtcdKeys, lie_in_what_is_watched_if_they_are_kept_and_nowhere_else) {
     EXPECT_FALSE(in(keys.holder_key("h", "r")) || in(keys.connection_key("1")));
 }
 
-Seen seen(std::int64_t revision, WriteId write, EngineTime since, EngineTime due = EngineTime::max()) {
-    Seen one;
+SeenWrite seen(std::int64_t revision, WriteId write, EngineTime since, EngineTime due = EngineTime::max()) {
+    SeenWrite one;
     one.revision = revision;
     one.write = write;
     one.since = since;
@@ -66,8 +66,8 @@ Seen seen(std::int64_t revision, WriteId write, EngineTime since, EngineTime due
 
 constexpr EngineTime start{1h};
 
-TEST(SeenTable, keeps_when_a_write_was_seen_first) {
-    SeenTable table({});
+TEST(SeenWrites, keeps_when_a_write_was_seen_first) {
+    SeenWrites table({});
     EXPECT_EQ(table.tell("k", seen(5, 1, start)), start);
     EXPECT_EQ(table.tell("k", seen(5, 1, start + 1s)), start);
     EXPECT_EQ(table.tell("k", seen(6, 2, start + 2s)), start + 2s) << "another write";
@@ -75,8 +75,8 @@ TEST(SeenTable, keeps_when_a_write_was_seen_first) {
     EXPECT_EQ(table.tell("k", seen(6, 2, start + 9s)), start + 1s);
 }
 
-TEST(SeenTable, goes_by_the_higher_revision_whatever_comes_first) {
-    SeenTable table({});
+TEST(SeenWrites, goes_by_the_higher_revision_whatever_comes_first) {
+    SeenWrites table({});
     table.tell("k", seen(6, 2, start));
     table.tell("k", seen(5, 1, start + 1s));
     EXPECT_EQ(table.find("k")->write, 2u);
@@ -90,8 +90,8 @@ TEST(SeenTable, goes_by_the_higher_revision_whatever_comes_first) {
     EXPECT_EQ(table.find("k")->write, 3u);
 }
 
-TEST(SeenTable, forgets_deletions_after_a_while) {
-    SeenTable table({.max_keys = 10, .deletions_for = 10s});
+TEST(SeenWrites, forgets_deletions_after_a_while) {
+    SeenWrites table({.max_keys = 10, .deletions_for = 10s});
     table.tell("k", seen(5, 1, start));
     table.tell_absent("k", 6, start);
     table.tell_absent("other", 6, start + 9s);
@@ -105,8 +105,8 @@ TEST(SeenTable, forgets_deletions_after_a_while) {
     EXPECT_EQ(table.find("k")->write, 3u) << "it was made again";
 }
 
-TEST(SeenTable, names_what_is_due_in_order) {
-    SeenTable table({});
+TEST(SeenWrites, names_what_is_due_in_order) {
+    SeenWrites table({});
     table.tell("b", seen(1, 1, start, start + 2s));
     table.tell("a", seen(2, 2, start, start + 1s));
     table.tell("c", seen(3, 3, start, start + 3s));
@@ -118,8 +118,8 @@ TEST(SeenTable, names_what_is_due_in_order) {
     EXPECT_EQ(table.due_before(start + 9s, 10), (std::vector<std::string>{"c", "a"}));
 }
 
-TEST(SeenTable, drops_what_a_review_did_not_show_and_keeps_the_age_of_the_rest) {
-    SeenTable table({});
+TEST(SeenWrites, drops_what_a_review_did_not_show_and_keeps_the_age_of_the_rest) {
+    SeenWrites table({});
     table.tell("gone", seen(1, 1, start, start));
     table.tell("stays", seen(2, 2, start));
     table.begin_review();
@@ -132,8 +132,8 @@ TEST(SeenTable, drops_what_a_review_did_not_show_and_keeps_the_age_of_the_rest) 
     EXPECT_TRUE(table.due_before(start + 1h, 10).empty());
 }
 
-TEST(SeenTable, believes_lower_revisions_once_it_was_cleared) {
-    SeenTable table({});
+TEST(SeenWrites, believes_lower_revisions_once_it_was_cleared) {
+    SeenWrites table({});
     table.tell("k", seen(9, 1, start, start + 1s));
     table.tell("gone", seen(8, 2, start));
     table.tell_absent("gone", 10, start);
@@ -147,8 +147,8 @@ TEST(SeenTable, believes_lower_revisions_once_it_was_cleared) {
     EXPECT_EQ(table.find("gone")->write, 5u) << "the deletion is forgotten as well";
 }
 
-TEST(SeenTable, takes_no_more_than_there_is_room_for) {
-    SeenTable table({.max_keys = 2});
+TEST(SeenWrites, takes_no_more_than_there_is_room_for) {
+    SeenWrites table({.max_keys = 2});
     table.tell("a", seen(1, 1, start));
     table.tell("b", seen(2, 2, start));
     EXPECT_TRUE(table.full());

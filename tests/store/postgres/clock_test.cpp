@@ -49,9 +49,9 @@ TEST_F(PostgresClockTest, the_first_swap_after_a_step_is_done_or_refused_but_the
     (void)user.swap(swap_of("s", 0, user.next_write(), "y"));
     const auto read = user.fetch("s");
     ASSERT_TRUE(read);
-    user.write("s", "z", read->kept.write);
+    user.write("s", "z", read->value.write);
     server->set_clock_ahead(0);
-    user.write("s", "z", user.fetch("s")->kept.write);
+    user.write("s", "z", user.fetch("s")->value.write);
 }
 
 TEST_F(PostgresClockTest, nothing_is_forgotten_right_after_a_step) {
@@ -67,8 +67,8 @@ TEST_F(PostgresClockTest, nothing_is_forgotten_right_after_a_step) {
     server->set_clock_ahead(7200);
     ASSERT_TRUE(user.fetch("kept"));
     user.run_for(1s);
-    EXPECT_EQ(user.fetch("kept")->kept.write, swap.becomes);
-    EXPECT_TRUE(user.until([&] { return user.fetch("kept")->kept.write == 0; })) << "in the end it is";
+    EXPECT_EQ(user.fetch("kept")->value.write, swap.becomes);
+    EXPECT_TRUE(user.until([&] { return user.fetch("kept")->value.write == 0; })) << "in the end it is";
 }
 
 }  // namespace

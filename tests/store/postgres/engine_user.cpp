@@ -47,12 +47,12 @@ Result<Swapped> EngineUser::swap(const Swap& swap) {
     return answer<Swapped>([&](auto reply) { engine_->swap(swap, std::move(reply)); });
 }
 
-Result<Sight> EngineUser::overlapping(const std::string& name, std::size_t most) {
-    return answer<Sight>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
+Result<FoundRecords> EngineUser::overlapping(const std::string& name, std::size_t most) {
+    return answer<FoundRecords>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
 }
 
-Result<Sight> EngineUser::of_holder(const std::string& holder, std::size_t most) {
-    return answer<Sight>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+Result<FoundRecords> EngineUser::of_holder(const std::string& holder, std::size_t most) {
+    return answer<FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
 }
 
 Result<Page> EngineUser::scan(const std::string& prefix, const std::string& after, std::size_t most, Kind kind) {

@@ -45,8 +45,8 @@ class EngineUser final : public core::EngineListener {
     }
     Result<core::Reading> fetch(const std::string& name, core::Kind kind = core::Kind::record);
     Result<core::Swapped> swap(const core::Swap& swap);
-    Result<core::Sight> overlapping(const std::string& name, std::size_t most = 100);
-    Result<core::Sight> of_holder(const std::string& holder, std::size_t most = 100);
+    Result<core::FoundRecords> overlapping(const std::string& name, std::size_t most = 100);
+    Result<core::FoundRecords> of_holder(const std::string& holder, std::size_t most = 100);
     Result<core::Page> scan(const std::string& prefix, const std::string& after, std::size_t most,
                             core::Kind kind = core::Kind::record);
     Result<std::vector<std::string>> overdue();

@@ -55,7 +55,7 @@ TEST(PostgresFaults, a_server_that_shuts_down_is_told_and_goes_on_in_its_history
     ASSERT_TRUE(user.until_reachable());
     EXPECT_EQ(user.hello.history, first.history);
     EXPECT_GT(user.hello.position, first.position);
-    EXPECT_EQ(user.fetch("r")->kept.bytes, "one");
+    EXPECT_EQ(user.fetch("r")->value.bytes, "one");
 }
 
 TEST(PostgresFaults, the_history_is_the_same_for_all_fronts_of_a_server) {
@@ -85,7 +85,7 @@ TEST(PostgresFaults, a_server_that_is_stopped_costs_the_time_out_and_then_nothin
     ASSERT_TRUE(user.until_reachable());
     const auto read = user.fetch("r");
     ASSERT_TRUE(read) << read.error().message;
-    user.write("r", "three", read->kept.write);
+    user.write("r", "three", read->value.write);
 }
 
 TEST(PostgresFaults, a_swap_that_lay_in_a_buffer_for_too_long_never_takes_effect) {
@@ -99,7 +99,7 @@ TEST(PostgresFaults, a_swap_that_lay_in_a_buffer_for_too_long_never_takes_effect
     server.thaw();
     ASSERT_TRUE(user.until_reachable());
     user.run_for(1s);
-    EXPECT_EQ(user.fetch("r")->kept.write, first);
+    EXPECT_EQ(user.fetch("r")->value.write, first);
 }
 
 TEST(PostgresFaults, a_swap_whose_answer_was_lost_is_seen_in_what_is_there) {
@@ -188,7 +188,7 @@ TEST(PostgresFaults, no_swap_that_was_answered_is_lost_when_all_of_it_is_killed)
         for (const auto& [name, write] : written) {
             const auto read = user.fetch(name);
             ASSERT_TRUE(read) << read.error().message;
-            ASSERT_EQ(read->kept.write, write) << name;
+            ASSERT_EQ(read->value.write, write) << name;
         }
         user.why.clear();
     }
@@ -253,13 +253,13 @@ TEST(PostgresFaults, a_row_that_somebody_keeps_locked_fails_in_time_and_the_othe
         const auto swapped = user.swap(swap_of("free", free, user.next_write(), "y"));
         ASSERT_TRUE(swapped) << swapped.error().message;
         ASSERT_TRUE(swapped->done);
-        free = user.fetch("free")->kept.write;
+        free = user.fetch("free")->value.write;
         ++others;
     }
     EXPECT_GT(others, 10);
     EXPECT_NE(why.find("locked"), std::string::npos) << why;
     ASSERT_TRUE(user.until([&] { return failed == 20; }));
-    EXPECT_EQ(user.fetch("locked")->kept.write, locked) << "whoever only looks need not wait";
+    EXPECT_EQ(user.fetch("locked")->value.write, locked) << "whoever only looks need not wait";
     session.run("COMMIT");
     user.write("locked", "z", locked);
     EXPECT_TRUE(user.reachable);
@@ -303,9 +303,9 @@ TEST(PostgresFaults, what_was_due_is_not_shown_as_over_while_it_is_being_extende
         ++answered;
         EXPECT_EQ(bytes, "long");
     };
-    user.engine().fetch(Kind::record, "FILE:/a/**", [&](auto reading) { see(reading->kept.bytes); });
-    user.engine().overlapping("FILE:/a/b", 10, [&](auto sight) { see(sight->entries.at(0).kept.bytes); });
-    user.engine().overlapping("FILE:/**", 10, [&](auto sight) { see(sight->entries.at(1).kept.bytes); });
+    user.engine().fetch(Kind::record, "FILE:/a/**", [&](auto reading) { see(reading->value.bytes); });
+    user.engine().overlapping("FILE:/a/b", 10, [&](auto read) { see(read->entries.at(0).value.bytes); });
+    user.engine().overlapping("FILE:/**", 10, [&](auto read) { see(read->entries.at(1).value.bytes); });
     user.engine().swap(swap_of("FILE:/b", 0, user.next_write(), "x"), [&](auto swapped) { see(swapped->found.bytes); });
     user.run_for(100ms);
     EXPECT_EQ(answered, 0);
@@ -338,13 +338,13 @@ TEST(PostgresFaults, one_call_that_fails_takes_no_other_with_it) {
         if (i != 3 && i != 7) {
             ASSERT_TRUE(answer) << i << answer.error().message;
             EXPECT_TRUE(answer->done);
-            EXPECT_NE(user.fetch("r" + std::to_string(i))->kept.write, 0u);
+            EXPECT_NE(user.fetch("r" + std::to_string(i))->value.write, 0u);
             continue;
         }
         ASSERT_FALSE(answer) << i;
         EXPECT_EQ(answer.error().code, "store_unavailable");
         EXPECT_NE(answer.error().message.find("not this one"), std::string::npos);
-        EXPECT_EQ(user.fetch("r" + std::to_string(i))->kept.write, 0u);
+        EXPECT_EQ(user.fetch("r" + std::to_string(i))->value.write, 0u);
     }
     EXPECT_EQ(user.times_reachable, 1);
 }

@@ -89,13 +89,13 @@ TEST_F(PostgresGroups, of_all_kinds_are_answered_each_by_itself) {
         EXPECT_EQ(answer(name).done, std::binary_search(done.begin(), done.end(), name)) << name;
     for (const auto& [name, one] : answers)
         EXPECT_GE(one->now, now) << name;
-    EXPECT_EQ(user.fetch("new")->kept.write, becomes["new"]);
-    EXPECT_EQ(user.fetch("new")->kept.written_at, now);
-    EXPECT_EQ(user.fetch("new 2")->kept.bytes, std::string_view("\0\xff", 2));
-    EXPECT_EQ(user.fetch("changed")->kept.bytes, "changed");
-    EXPECT_EQ(user.fetch("ended")->kept.write, 0u);
-    EXPECT_EQ(user.fetch("document", Kind::document)->kept.bytes, "another kind");
-    EXPECT_EQ(user.fetch("document")->kept.bytes, "old document");
+    EXPECT_EQ(user.fetch("new")->value.write, becomes["new"]);
+    EXPECT_EQ(user.fetch("new")->value.written_at, now);
+    EXPECT_EQ(user.fetch("new 2")->value.bytes, std::string_view("\0\xff", 2));
+    EXPECT_EQ(user.fetch("changed")->value.bytes, "changed");
+    EXPECT_EQ(user.fetch("ended")->value.write, 0u);
+    EXPECT_EQ(user.fetch("document", Kind::document)->value.bytes, "another kind");
+    EXPECT_EQ(user.fetch("document")->value.bytes, "old document");
     for (const char* name : {"other", "other, ended", "there"}) {
         EXPECT_EQ(answer(name).found.write, there[name]) << name;
         EXPECT_EQ(answer(name).found.bytes, std::string("old ") + name);
@@ -103,7 +103,7 @@ TEST_F(PostgresGroups, of_all_kinds_are_answered_each_by_itself) {
     for (const char* name : {"early", "late", "late, ended", "late, new", "gone", "gone, ended"}) {
         EXPECT_EQ(answer(name).found.write, there[name]) << name;
         EXPECT_EQ(answer(name).found.bytes, "");
-        EXPECT_EQ(user.fetch(name)->kept.write, there[name]) << name;
+        EXPECT_EQ(user.fetch(name)->value.write, there[name]) << name;
     }
     for (const std::string_view holder : holders)
         EXPECT_EQ(user.of_holder(std::string(holder))->entries.size(), 3u) << "new, new 2 and changed";
@@ -124,7 +124,7 @@ TEST_F(PostgresGroups, with_the_same_row_twice_do_it_once_and_show_it_to_the_oth
     EXPECT_EQ(std::count_if(got.begin(), got.end(), [](const Swapped& one) { return one.done; }), 1);
     const auto read = user.fetch("r");
     for (const Swapped& one : got)
-        EXPECT_TRUE(one.done || one.found.write == read->kept.write);
+        EXPECT_TRUE(one.done || one.found.write == read->value.write);
 }
 
 TEST_F(PostgresGroups, of_a_thousand_renewals_are_few_transactions) {
@@ -167,7 +167,7 @@ TEST_F(PostgresGroups, whose_time_is_over_while_a_row_is_locked_are_refused_for_
     EXPECT_FALSE(answer("b").done);
     EXPECT_EQ(answer("b").found.write, there["b"]);
     EXPECT_GE(answer("b").now, now + 300ms);
-    EXPECT_EQ(user.fetch("b")->kept.bytes, "x");
+    EXPECT_EQ(user.fetch("b")->value.bytes, "x");
     for (const char* name : {"a", "c", "new"})
         EXPECT_TRUE(answer(name).done) << name;
 }
@@ -185,7 +185,7 @@ TEST_F(PostgresGroups, that_wait_for_a_row_until_the_time_of_another_is_over_do_
     ASSERT_TRUE(until_answered());
     EXPECT_TRUE(answer("locked").done);
     EXPECT_FALSE(answer("brief").done);
-    EXPECT_EQ(user.fetch("brief")->kept.write, brief);
+    EXPECT_EQ(user.fetch("brief")->value.write, brief);
 }
 
 TEST_F(PostgresGroups, of_two_fronts_that_overlap_in_opposite_orders_never_block_each_other_and_lose_no_write) {
@@ -225,8 +225,8 @@ TEST_F(PostgresGroups, of_two_fronts_that_overlap_in_opposite_orders_never_block
         std::size_t there = 0;
         const auto page = one->scan("r", "", 1000);
         ASSERT_TRUE(page) << page.error().message;
-        for (const NamedKept& entry : page->entries) {
-            ASSERT_EQ(entry.kept.write, known[entry.name]) << entry.name;
+        for (const NamedValue& entry : page->entries) {
+            ASSERT_EQ(entry.value.write, known[entry.name]) << entry.name;
             ++there;
         }
         ASSERT_EQ(there, static_cast<std::size_t>(std::count_if(known.begin(), known.end(),

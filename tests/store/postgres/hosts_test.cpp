@@ -21,7 +21,7 @@ TEST(PostgresHosts, of_which_the_first_is_down_are_one_engine) {
     user.write("r", "x");
     EngineUser directly(up.url());
     ASSERT_TRUE(directly.until_reachable()) << directly.why;
-    EXPECT_EQ(directly.fetch("r")->kept.bytes, "x");
+    EXPECT_EQ(directly.fetch("r")->value.bytes, "x");
     EXPECT_EQ(directly.hello.history, user.hello.history);
 }
 
@@ -55,7 +55,7 @@ TEST(PostgresHosts, go_on_with_the_standby_once_it_was_promoted) {
     at_standby.run("SELECT pg_promote()");
     ASSERT_TRUE(user.until_reachable());
     EXPECT_NE(user.hello.history, history);
-    EXPECT_EQ(user.fetch("r")->kept.bytes, "x");
+    EXPECT_EQ(user.fetch("r")->value.bytes, "x");
 }
 
 TEST(PostgresHosts, of_which_the_one_that_took_over_lacks_what_the_other_had_answered_refuse_every_swap) {
@@ -85,8 +85,8 @@ TEST(PostgresHosts, of_which_the_one_that_took_over_lacks_what_the_other_had_ans
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().code, store_lost);
     }
-    EXPECT_EQ(after.fetch("early")->kept.write, early);
-    EXPECT_EQ(after.fetch("late")->kept.write, 0u);
+    EXPECT_EQ(after.fetch("early")->value.write, early);
+    EXPECT_EQ(after.fetch("late")->value.write, 0u);
 }
 
 TEST(PostgresHosts, have_on_the_synchronous_standby_whatever_position_was_said_with_a_swap_that_is_done) {

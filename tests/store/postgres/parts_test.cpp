@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "store/cas/engine.h"
+#include "store/postgres/answers.h"
 #include "store/postgres/notices.h"
 #include "store/postgres/params.h"
 #include "store/postgres/postgres_engine.h"
-#include "store/postgres/server_clock.h"
 
 namespace holdfast::postgres {
 namespace {

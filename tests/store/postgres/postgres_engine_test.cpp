@@ -16,10 +16,10 @@ class PostgresEngineTest : public testing::Test {
     void SetUp() override { ASSERT_TRUE(user.until_reachable()) << user.why; }
 
     EngineTime now() { return user.fetch("nothing")->now; }
-    std::vector<std::string> names(const Result<Sight>& sight) {
+    std::vector<std::string> names(const Result<FoundRecords>& read) {
         std::vector<std::string> found;
-        if (sight)
-            for (const NamedKept& entry : sight->entries)
+        if (read)
+            for (const NamedValue& entry : read->entries)
                 found.push_back(entry.name);
         std::sort(found.begin(), found.end());
         return found;
@@ -60,8 +60,8 @@ TEST_F(PostgresEngineTest, swaps_many_at_once_only_where_the_marker_is_still_wha
 TEST_F(PostgresEngineTest, keeps_what_was_swapped_in_and_shows_it_with_its_time) {
     const auto before = user.fetch("r");
     ASSERT_TRUE(before) << before.error().message;
-    EXPECT_EQ(before->kept.write, 0u);
-    EXPECT_EQ(before->kept.bytes, "");
+    EXPECT_EQ(before->value.write, 0u);
+    EXPECT_EQ(before->value.bytes, "");
 
     Swap swap = swap_of("r", 0, 0xffff'ff00'0000'0001, std::string_view("a\0b\xff", 4));
     swap.written_at = before->now;
@@ -72,9 +72,9 @@ TEST_F(PostgresEngineTest, keeps_what_was_swapped_in_and_shows_it_with_its_time)
 
     const auto after = user.fetch("r");
     ASSERT_TRUE(after) << after.error().message;
-    EXPECT_EQ(after->kept.write, 0xffff'ff00'0000'0001);
-    EXPECT_EQ(after->kept.written_at, before->now);
-    EXPECT_EQ(after->kept.bytes, std::string_view("a\0b\xff", 4));
+    EXPECT_EQ(after->value.write, 0xffff'ff00'0000'0001);
+    EXPECT_EQ(after->value.written_at, before->now);
+    EXPECT_EQ(after->value.bytes, std::string_view("a\0b\xff", 4));
     EXPECT_GE(after->now, swapped->now);
 }
 
@@ -105,8 +105,8 @@ TEST_F(PostgresEngineTest, refuses_a_swap_of_what_is_not_there_and_shows_what_is
     ASSERT_TRUE(absent) << absent.error().message;
     EXPECT_FALSE(absent->done);
     EXPECT_EQ(absent->found.write, 0u);
-    EXPECT_EQ(user.fetch("s")->kept.write, 0u);
-    EXPECT_EQ(user.fetch("r")->kept.bytes, "one");
+    EXPECT_EQ(user.fetch("s")->value.write, 0u);
+    EXPECT_EQ(user.fetch("r")->value.bytes, "one");
 }
 
 TEST_F(PostgresEngineTest, refuses_a_swap_at_the_wrong_time_and_says_only_that_the_write_is_as_expected) {
@@ -126,8 +126,8 @@ TEST_F(PostgresEngineTest, refuses_a_swap_at_the_wrong_time_and_says_only_that_t
                 EXPECT_EQ(swapped->found.write, swap.expected);
                 EXPECT_EQ(swapped->found.bytes, "");
             }
-    EXPECT_EQ(user.fetch("r")->kept.write, first);
-    EXPECT_EQ(user.fetch("s")->kept.write, 0u);
+    EXPECT_EQ(user.fetch("r")->value.write, first);
+    EXPECT_EQ(user.fetch("s")->value.write, 0u);
 
     Swap swap = swap_of("r", first, user.next_write(), "two");
     swap.from = about - 1h;
@@ -138,7 +138,7 @@ TEST_F(PostgresEngineTest, refuses_a_swap_at_the_wrong_time_and_says_only_that_t
 TEST_F(PostgresEngineTest, forgets_what_is_swapped_for_nothing) {
     const WriteId first = user.write("r", "one");
     EXPECT_TRUE(user.swap(swap_of("r", first, user.next_write(), ""))->done);
-    EXPECT_EQ(user.fetch("r")->kept.write, 0u);
+    EXPECT_EQ(user.fetch("r")->value.write, 0u);
     EXPECT_TRUE(user.swap(swap_of("r", 0, user.next_write(), ""))->done) << "nothing for nothing";
     const WriteId second = user.write("r", "two");
     const auto old = user.swap(swap_of("r", first, user.next_write(), "three"));
@@ -152,20 +152,20 @@ TEST_F(PostgresEngineTest, keeps_documents_apart_from_records) {
     Swap swap = swap_of("x", 0, user.next_write(), "document");
     swap.kind = Kind::document;
     EXPECT_TRUE(user.swap(swap)->done);
-    EXPECT_EQ(user.fetch("x")->kept.bytes, "record");
-    EXPECT_EQ(user.fetch("x", Kind::document)->kept.bytes, "document");
+    EXPECT_EQ(user.fetch("x")->value.bytes, "record");
+    EXPECT_EQ(user.fetch("x", Kind::document)->value.bytes, "document");
     EXPECT_EQ(user.scan("", "", 10)->entries.size(), 1u);
-    EXPECT_EQ(user.scan("", "", 10, Kind::document)->entries.at(0).kept.bytes, "document");
+    EXPECT_EQ(user.scan("", "", 10, Kind::document)->entries.at(0).value.bytes, "document");
 }
 
 TEST_F(PostgresEngineTest, takes_names_and_contents_of_any_bytes) {
     const std::string name("@ns/\0\xff\xfe';--\\x00 \xc3\xa4", 17);
     const std::string large(1'000'000, '\xee');
     const WriteId write = user.write(name, large);
-    EXPECT_EQ(user.fetch(name)->kept.bytes, large);
+    EXPECT_EQ(user.fetch(name)->value.bytes, large);
     EXPECT_EQ(user.scan("@ns/", "", 10)->entries.at(0).name, name);
     user.write(name, "small", write);
-    EXPECT_EQ(user.fetch(name)->kept.bytes, "small");
+    EXPECT_EQ(user.fetch(name)->value.bytes, "small");
 }
 
 TEST_F(PostgresEngineTest, of_many_who_swap_the_same_at_once_one_has_done_it) {
@@ -195,7 +195,7 @@ TEST_F(PostgresEngineTest, of_many_who_swap_the_same_at_once_one_has_done_it) {
         }
         ASSERT_TRUE(user.until([&] { return answered == 20; }));
         ASSERT_EQ(done, 1);
-        ASSERT_EQ(user.fetch("contended")->kept.write, last);
+        ASSERT_EQ(user.fetch("contended")->value.write, last);
     }
     EXPECT_EQ(raced, 50 * 19);
 }
@@ -258,7 +258,7 @@ TEST_F(PostgresEngineTest, shows_all_names_that_begin_alike_page_by_page) {
         const auto page = user.scan("p/", after, 10);
         ASSERT_TRUE(page) << page.error().message;
         ASSERT_LE(page->entries.size(), 10u);
-        for (const NamedKept& entry : page->entries)
+        for (const NamedValue& entry : page->entries)
             found.push_back(entry.name);
         after = page->next;
     } while (!after.empty());
@@ -278,17 +278,17 @@ TEST_F(PostgresEngineTest, shows_large_records_on_short_pages_and_no_more_at_onc
         const auto page = user.scan("FILE:/r/", after, 1000);
         ASSERT_TRUE(page) << page.error().message;
         ASSERT_LE(page->entries.size(), 10u);
-        for (const NamedKept& entry : page->entries)
+        for (const NamedValue& entry : page->entries)
             EXPECT_EQ(entry.name, "FILE:/r/" + std::to_string(101 + found++));
         ++pages;
         after = page->next;
     } while (!after.empty());
     EXPECT_EQ(found, 70u);
     EXPECT_LE(pages, 10u);
-    for (const auto& sight : {user.of_holder("ann"), user.overlapping("FILE:/r/**")}) {
-        ASSERT_FALSE(sight);
-        EXPECT_EQ(sight.error().code, "store_unavailable");
-        EXPECT_NE(sight.error().message.find("too large"), std::string::npos) << sight.error().message;
+    for (const auto& read : {user.of_holder("ann"), user.overlapping("FILE:/r/**")}) {
+        ASSERT_FALSE(read);
+        EXPECT_EQ(read.error().code, "store_unavailable");
+        EXPECT_NE(read.error().message.find("too large"), std::string::npos) << read.error().message;
     }
     EXPECT_EQ(user.of_holder("ann", 50)->entries.size(), 50u);
     EXPECT_TRUE(user.reachable);
@@ -399,7 +399,7 @@ TEST_F(PostgresEngineTest, a_thousand_calls_of_one_turn_are_few_transactions) {
     for (const auto& [name, write] : written)
         user.engine().fetch(Kind::record, name, [&, wanted = write](Result<Reading> reading) {
             ASSERT_TRUE(reading) << reading.error().message;
-            EXPECT_EQ(reading->kept.write, wanted);
+            EXPECT_EQ(reading->value.write, wanted);
             ++read;
         });
     ASSERT_TRUE(user.until([&] { return read == 1000; }));
@@ -503,9 +503,9 @@ TEST_F(PostgresEngineTest, swaps_nothing_where_it_has_not_come_as_far_as_it_must
             EXPECT_NE(lost.error().message.find("write-ahead log"), std::string::npos) << lost.error().message;
         }
     }
-    EXPECT_EQ(user.fetch("made")->kept.write, 0u);
-    EXPECT_EQ(user.fetch("changed")->kept.write, first);
-    EXPECT_EQ(user.fetch("ended")->kept.write, other);
+    EXPECT_EQ(user.fetch("made")->value.write, 0u);
+    EXPECT_EQ(user.fetch("changed")->value.write, first);
+    EXPECT_EQ(user.fetch("ended")->value.write, other);
     const Position there = user.fetch("r")->position;
     EXPECT_TRUE(user.swap(swap("made", 0, "y", there))->done);
     EXPECT_TRUE(user.swap(swap("changed", first, "y", there))->done);

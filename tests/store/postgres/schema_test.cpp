@@ -76,9 +76,9 @@ TEST(PostgresSchema, of_version_1_is_taken_over_with_all_that_is_in_it) {
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable()) << user.why;
     EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "5");
-    EXPECT_EQ(user.fetch("old")->kept.write, 7u);
-    EXPECT_EQ(user.fetch("old")->kept.bytes, "bytes");
-    EXPECT_EQ(user.fetch("old")->kept.written_at.time_since_epoch(), 5ns);
+    EXPECT_EQ(user.fetch("old")->value.write, 7u);
+    EXPECT_EQ(user.fetch("old")->value.bytes, "bytes");
+    EXPECT_EQ(user.fetch("old")->value.written_at.time_since_epoch(), 5ns);
     EXPECT_EQ(user.of_holder("ann")->entries.size(), 1u);
     EXPECT_FALSE(user.swap(swap_of("old", 0, user.next_write(), "x"))->done) << "it is still held";
     user.write("old", "newer", 7);
@@ -128,7 +128,7 @@ TEST(PostgresSchema, of_version_4_is_taken_over_and_of_no_use_any_more_to_its_fr
     EXPECT_EQ(session.run("SELECT count(*) FROM pg_proc WHERE pronamespace = '" + schema +
                           "'::regnamespace AND proname IN ('swap', 'fetch')"),
               "2");
-    EXPECT_EQ(user.fetch("old")->kept.write, kept);
+    EXPECT_EQ(user.fetch("old")->value.write, kept);
     user.write("old", "newer", kept);
 }
 
@@ -141,7 +141,7 @@ TEST(PostgresSchema, one_that_is_dropped_while_it_is_used_is_made_again) {
     session.run("SET client_min_messages = error; DROP SCHEMA " + schema + " CASCADE");
     EXPECT_TRUE(user.until([&] {
         const auto read = user.fetch("r");
-        return read && read->kept.write == 0;
+        return read && read->value.write == 0;
     }));
     user.write("r", "y");
 }
@@ -240,7 +240,7 @@ TEST(PostgresSchema, a_standby_is_no_engine_until_it_is_promoted_and_then_in_ano
     PostgresSession(standby.url()).run("SELECT pg_promote()");
     ASSERT_TRUE(user.until_reachable());
     EXPECT_NE(user.hello.history, before.hello.history);
-    EXPECT_EQ(user.fetch("r")->kept.bytes, "x");
+    EXPECT_EQ(user.fetch("r")->value.bytes, "x");
 }
 
 TEST(PostgresSchema, large_answers_come_through_tls_whole) {
@@ -252,7 +252,7 @@ TEST(PostgresSchema, large_answers_come_through_tls_whole) {
     for (const std::size_t size : {10, 8'000, 16'384, 20'000, 100'000, 1'000'000}) {
         const auto read = user.fetch("r" + std::to_string(size));
         ASSERT_TRUE(read) << size << " " << read.error().message;
-        EXPECT_EQ(read->kept.bytes.size(), size);
+        EXPECT_EQ(read->value.bytes.size(), size);
     }
     EXPECT_EQ(user.scan("", "", 100)->entries.size(), 6u);
     EXPECT_EQ(PostgresSession(server.url())

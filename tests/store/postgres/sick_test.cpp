@@ -152,7 +152,7 @@ TEST_F(PostgresHungStandby, takes_no_commit_whose_wait_was_cancelled_for_one_tha
     })) << "its session says that it was cancelled a moment before others can see it";
     const auto read = patient.fetch("cancelled");
     ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(read->kept.write, becomes) << "what it did is seen by who looks";
+    EXPECT_EQ(read->value.write, becomes) << "what it did is seen by who looks";
 }
 
 TEST_F(PostgresHungStandby, lets_no_commit_take_effect_long_after_its_call_has_failed) {
@@ -164,7 +164,7 @@ TEST_F(PostgresHungStandby, lets_no_commit_take_effect_long_after_its_call_has_f
     ASSERT_TRUE(user.until_unreachable());
     standby.thaw();
     ASSERT_TRUE(user.until_reachable());
-    EXPECT_EQ(user.fetch("s")->kept.write, becomes);
+    EXPECT_EQ(user.fetch("s")->value.write, becomes);
 }
 
 // ---- other troubles ----
@@ -193,7 +193,7 @@ class PostgresSick : public testing::Test {
         ASSERT_TRUE(user.until_reachable());
         const auto read = user.fetch("r");
         ASSERT_TRUE(read) << read.error().message;
-        EXPECT_EQ(read->kept.write, written);
+        EXPECT_EQ(read->value.write, written);
         user.write("s", "x");
         EXPECT_TRUE(user.reachable);
     }

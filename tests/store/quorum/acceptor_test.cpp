@@ -40,7 +40,7 @@ class AcceptorTest : public ::testing::Test {
     static Ballot ballot(std::uint64_t counter, NodeIndex node = 0) { return {counter, 1, node}; }
     Vote prepare(Ballot number) { return acceptor->prepare({"r", number}).value(); }
     Vote accept(Ballot number, const Record& record, Ballot next = {}) {
-        return acceptor->accept({"r", number, next, depart(record, now)}).value();
+        return acceptor->accept({"r", number, next, to_relative(record, now)}).value();
     }
     Record record_of(Token token, Duration ttl = 10s) const {
         Record record;
@@ -83,10 +83,10 @@ TEST_F(AcceptorTest, lets_nobody_promise_the_next_ballot_to_another) {
 
 TEST_F(AcceptorTest, answers_a_doubled_accept_as_before_and_changes_nothing) {  // Q12
     const Record record = record_of(1);
-    const RelativeRecord travelling = depart(record, now);
-    ASSERT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), travelling})->granted);
+    const RelativeRecord relative = to_relative(record, now);
+    ASSERT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), relative})->granted);
     at(now + 3s);
-    EXPECT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), travelling})->granted);
+    EXPECT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), relative})->granted);
     EXPECT_EQ(prepare(ballot(7)).record.record.leases.at(0).expires_at, Instant{7s});
 }
 
@@ -129,7 +129,7 @@ TEST_F(AcceptorTest, says_nothing_while_it_is_silent) {  // Q10
     EXPECT_EQ(acceptor->silent_for(), 1ns);
     EXPECT_FALSE(acceptor->prepare({"r", ballot(10'000)}));
     EXPECT_FALSE(acceptor->accept({"r", ballot(10'000), {}, {}}));
-    EXPECT_FALSE(acceptor->look({1, Look::Kind::of_holder, "alice", 10}));
+    EXPECT_FALSE(acceptor->answer({1, ReadRequest::Kind::of_holder, "alice", 10}));
     at(start + config.silence());
     EXPECT_EQ(acceptor->silent_for(), 0ns);
     EXPECT_TRUE(prepare(ballot(10'000)).granted);
@@ -160,7 +160,7 @@ TEST_F(AcceptorTest, grants_no_token_and_no_ballot_that_a_restart_would_forget) 
 TEST_F(AcceptorTest, reports_the_highest_token_of_all_registers_and_lives) {  // Q11
     begin({}, 500);
     EXPECT_EQ(prepare(ballot(1)).highest_token, 500U);
-    ASSERT_TRUE(acceptor->accept({"other", ballot(2), {}, depart(record_of(700), now)})->granted);
+    ASSERT_TRUE(acceptor->accept({"other", ballot(2), {}, to_relative(record_of(700), now)})->granted);
     EXPECT_EQ(prepare(ballot(2)).highest_token, 700U);
 }
 
@@ -198,15 +198,16 @@ TEST_F(AcceptorTest, hands_its_state_to_its_next_life) {  // Q10
 TEST_F(AcceptorTest, shows_what_overlaps_and_says_when_there_is_more) {
     for (std::uint64_t i = 0; i < 3; ++i)
         ASSERT_TRUE(
-            acceptor->accept({"FILE:/a/" + std::to_string(i), ballot(1), {}, depart(record_of(i + 1), now)})->granted);
-    const auto all = acceptor->look({1, Look::Kind::overlapping, "FILE:/a/**", 3});
+            acceptor->accept({"FILE:/a/" + std::to_string(i), ballot(1), {}, to_relative(record_of(i + 1), now)})
+                ->granted);
+    const auto all = acceptor->answer({1, ReadRequest::Kind::overlapping, "FILE:/a/**", 3});
     EXPECT_EQ(all->entries.size(), 3U);
     EXPECT_FALSE(all->cut);
-    const auto two = acceptor->look({2, Look::Kind::overlapping, "FILE:/a/**", 2});
+    const auto two = acceptor->answer({2, ReadRequest::Kind::overlapping, "FILE:/a/**", 2});
     EXPECT_EQ(two->entries.size(), 2U);
     EXPECT_TRUE(two->cut);
-    EXPECT_EQ(acceptor->look({3, Look::Kind::of_holder, "alice", 10})->entries.size(), 3U);
-    EXPECT_TRUE(acceptor->look({4, Look::Kind::overlapping, "FILE:/b/**", 3})->entries.empty());
+    EXPECT_EQ(acceptor->answer({3, ReadRequest::Kind::of_holder, "alice", 10})->entries.size(), 3U);
+    EXPECT_TRUE(acceptor->answer({4, ReadRequest::Kind::overlapping, "FILE:/b/**", 3})->entries.empty());
 }
 
 TEST_F(AcceptorTest, does_not_hear_strangers) {

@@ -59,7 +59,7 @@ class ChangesTest : public testing::Test {
     /// As of a proposer at this moment; it arrives `late`.
     Accept message(const Record& record, Duration late = 2ms) {
         const Ballot ballot{++counter_, 1, 1};
-        const Accept accept{"r", ballot, ballot, depart(record, now_)};
+        const Accept accept{"r", ballot, ballot, to_relative(record, now_)};
         pass(late);
         return accept;
     }

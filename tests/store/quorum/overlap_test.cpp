@@ -51,7 +51,7 @@ TEST(QuorumOverlap, looks_around_after_a_renewal_and_not_for_a_release) {
     const Token token = cluster.acquired(0, "FILE:/a/b", {"alice"});
     std::size_t looks = 0;
     cluster.fate = [&](const Envelope& envelope) {
-        looks += std::holds_alternative<Look>(envelope.message);
+        looks += std::holds_alternative<ReadRequest>(envelope.message);
         return Cluster::Fate::deliver;
     };
     const auto renewed = cluster.renew(0, "FILE:/a/b", token, "alice");

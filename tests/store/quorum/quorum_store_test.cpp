@@ -418,7 +418,7 @@ TEST(QuorumStore, drops_messages_that_fit_nothing) {  // Q12
     cluster.store(0).receive({1, 0, 1, 1, vote});
     cluster.store(0).receive({9, 0, 1, 1, Prepare{"r", {1, 1, 9}}});
     cluster.store(0).receive({1, 2, 1, 1, Prepare{"r", {1, 1, 1}}});
-    cluster.store(0).receive({1, 0, 1, 1, Seen{}});
+    cluster.store(0).receive({1, 0, 1, 1, ReadReply{}});
     EXPECT_EQ(cluster.sent, before);
 }
 

@@ -44,7 +44,7 @@ TEST(RedisClusterEngine, does_everything_on_the_master_of_one_slot) {
         EXPECT_EQ(cluster.plain(i)({"DBSIZE"}).number > 0, i == home);
     const auto reading = other.fetch("FILE:/x/7");
     ASSERT_TRUE(reading) << reading.error().message;
-    EXPECT_EQ(reading->kept.write, 7U);
+    EXPECT_EQ(reading->value.write, 7U);
     EXPECT_LT(reading->position, 50U) << "swaps share calls of the script";
     EXPECT_FALSE(other.swap({.name = "FILE:/x/7", .becomes = 1000})->done);
     EXPECT_EQ(EngineRig::names(other.of_holder("h", 1000)).size(), 300U);
@@ -137,9 +137,9 @@ TEST(RedisClusterEngine, waits_while_its_slot_moves_and_goes_on_where_it_is_then
         cluster.end_move(slot, from, to);
         ASSERT_TRUE(rig.until([&] { return rig.fetch(Writers::name(0)) && rig.hello.history != history; }));
         EXPECT_EQ(rig.hello.history.find(cluster.id(to)), 0U);
-        EXPECT_EQ(rig.fetch("fresh")->kept.write, 0U);
+        EXPECT_EQ(rig.fetch("fresh")->value.write, 0U);
         for (std::size_t i = 0; i < writers.last.size(); ++i)
-            EXPECT_EQ(rig.fetch(Writers::name(i))->kept.write, writers.last[i]) << i;
+            EXPECT_EQ(rig.fetch(Writers::name(i))->value.write, writers.last[i]) << i;
         EXPECT_GE(rig.fetch("x")->position, writers.position) << "the counter moved along";
     }
     EXPECT_TRUE(writers.write().empty()) << writers.why.message;

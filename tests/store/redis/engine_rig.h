@@ -84,11 +84,11 @@ class EngineRig final : public core::EngineListener {
     Result<core::Swapped> swap(const Write& write) {
         return wait<core::Swapped>([&](auto reply) { start_swap(write, std::move(reply)); });
     }
-    Result<core::Sight> overlapping(const std::string& name, std::size_t most = 100) {
-        return wait<core::Sight>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
+    Result<core::FoundRecords> overlapping(const std::string& name, std::size_t most = 100) {
+        return wait<core::FoundRecords>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
     }
-    Result<core::Sight> of_holder(const std::string& holder, std::size_t most = 100) {
-        return wait<core::Sight>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+    Result<core::FoundRecords> of_holder(const std::string& holder, std::size_t most = 100) {
+        return wait<core::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
     }
     Result<core::Page> scan(Kind kind, const std::string& prefix, const std::string& after, std::size_t most) {
         return wait<core::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });

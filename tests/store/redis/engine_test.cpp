@@ -24,7 +24,7 @@ class RedisEngineTest : public testing::Test {
 TEST_F(RedisEngineTest, shows_what_was_written_and_when) {
     const auto nothing = rig.fetch("x");
     ASSERT_TRUE(nothing) << nothing.error().message;
-    EXPECT_EQ(nothing->kept.write, 0U);
+    EXPECT_EQ(nothing->value.write, 0U);
     const EngineTime written{nothing->now + 123ns};
     const WriteId write = 0xfedcba9876543210;
     const std::string bytes("a\0b\r\n", 5);
@@ -34,10 +34,10 @@ TEST_F(RedisEngineTest, shows_what_was_written_and_when) {
     EXPECT_GE(swapped->now, nothing->now);
     const auto reading = rig.fetch("x");
     ASSERT_TRUE(reading) << reading.error().message;
-    EXPECT_EQ(reading->kept.write, write);
-    EXPECT_EQ(reading->kept.written_at, written) << "to the nanosecond";
-    EXPECT_EQ(reading->kept.bytes, bytes);
-    EXPECT_EQ(rig.fetch("x", Kind::document)->kept.write, 0U) << "records and documents are apart";
+    EXPECT_EQ(reading->value.write, write);
+    EXPECT_EQ(reading->value.written_at, written) << "to the nanosecond";
+    EXPECT_EQ(reading->value.bytes, bytes);
+    EXPECT_EQ(rig.fetch("x", Kind::document)->value.write, 0U) << "records and documents are apart";
 }
 
 TEST_F(RedisEngineTest, says_redis_own_time) {
@@ -91,7 +91,7 @@ TEST_F(RedisEngineTest, leaves_nothing_where_there_is_nothing_to_keep) {
     ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1})->done);
     ASSERT_TRUE(rig.swap({.name = "x", .expected = 1, .becomes = 2, .bytes = ""})->done);
     EXPECT_EQ(PlainRedis(redis.port())({"EXISTS", "holdfast:r:x"}).number, 0);
-    EXPECT_EQ(rig.fetch("x")->kept.write, 0U);
+    EXPECT_EQ(rig.fetch("x")->value.write, 0U);
     EXPECT_TRUE(rig.swap({.name = "x", .becomes = 3})->done);
 }
 
@@ -119,13 +119,13 @@ TEST_F(RedisEngineTest, forgets_a_record_from_its_end_on_and_not_before) {
     while (was_there) {
         const auto reading = rig.fetch("x");
         ASSERT_TRUE(reading) << reading.error().message;
-        was_there = reading->kept.write == 1;
+        was_there = reading->value.write == 1;
         if (!was_there) {
             EXPECT_GE(reading->now, end);
         }
         ASSERT_LT(reading->now, end + 60s);
     }
-    EXPECT_EQ(rig.fetch("d", Kind::document)->kept.write, 2U) << "a document has no end";
+    EXPECT_EQ(rig.fetch("d", Kind::document)->value.write, 2U) << "a document has no end";
 }
 
 TEST_F(RedisEngineTest, lets_one_of_two_win_who_write_at_once) {
@@ -146,7 +146,7 @@ TEST_F(RedisEngineTest, lets_one_of_two_win_who_write_at_once) {
         ASSERT_NE(outcomes[0].second, outcomes[1].second);
         expected = outcomes[0].second ? outcomes[0].first : outcomes[1].first;
     }
-    EXPECT_EQ(rig.fetch("x")->kept.write, expected);
+    EXPECT_EQ(rig.fetch("x")->value.write, expected);
 }
 
 TEST_F(RedisEngineTest, tells_everyone_what_took_effect_and_nothing_else) {
@@ -228,7 +228,7 @@ TEST_F(RedisEngineTest, decides_on_each_swap_of_one_call_by_itself) {
     EXPECT_EQ(outcomes.at("gone")->found.write, 0U);
     EXPECT_EQ(outcomes.at("early")->found.write, 0U);
     EXPECT_LT(plain.info("total_reads_processed") - before, 10);
-    EXPECT_EQ(rig.fetch("fresh")->kept.write, 11U);
+    EXPECT_EQ(rig.fetch("fresh")->value.write, 11U);
     EXPECT_EQ(rig.notices, std::vector<std::string>{"told"});
 }
 
@@ -238,7 +238,7 @@ TEST_F(RedisEngineTest, is_not_confused_by_scripts_that_were_flushed) {
     const auto swapped = rig.swap({.name = "x", .expected = 1, .becomes = 2, .holders = {"h"}});
     ASSERT_TRUE(swapped) << swapped.error().message;
     EXPECT_TRUE(swapped->done);
-    EXPECT_EQ(rig.fetch("x")->kept.write, 2U);
+    EXPECT_EQ(rig.fetch("x")->value.write, 2U);
     EXPECT_EQ(EngineRig::names(rig.of_holder("h")), std::vector<std::string>{"x"});
     EXPECT_EQ(rig.told, 1) << "it was reachable throughout";
 }

@@ -19,7 +19,7 @@ TEST_F(RedisIndexTest, finds_the_records_of_a_holder) {
     EXPECT_EQ(cut->entries.size(), 1U);
     EXPECT_TRUE(cut->cut);
     EXPECT_FALSE(rig.of_holder("me", 2)->cut);
-    EXPECT_EQ(rig.of_holder("me", 1)->entries[0].kept.bytes, "bytes");
+    EXPECT_EQ(rig.of_holder("me", 1)->entries[0].value.bytes, "bytes");
 }
 
 TEST_F(RedisIndexTest, no_longer_names_a_record_that_the_holder_has_left) {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "codec/resp/resp_command.h"
-#include "store/redis/freed_holders.h"
 #include "store/redis/greeting.h"
-#include "store/redis/node_clock.h"
+#include "store/redis/indices.h"
+#include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"
 #include "store/redis/scripts.h"
 #include "store/redis/slots.h"
@@ -47,9 +47,9 @@ TEST(Stored, is_read_as_it_was_written) {
         for (const EngineTime due : {at(-1ns), at(1'700'000'000'123'456'789ns), EngineTime::max()}) {
             const auto stored = read_stored(stored_header(write, at(1'700'000'000'999'999'999ns), due) + "by\ntes");
             ASSERT_TRUE(stored);
-            EXPECT_EQ(stored->kept.write, write);
-            EXPECT_EQ(stored->kept.written_at, at(1'700'000'000'999'999'999ns));
-            EXPECT_EQ(stored->kept.bytes, "by\ntes");
+            EXPECT_EQ(stored->value.write, write);
+            EXPECT_EQ(stored->value.written_at, at(1'700'000'000'999'999'999ns));
+            EXPECT_EQ(stored->value.bytes, "by\ntes");
             EXPECT_EQ(stored->due.value_or(EngineTime::max()), due);
         }
     EXPECT_EQ(mark_of({0xc, 0xab}), "hf2 000000000000000c00000000000000ab");

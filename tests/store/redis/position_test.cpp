@@ -18,7 +18,7 @@ class RedisPosition : public testing::Test {
     /// Writes a record anew; returns the position.
     Position write(const std::string& name) {
         const auto there = rig.fetch(name);
-        const auto swapped = rig.swap({.name = name, .expected = there->kept.write, .becomes = ++writes});
+        const auto swapped = rig.swap({.name = name, .expected = there->value.write, .becomes = ++writes});
         EXPECT_TRUE(swapped && swapped->done) << name;
         return swapped ? swapped->position : 0;
     }
@@ -27,7 +27,7 @@ class RedisPosition : public testing::Test {
         ASSERT_FALSE(lost) << "it requires " << position;
         EXPECT_EQ(lost.error().code, core::store_lost);
         EXPECT_NE(lost.error().message.find("position"), std::string::npos) << lost.error().message;
-        EXPECT_EQ(rig.fetch(name)->kept.write, 0U) << "nothing was written";
+        EXPECT_EQ(rig.fetch(name)->value.write, 0U) << "nothing was written";
     }
     void restart() {
         redis.kill();

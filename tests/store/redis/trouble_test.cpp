@@ -62,7 +62,7 @@ TEST(RedisTrouble, is_found_when_it_comes_and_each_time_that_it_comes_back) {
         EXPECT_EQ(rig.told, 2 + 2 * round) << "once each";
         reading = rig.fetch("x");
         ASSERT_TRUE(reading) << reading.error().message;
-        EXPECT_EQ(reading->kept.write, 0U) << "it kept nothing";
+        EXPECT_EQ(reading->value.write, 0U) << "it kept nothing";
         ASSERT_TRUE(rig.swap({.name = "x", .becomes = 1, .holders = {"h"}})->done);
         redis.kill();
         ASSERT_TRUE(rig.down());
@@ -104,7 +104,7 @@ TEST(RedisTrouble, fails_in_time_while_it_sleeps_and_heals_when_it_wakes) {
     redis.thaw();
     ASSERT_TRUE(rig.up());
     EXPECT_EQ(rig.hello.history, history);
-    EXPECT_EQ(rig.fetch("x")->kept.write, 1U);
+    EXPECT_EQ(rig.fetch("x")->value.write, 1U);
 }
 
 TEST(RedisTrouble, is_noticed_also_when_nobody_asks) {
@@ -131,7 +131,7 @@ TEST(RedisTrouble, does_no_swap_that_it_slept_on_once_it_is_reached_again) {
         ASSERT_TRUE(at_first);
         const auto until = std::chrono::steady_clock::now() + rig.engine().swap_lingers();
         rig.until([&] { return std::chrono::steady_clock::now() > until; });
-        EXPECT_EQ(rig.fetch("x")->kept.write, at_first->kept.write) << "it was done before or never";
+        EXPECT_EQ(rig.fetch("x")->value.write, at_first->value.write) << "it was done before or never";
     }
 }
 
@@ -198,7 +198,7 @@ TEST(RedisTrouble, has_kept_what_was_written_to_its_disk_after_a_restart) {
     EXPECT_NE(rig.hello.history, history);
     const auto reading = rig.fetch("x");
     ASSERT_TRUE(reading) << reading.error().message;
-    EXPECT_EQ(reading->kept.write, 1U);
+    EXPECT_EQ(reading->value.write, 1U);
     EXPECT_EQ(reading->position, written->position);
     EXPECT_EQ(EngineRig::names(rig.of_holder("h")), std::vector<std::string>{"x"});
 }
@@ -238,8 +238,8 @@ TEST(RedisTrouble, says_that_memory_is_full_and_still_lets_go_of_what_is_there) 
     expect_refused(rig, {.name = "fresh", .becomes = 3}, "OOM command not allowed");
     expect_refused(rig, {.name = "fresh", .becomes = 4, .holders = {"h"}}, "OOM command not allowed");
     expect_refused(rig, {.name = "renewed", .expected = 2, .becomes = 5}, "OOM command not allowed");
-    EXPECT_EQ(rig.fetch("fresh")->kept.write, 0U);
-    EXPECT_EQ(rig.fetch("renewed")->kept.write, 2U);
+    EXPECT_EQ(rig.fetch("fresh")->value.write, 0U);
+    EXPECT_EQ(rig.fetch("renewed")->value.write, 2U);
     EXPECT_EQ(rig.fetch("held")->position, before);
     std::map<std::string, Result<Swapped>> outcomes;
     const auto start = [&](const Write& write) {
@@ -254,8 +254,8 @@ TEST(RedisTrouble, says_that_memory_is_full_and_still_lets_go_of_what_is_there) 
     ASSERT_TRUE(outcomes.at("held")) << outcomes.at("held").error().message;
     EXPECT_TRUE(outcomes.at("held")->done);
     EXPECT_EQ(outcomes.at("held")->position, before + 1);
-    EXPECT_EQ(rig.fetch("held")->kept.write, 0U);
-    EXPECT_EQ(rig.fetch("fresh")->kept.write, 0U);
+    EXPECT_EQ(rig.fetch("held")->value.write, 0U);
+    EXPECT_EQ(rig.fetch("fresh")->value.write, 0U);
     ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "0"}).text, "OK");
     EXPECT_TRUE(rig.swap({.name = "fresh", .becomes = 9, .holders = {"h"}})->done);
     EXPECT_EQ(rig.told, 1) << "reachable throughout";
@@ -279,7 +279,7 @@ TEST(RedisTrouble, is_left_when_it_may_evict_keys_and_says_later_that_some_were_
     ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "0"}).text, "OK");
     ASSERT_TRUE(rig.until([&] { return rig.hello.lost; })) << rig.why.message;
     ASSERT_TRUE(rig.up());
-    EXPECT_EQ(rig.fetch("x")->kept.write, 0U);
+    EXPECT_EQ(rig.fetch("x")->value.write, 0U);
 }
 
 TEST(RedisTrouble, says_what_it_is_no_longer_permitted) {
@@ -301,8 +301,8 @@ TEST(RedisTrouble, says_what_it_is_no_longer_permitted) {
         expect_refused(rig, {.name = "x", .expected = 1, .becomes = 2}, words);
         expect_refused(rig, {.name = "fresh", .becomes = 3}, words);
         ASSERT_EQ(plain({"ACL", "SETUSER", "front", given_back}).text, "OK");
-        EXPECT_EQ(rig.fetch("x")->kept.write, 1U) << taken;
-        EXPECT_EQ(rig.fetch("fresh")->kept.write, 0U) << taken;
+        EXPECT_EQ(rig.fetch("x")->value.write, 1U) << taken;
+        EXPECT_EQ(rig.fetch("fresh")->value.write, 0U) << taken;
     }
     EXPECT_EQ(rig.told, 1) << "reachable throughout";
     ASSERT_EQ(plain({"ACL", "SETUSER", "front", "resetchannels"}).text, "OK");
@@ -328,7 +328,7 @@ TEST(RedisTrouble, says_that_its_disk_fails) {
     expect_refused(rig, {.name = "x", .expected = 1, .becomes = 2}, "MISCONF");
     expect_refused(rig, {.name = "x", .expected = 1, .becomes = 2, .bytes = ""}, "MISCONF");
     expect_refused(rig, {.name = "y", .becomes = 3, .holders = {"h"}}, "MISCONF");
-    EXPECT_EQ(rig.fetch("x")->kept.write, 1U);
+    EXPECT_EQ(rig.fetch("x")->value.write, 1U);
     ASSERT_EQ(plain({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"}).text, "OK");
     EXPECT_TRUE(rig.swap({.name = "x", .expected = 1, .becomes = 4})->done);
     EXPECT_EQ(rig.told, 1) << "reachable throughout";
@@ -371,11 +371,11 @@ TEST(RedisTrouble, waits_for_replicas_if_told_to) {
     EXPECT_EQ(alone.error().code, "store_unavailable");
     EXPECT_NE(alone.error().message.find("replicas"), std::string::npos) << alone.error().message;
     EXPECT_TRUE(rig.reachable);
-    EXPECT_EQ(rig.fetch("x")->kept.write, 21U) << "it did take effect";
+    EXPECT_EQ(rig.fetch("x")->value.write, 21U) << "it did take effect";
     replica.thaw();
     EXPECT_TRUE(rig.until([&] {
         const auto now = rig.fetch("x");
-        const auto again = rig.swap({.name = "x", .expected = now->kept.write, .becomes = now->kept.write.count + 1});
+        const auto again = rig.swap({.name = "x", .expected = now->value.write, .becomes = now->value.write.count + 1});
         return again && again->done;
     }));
 }

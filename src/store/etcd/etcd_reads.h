@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "store/etcd/etcd_front.h"
+#include "store/etcd/etcd_context.h"
 
 namespace holdfast::etcd {
 
@@ -10,13 +10,13 @@ class RequestOp;
 class TxnResponse;
 
 /// The read-only operations of Engine. All are linearizable: every earlier write is seen.
-class EtcdLooks {
+class EtcdReads {
  public:
-    explicit EtcdLooks(Front& front) : front_(front) {}
+    explicit EtcdReads(EtcdContext& context) : context_(context) {}
 
     void fetch(core::Kind kind, std::string_view name, Callback<Result<core::Reading>> reply);
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::Sight>> reply);
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::Sight>> reply);
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply);
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply);
     void scan(core::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
               Callback<Result<core::Page>> reply);
 
@@ -26,14 +26,14 @@ class EtcdLooks {
     struct Holding;
 
     /// Reads all these ranges, in as few transactions as etcd allows.
-    void gather(const std::vector<KeyRange>& ranges, std::size_t most, Callback<Result<core::Sight>> reply);
+    void gather(const std::vector<KeyRange>& ranges, std::size_t most, Callback<Result<core::FoundRecords>> reply);
     void on_part(const Gathered& gathered, const GrpcAnswer& answer);
-    Result<void> add(core::Sight& sight, const KeyValue& pair, std::int64_t at);
+    Result<void> add(core::FoundRecords& read, const KeyValue& pair, std::int64_t at);
     void next_of_holder(std::shared_ptr<Holding> holding);
     void on_names(const std::shared_ptr<Holding>& holding, const GrpcAnswer& answer);
-    void on_records(const std::shared_ptr<Holding>& holding, core::Sight sight);
+    void on_records(const std::shared_ptr<Holding>& holding, core::FoundRecords read);
 
-    Front& front_;
+    EtcdContext& context_;
 };
 
 }  // namespace holdfast::etcd

@@ -1,4 +1,4 @@
-#include "store/cas/deciding.h"
+#include "store/cas/decision.h"
 
 #include <algorithm>
 

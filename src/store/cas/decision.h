@@ -4,8 +4,8 @@
 
 #include "store/cas/lost_leases.h"
 #include "store/cas/own_waiters.h"
-#include "store/cas/pending.h"
 #include "store/cas/stored_record.h"
+#include "store/store.h"
 
 namespace holdfast::core {
 

@@ -1,4 +1,6 @@
-#include "store/etcd/etcd_front.h"
+#include "store/etcd/etcd_context.h"
+
+#include <fmt/format.h>
 
 #include "etcd.pb.h"
 
@@ -9,24 +11,24 @@ Error unavailable(std::string_view why) {
 }
 
 /// A key keeps its revision or has a higher one in all replies of later revisions, and no two writes share a revision.
-bool Front::contradicts(const KeyValue& pair, const Seen& shown, std::int64_t at) const {
-    const Seen* known = seen.find(pair.key());
+bool EtcdContext::contradicts(const KeyValue& pair, const SeenWrite& shown, std::int64_t at) const {
+    const SeenWrite* known = seen.find(pair.key());
     if (known == nullptr || known->revision > at) return false;
     return known->revision > shown.revision ||
            (known->revision == shown.revision && (!known->there || known->write != shown.write));
 }
 
-Result<Front::Shown> Front::take_note(const KeyValue& pair, std::int64_t at) {
+Result<EtcdContext::ValueAt> EtcdContext::take_note(const KeyValue& pair, std::int64_t at) {
     Value value;
     const bool parsed = value.ParseFromString(pair.value());
     if (parsed && value.write().empty() && !value.content().empty())
-        return core::other_format("etcd, key '" + pair.key() + "'");
+        return core::other_format(fmt::format("etcd, key '{}'", pair.key()));
     if (!parsed || value.write().size() != core::WriteId::size || pair.mod_revision() <= 0)
-        return unavailable("the value of the key '" + pair.key() + "' was not written by Holdfast");
-    Shown shown;
+        return unavailable(fmt::format("the value of the key '{}' was not written by Holdfast", pair.key()));
+    ValueAt shown;
     shown.revision = pair.mod_revision();
     const bool there = !value.content().empty();
-    Seen write;
+    SeenWrite write;
     write.revision = pair.mod_revision();
     const core::WriteId id = core::WriteId::from_bytes(value.write());
     if (there) write.write = id;
@@ -38,22 +40,23 @@ Result<Front::Shown> Front::take_note(const KeyValue& pair, std::int64_t at) {
     write.since = own == own_writes.end() ? now() : own->second;
     if (value.has_due_in_ns() && there) write.due = write.since + Duration(value.due_in_ns());
     write.holders.assign(value.holders().begin(), value.holders().end());
-    shown.kept.written_at = seen.tell(pair.key(), std::move(write));
+    shown.value.written_at = seen.tell(pair.key(), std::move(write));
     if (!there) return shown;
-    shown.kept.write = id;
-    shown.kept.bytes = std::move(*value.mutable_content());
+    shown.value.write = id;
+    shown.value.bytes = std::move(*value.mutable_content());
     return shown;
 }
 
-Result<Front::Shown> Front::take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision) {
+Result<EtcdContext::ValueAt> EtcdContext::take_note(std::string_view key, const RangeResponse& answer,
+                                                    std::int64_t revision) {
     if (answer.kvs_size() > 0 && answer.kvs(0).key() != key)
-        return unavailable("the answer to a look is about something else");
+        return unavailable("the reply to a read is for another key");
     if (answer.kvs_size() > 0) return take_note(answer.kvs(0), revision);
     seen.tell_absent(key, revision, now());
-    return Shown{};
+    return ValueAt{};
 }
 
-void Front::leave_history() {
+void EtcdContext::leave_history() {
     seen.clear();
     leases.forget_all();
     own_writes.clear();

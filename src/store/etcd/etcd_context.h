@@ -9,7 +9,7 @@
 #include "store/etcd/etcd_keys.h"
 #include "store/etcd/etcd_link.h"
 #include "store/etcd/lease_spans.h"
-#include "store/etcd/seen_table.h"
+#include "store/etcd/seen_writes.h"
 
 namespace holdfast::etcd {
 
@@ -17,10 +17,10 @@ class KeyValue;
 class RangeResponse;
 
 /// State shared by the parts of the engine: the link to etcd, and what this front knows.
-struct Front {
+struct EtcdContext {
     EtcdKeys keys;
     EtcdLink link;
-    SeenTable seen;
+    SeenWrites seen;
     LeaseSpans leases;
     std::string connection_key;  ///< of the current connection; empty: none yet
     /// The written_at times of the writes in flight.
@@ -32,20 +32,20 @@ struct Front {
     /// Records what was just received about a key, from a reply of revision `at`, or from the watch, which may lag
     /// (`at` 0). `write` is 0 if nothing is there. Error: the value is foreign, or older than one known to have been
     /// there before that revision; then etcd is in another history.
-    struct Shown {
-        core::Kept kept;
+    struct ValueAt {
+        core::StoredValue value;
         std::int64_t revision = 0;  ///< what a write of the key must compare; 0: no key
     };
-    Result<Shown> take_note(const KeyValue& pair, std::int64_t at);
+    Result<ValueAt> take_note(const KeyValue& pair, std::int64_t at);
     /// The same for one requested key, which may not exist.
-    Result<Shown> take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision);
+    Result<ValueAt> take_note(std::string_view key, const RangeResponse& answer, std::int64_t revision);
 
     /// Forgets everything that is valid only in the previous history: revisions and etcd leases. REQUIRES: nothing is
     /// in flight.
     void leave_history();
 
  private:
-    bool contradicts(const KeyValue& pair, const Seen& shown, std::int64_t at) const;
+    bool contradicts(const KeyValue& pair, const SeenWrite& shown, std::int64_t at) const;
 };
 
 Error unavailable(std::string_view why);
@@ -55,7 +55,7 @@ template <class Response>
 Result<Response> understood(const GrpcAnswer& answer) {
     Response response;
     if (answer.status.code != GrpcStatus::ok) return unavailable(answer.status.message);
-    if (!response.ParseFromString(answer.message)) return unavailable("the answer cannot be understood");
+    if (!response.ParseFromString(answer.message)) return unavailable("malformed reply");
     return response;
 }
 

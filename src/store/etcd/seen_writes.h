@@ -12,7 +12,7 @@
 namespace holdfast::etcd {
 
 /// One write as known to this front.
-struct Seen {
+struct SeenWrite {
     std::int64_t revision = 0;  ///< etcd's revision of that write or deletion
     bool there = true;          ///< the key exists
     core::WriteId write = 0;    ///< 0: the key exists only for its notice, or not at all
@@ -25,20 +25,20 @@ struct Seen {
 
 /// The last write of each key that this front has seen. Fed by replies and by the watch, in any order: the higher
 /// revision wins. A deletion is remembered for some seconds, longer than an earlier reply can arrive after it.
-class SeenTable {
+class SeenWrites {
  public:
     struct Limits {
         std::size_t max_keys = 4'000'000;
         Duration deletions_for = 10s;
     };
-    explicit SeenTable(Limits limits) : limits_(limits) {}
+    explicit SeenWrites(Limits limits) : limits_(limits) {}
 
     /// Null if this key was never seen.
-    const Seen* find(std::string_view key) const;
+    const SeenWrite* find(std::string_view key) const;
 
     /// Returns when the write was first seen. `seen.since` is used only if that revision was not known, or always with
     /// `own`. Nothing is remembered when the table is full.
-    core::EngineTime tell(std::string_view key, Seen seen, bool own = false);
+    core::EngineTime tell(std::string_view key, SeenWrite seen, bool own = false);
     /// The key does not exist at this revision.
     void tell_absent(std::string_view key, std::int64_t revision, core::EngineTime now);
 
@@ -57,7 +57,7 @@ class SeenTable {
 
  private:
     struct Entry {
-        Seen seen;
+        SeenWrite seen;
         std::uint64_t review = 0;
     };
     struct Hash : std::hash<std::string_view> {
@@ -65,7 +65,7 @@ class SeenTable {
     };
     using Keys = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
 
-    void put(Keys::iterator at, Seen seen);
+    void put(Keys::iterator at, SeenWrite seen);
     void remove(Keys::iterator at);
     void forget_deletions(core::EngineTime now);
 

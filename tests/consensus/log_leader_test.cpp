@@ -1,6 +1,6 @@
-#include "consensus/log_takeover.h"
-
 #include <gtest/gtest.h>
+
+#include "consensus/replicated_log_impl.h"
 
 namespace holdfast::core {
 namespace {
