@@ -186,7 +186,7 @@ void Proposer::take_in_what_waits(Register& reg) {
         ++counts_.given_up;
         --updates_;
         Error why = unavailable;
-        why.retry_in = mail_.decides_in(acceptor_.silent_for(), now_);
+        why.retry_in = peers_.decides_in(acceptor_.silent_for(), now_);
         if (why.retry_in == Duration::zero()) why.retry_in.reset();  // a majority votes; it was merely slow
         finished_.push_back({pending.update, std::move(why)});
         return true;
